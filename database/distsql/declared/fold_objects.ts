@@ -143,6 +143,10 @@ export function foldCreateView(state: DeclaredSchema, reader: StatementReader): 
   return { ...state, views: withEntry(state.views, declared) };
 }
 
+function isDeclared(state: DeclaredSchema, name: WrittenName): boolean {
+  return (findObject(state.tables, name) ?? findObject(state.views, name)) !== undefined;
+}
+
 /** Returns the relations that a view names, with all of their columns that it names. */
 function readSources(state: DeclaredSchema, reader: StatementReader, from: number): ViewSource[] {
   const found = new Set<string>();
@@ -151,7 +155,10 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
   for (let at = from; at < reader.size; at = Math.max(reader.nameEnd(at), at + 1)) {
     readsAll ||= reader.is(at, "*");
     const end = reader.nameEnd(at);
-    for (let part = at; part < end; part += 2) names.add(readPart(reader, part));
+    const isAfterFrom = reader.is(at - 1, "FROM") || reader.is(at - 1, "JOIN");
+    const isRelation = isAfterFrom && isDeclared(state, readObject(reader, at));
+    // what qualifies a column is no column itself
+    if (end > at && !isRelation) names.add(readPart(reader, end - 1));
     for (let last = at + 1; last <= end; last += 2) {
       const name = {
         schema: last - at >= 3 ? readPart(reader, last - 3) : undefined,

@@ -1,6 +1,7 @@
 /** The fold beside PostgreSQL 15: after each random folder the state has to be what the catalog says. */
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
+import { splitStatements } from "../../../../database/distsql/statement.ts";
 import {
   type DeclaredSchema,
   EMPTY_SCHEMA,
@@ -86,6 +87,21 @@ function describe(state: DeclaredSchema): string[] {
   }
   return lines.sort();
 }
+
+Deno.test("foldStatement() keeps a view of a table when a column of the table's name is dropped", () => {
+  const fold = (text: string): string[] => {
+    const state = splitStatements(text).reduce(
+      (before, { tokens }) => foldStatement(before, new StatementReader(tokens)),
+      EMPTY_SCHEMA,
+    );
+    return [...state.views.values()].map(({ name }) => name);
+  };
+  const create = "CREATE TABLE y (y int, x int);";
+  const drop = "ALTER TABLE y DROP COLUMN y CASCADE";
+  assertEquals(fold(`${create} CREATE VIEW v AS SELECT y.x FROM public.y; ${drop}`), ["v"]);
+  assertEquals(fold(`${create} CREATE VIEW v AS SELECT x FROM y WHERE y.y > 1; ${drop}`), []);
+  assertEquals(fold(`${create} CREATE VIEW v AS SELECT x, y FROM y; ${drop}`), []);
+});
 
 Deno.test(`foldStatement() declares what PostgreSQL's catalog has after random statements, seed ${seed}`, async () => {
   const server = await startPostgres();
