@@ -9,7 +9,7 @@ import { encodeBase64 } from "../core/http/base64.ts";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import { getClientAddress } from "../core/http/client_address.ts";
 import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
-import { corsHeadersFor, corsHeadersOfError, type CorsOption } from "../core/http/cors.ts";
+import { createCorsHeaders, getErrorCorsHeaders, type CorsOption } from "../core/http/cors.ts";
 import { buildErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
@@ -65,7 +65,7 @@ export function createAuthHandler(
   getAuthInstance: () => BetterAuthInstance | Promise<BetterAuthInstance>,
   options: AuthHandlerOptions = {},
 ): LambdaHandler<ApiEvent, ProxyResult> {
-  const corsHeaders = corsHeadersFor(options.cors);
+  const corsHeaders = createCorsHeaders(options.cors);
   return withObservability<ApiEvent, ProxyResult>(
     async function serveAuthRoutes(event, _context, { correlationId }): Promise<ProxyResult> {
       const auth = await getAuthInstance();
@@ -87,7 +87,7 @@ export function createAuthHandler(
           event,
           getSource(event),
           buildErrorResponse(context, error),
-          corsHeadersOfError(corsHeaders, event),
+          getErrorCorsHeaders(corsHeaders, event),
         ),
     },
   );

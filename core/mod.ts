@@ -131,8 +131,10 @@ export {
 export { timingSafeEqual } from "./http/timing_safe_equal.ts";
 export { getOutgoingHeaders } from "./http/trace_id.ts";
 export { UserStatus } from "./http/user_status.ts";
+export type { ObservabilityOptions } from "./handler_settings.ts";
 export {
-  type ObservabilityOptions,
+  type LambdaHandler,
+  type ObservedHandler,
   withObservability,
   type WrapperMetadata,
 } from "./with_observability.ts";

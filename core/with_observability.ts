@@ -1,78 +1,68 @@
-import { AppError, isAppError } from "../errors/app_error.ts";
-import { ConfigurationError } from "../errors/http_errors.ts";
 import {
   enterInvocation,
   isThenable,
   resumeInvocation,
 } from "../observability/invocation_context.ts";
-import { LOG_LEVELS, parseLogLevel } from "../observability/log_level.ts";
-import { isLevelEnabled, log, type LogFields, renderFields } from "../observability/logger.ts";
-import { createOutcomeMetrics } from "../observability/outcome_metrics.ts";
-import { reportFailure } from "../observability/report_failure.ts";
-import { endSpan, startSpan } from "../observability/tracer.ts";
-import { settleInTime } from "./async/deadline.ts";
+import { LOG_LEVELS } from "../observability/log_level.ts";
+import { isLevelEnabled, log } from "../observability/logger.ts";
+import type { TraceContext } from "../observability/trace_context.ts";
+import { startSpan } from "../observability/tracer.ts";
+import { withinDeadline } from "./async/deadline.ts";
 import { HandlerInvocation } from "./handler_invocation.ts";
+import {
+  type HandlerSettings,
+  type ObservabilityOptions,
+  readHandlerSettings,
+} from "./handler_settings.ts";
+import { getCorrelationId } from "./http/correlation_id.ts";
 import type { LambdaContext } from "./http/lambda.ts";
-import { toLoggable } from "./loggable_message.ts";
-import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
 import { ReturnedError } from "./http/returned_error.ts";
 import { getTraceContext } from "./http/trace_id.ts";
+import { toLoggable } from "./loggable_message.ts";
+import { reportOutcome } from "./report_outcome.ts";
 
-/** What every handler is told about its invocation. */
+/** The ids of an invocation, as handlers receive them. */
 export interface WrapperMetadata {
-  /** Goes through logs, responses and calls to others. */
+  /** Id that appears in logs, responses and outgoing calls. */
   correlationId: string;
-  /** X-Ray or W3C trace id, when the caller sent one. */
+  /** X-Ray or W3C trace id, if the caller sent one. */
   traceId: string | undefined;
   /** Lambda's id of this invocation. */
   requestId: string;
   /** The handler's name in metrics and spans. */
   operationName: string;
-  /** Whether this is the first invocation of the process. */
+  /** True for the first invocation of the process. */
   coldStart: boolean;
-}
-
-/** Options of {@link withObservability}. */
-export interface ObservabilityOptions<E = unknown, R = unknown> {
-  /**
-   * Name in metrics and spans.
-   * @default the function's own name
-   */
-  operationName?: string;
-  /** How it logs. */
-  logging?: LoggingConfig;
-  /**
-   * Whether each invocation adds `Duration`, `Errors` and, the first time, `ColdStart` with the dimension `operationName`.
-   * @default true
-   */
-  metrics?: boolean;
-  /**
-   * Whether each invocation has a span.
-   * @default true
-   */
-  tracing?: boolean;
-  /**
-   * Turns a failure into a result. Without it the failure is thrown to the platform.
-   */
-  respondToError?: (error: unknown, context: LambdaContext, event: E) => R;
 }
 
 /** A function for Lambda. */
 export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<R>;
 
-let coldStart = true;
+/** A handler to observe. It may return an error instead of throwing it. */
+export type ObservedHandler<E, R> = (
+  event: E,
+  context: LambdaContext,
+  metadata: WrapperMetadata,
+) => R | ReturnedError | Promise<R | ReturnedError>;
 
-/** The name is a dimension of metrics, whose values CloudWatch limits. */
-const MAX_NAME = 1024;
+/** The functions that read one kind of event. */
+export interface EventReader<E> {
+  getCorrelationId(event: E, context: LambdaContext): string;
+  getTraceContext(event: E, readEnvironment: boolean): TraceContext | undefined;
+  toLoggable(event: E, redact: ReadonlySet<string> | undefined): unknown;
+}
+
+const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceContext, toLoggable };
 
 /**
- * Wraps a handler of any trigger: a correlation id, one log line, metrics and a span for each invocation, written at
- * once when it ends; and an answer before the platform's deadline instead of none.
+ * Wraps a handler of any trigger. Each invocation gets a correlation id, one log line, metrics and a span, which are
+ * written together when it ends. Shortly before the deadline of the platform the invocation fails with
+ * `DeadlineExceededError`.
  *
- * @param handler Called with the event, Lambda's context and the metadata.
- * @param options Name, logging, what to do about failures.
+ * @param handler Called with the event, Lambda's context and the ids of the invocation.
+ * @param options Name, logging, and how to respond to errors.
  * @returns The function to export.
- * @throws {ConfigurationError} When an option cannot be meant.
+ * @throws {ConfigurationError} If an option is invalid.
  *
  * @example
  * ```ts
@@ -87,87 +77,49 @@ const MAX_NAME = 1024;
  * ```
  */
 export function withObservability<E, R>(
-  handler: (
-    event: E,
-    context: LambdaContext,
-    metadata: WrapperMetadata,
-  ) => R | ReturnedError | Promise<R | ReturnedError>,
+  handler: ObservedHandler<E, R>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
-  const { logging = {}, tracing = true, metrics: measured = true, respondToError } = options;
-  checkLoggingConfig(logging);
-  const operationName = options.operationName || handler.name || "handler";
-  if (typeof operationName !== "string" || operationName.length > MAX_NAME) {
-    throw new ConfigurationError(
-      `operationName is ${
-        String(operationName).slice(0, 80)
-      }: it must be a text of at most ${MAX_NAME} characters`,
-    );
-  }
-  const level = parseLogLevel(logging.level);
-  const redact = logging.redact === undefined
-    ? undefined
-    : new Set(logging.redact.map((name) => name.toLowerCase()));
-  const fields = logging.fields === undefined ? "" : renderFields(logging.fields, redact);
-  const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
-  const addOutcome = createOutcomeMetrics(operationName);
-  // the clock costs as much as all the rest of a call that writes nothing
-  const timed = summary || measured;
+  return observeHandler(handler, options, HTTP_EVENTS);
+}
 
-  function begin(event: E, context: LambdaContext): HandlerInvocation {
-    const invocation = new HandlerInvocation(
-      operationName,
-      event,
-      context,
-      getTraceContext(event, tracing),
-      coldStart,
-    );
-    coldStart = false;
-    if (level !== undefined) invocation.level = LOG_LEVELS[level];
-    if (sampleRate > 0 && Math.random() < sampleRate) {
-      invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
-    }
-    invocation.redact = redact;
-    invocation.fields = fields;
-    return invocation;
-  }
+/**
+ * Wraps a handler as {@link withObservability} does, with the ids that `reader` finds in an event.
+ *
+ * @param handler The handler.
+ * @param options Name, logging, and how to respond to errors.
+ * @param reader Reads the kind of event that the handler takes.
+ * @returns The function to export.
+ * @throws {ConfigurationError} If an option is invalid.
+ */
+export function observeHandler<E, R>(
+  handler: ObservedHandler<E, R>,
+  options: ObservabilityOptions<E, R>,
+  reader: EventReader<E>,
+): LambdaHandler<E, R> {
+  const settings = readHandlerSettings(handler.name, options as ObservabilityOptions);
+  const { respondToError } = options;
 
-  /** Everything up to the handler's answer, or to the promise of one. Nothing here waits, so that nothing has to be resumed. */
-  function run(invocation: HandlerInvocation): R | Promise<R> {
+  function handle(invocation: HandlerInvocation): R | Promise<R> {
     const { event, context } = invocation as { event: E; context: LambdaContext };
-    if (timed) invocation.startTimer();
-    if (tracing) invocation.rootSpan = startSpan(operationName);
+    if (settings.tracing) invocation.rootSpan = startSpan(settings.operationName);
     let result: R | ReturnedError | Promise<R | ReturnedError>;
     try {
-      if (invocation.settings.unknownLevel !== undefined) {
-        warnOfUnknownLevel(invocation.settings.unknownLevel);
-      }
-      if (logEvent && isLevelEnabled("DEBUG")) {
-        log("DEBUG", "event", { event: toLoggable(event, redact) });
-      }
+      logStart(invocation, settings, reader as EventReader<unknown>);
       result = handler(event, context, getMetadata(invocation));
     } catch (error) {
       return fail(invocation, error);
     }
-    return isThenable(result) ? settle(invocation, result) : succeed(invocation, result);
-  }
-
-  async function settle(
-    invocation: HandlerInvocation,
-    pending: PromiseLike<R | ReturnedError>,
-  ): Promise<R> {
-    let result: R | ReturnedError;
-    try {
-      result = await settleInTime(invocation, pending);
-    } catch (error) {
-      return resumeInvocation(invocation, () => fail(invocation, error));
-    }
-    return resumeInvocation(invocation, () => succeed(invocation, result));
+    if (!isThenable(result)) return succeed(invocation, result);
+    return withinDeadline(invocation, result).then(
+      (value) => resumeInvocation(invocation, () => succeed(invocation, value)),
+      (error) => resumeInvocation(invocation, () => fail(invocation, error)),
+    );
   }
 
   function succeed(invocation: HandlerInvocation, result: R | ReturnedError): R {
     if (result instanceof ReturnedError) return fail(invocation, result.error);
-    conclude(invocation, undefined, result);
+    reportOutcome(invocation, settings, { result });
     return result;
   }
 
@@ -177,50 +129,52 @@ export function withObservability<E, R>(
       if (respondToError === undefined) throw error;
       return result = respondToError(error, invocation.context, invocation.event as E);
     } finally {
-      conclude(invocation, { error }, result);
+      reportOutcome(invocation, settings, { failure: { error }, result });
     }
-  }
-
-  /** Reports the outcome. It never throws: the answer must not depend on what is told about it. */
-  function conclude(
-    invocation: HandlerInvocation,
-    failure: { error: unknown } | undefined,
-    result: R | undefined,
-  ): void {
-    try {
-      report(invocation, failure, result);
-    } catch (error) {
-      reportFailure("the report of an outcome", error);
-    }
-  }
-
-  function report(
-    invocation: HandlerInvocation,
-    failure: { error: unknown } | undefined,
-    result: R | undefined,
-  ): void {
-    const { rootSpan, coldStart } = invocation;
-    if (logResult && result !== undefined && isLevelEnabled("DEBUG")) {
-      log("DEBUG", "result", { result: toLoggable(result) });
-    }
-    const statusCode = (result as { statusCode?: unknown } | null | undefined)?.statusCode;
-    const fault = failure !== undefined && !isClientFault(failure.error);
-    if (fault || timed) {
-      const durationMs = timed ? performance.now() - invocation.startedMs : undefined;
-      if (fault || summary) logOutcome(operationName, failure, fault, statusCode, durationMs);
-      if (durationMs !== undefined && measured) addOutcome(invocation, durationMs, fault);
-    }
-    if (rootSpan === undefined) return;
-    if (typeof statusCode === "number") {
-      rootSpan.attributes["http.response.status_code"] = statusCode;
-    }
-    rootSpan.attributes["faas.coldstart"] = coldStart;
-    endSpan(rootSpan, fault ? failure?.error ?? new AppError("UNEXPECTED") : undefined);
   }
 
   return function observed(event: E, context: LambdaContext): Promise<R> {
-    return enterInvocation(begin(event, context), run);
+    const correlationId = reader.getCorrelationId(event, context);
+    const trace = reader.getTraceContext(event, settings.tracing);
+    return enterInvocation(
+      createInvocation(event, context, settings, correlationId, trace),
+      handle,
+    );
   };
+}
+
+let coldStart = true;
+
+function createInvocation(
+  event: unknown,
+  context: LambdaContext,
+  { operationName, isTimed, level, sampleRate, redact, fields }: HandlerSettings,
+  correlationId: string,
+  trace: TraceContext | undefined,
+): HandlerInvocation {
+  const invocation = new HandlerInvocation(
+    {
+      correlationId,
+      requestId: context?.awsRequestId ?? correlationId,
+      traceId: trace?.traceId,
+      parentSpanId: trace?.parentId,
+      sampled: trace?.sampled,
+      operationName,
+      functionName: context?.functionName,
+      coldStart,
+    },
+    event,
+    context,
+  );
+  coldStart = false;
+  if (isTimed) invocation.startTimer();
+  if (level !== undefined) invocation.level = level;
+  if (sampleRate > 0 && Math.random() < sampleRate) {
+    invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
+  }
+  invocation.redact = redact;
+  invocation.fields = fields;
+  return invocation;
 }
 
 function getMetadata(
@@ -229,44 +183,25 @@ function getMetadata(
   return { correlationId, traceId, requestId, operationName, coldStart };
 }
 
-/** Whether the caller, not the service, is at fault: an error of ours below status 500. */
-function isClientFault(error: unknown): boolean {
-  try {
-    return isAppError(error) && error.statusCode < 500;
-  } catch {
-    return false;
-  }
-}
-
-function logOutcome(
-  operation: string,
-  failure: { error: unknown } | undefined,
-  fault: boolean,
-  statusCode: unknown,
-  durationMs: number | undefined,
+function logStart(
+  { event, settings }: HandlerInvocation,
+  { logEvent, redact }: HandlerSettings,
+  reader: EventReader<unknown>,
 ): void {
-  const fields: Record<string, unknown> = { operation };
-  if (durationMs !== undefined) fields.duration_ms = Math.round(durationMs * 1000) / 1000;
-  if (typeof statusCode === "number") fields.status = statusCode;
-  if (!fault) {
-    if (failure !== undefined) fields.error_code = (failure.error as AppError).code;
-    log("INFO", "request completed", fields);
-    return;
+  if (settings.unknownLevel !== undefined) warnOfUnknownLevel(settings.unknownLevel);
+  if (logEvent && isLevelEnabled("DEBUG")) {
+    log("DEBUG", "event", { event: reader.toLoggable(event, redact) });
   }
-  fields.error = failure?.error;
-  log("ERROR", "request failed", fields as LogFields);
 }
 
-let warnedOf: string | undefined;
+let reportedLevel: string | undefined;
 
 function warnOfUnknownLevel(value: string): void {
-  if (value === warnedOf) return;
-  warnedOf = value;
+  if (value === reportedLevel) return;
+  reportedLevel = value;
   log(
     "WARN",
-    "LOG_LEVEL names no level, INFO is used: take TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT",
-    {
-      value,
-    },
+    "LOG_LEVEL is not a known level, INFO is used: set it to TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT",
+    { value },
   );
 }

@@ -70,8 +70,8 @@ export class Invocation {
   epochOffsetMs: number | undefined = undefined;
   /** Its place among those that wait for their work; read only by the file that keeps them. */
   pendingAt = -1;
-  #onDeadline: Set<() => void> | undefined = undefined;
   #deadlineMs: number | undefined = undefined;
+  #onDeadline: Set<() => void> | undefined = undefined;
   #deadlineEpochMs: number | undefined = undefined;
   #lines = "";
   #ended = false;
@@ -90,13 +90,21 @@ export class Invocation {
     this.level = this.settings.level;
   }
 
-  /** When the time is up, on the clock of `performance.now()`; `undefined` without a limit. */
+  /** The deadline on the clock of `performance.now()`; `undefined` without a limit. */
   get deadlineMs(): number | undefined {
-    return this.#deadlineMs;
+    return this.#deadlineMs ??= this.readDeadline();
   }
 
   set deadlineMs(deadlineMs: number | undefined) {
     this.#deadlineMs = deadlineMs;
+  }
+
+  /**
+   * Returns the deadline when it is first needed. A handler that responds at once does not need it, and reading the
+   * two clocks takes 0.2 of the 3 µs of a POST.
+   */
+  protected readDeadline(): number | undefined {
+    return undefined;
   }
 
   /** The deadline in whole epoch milliseconds, by the clock as it was set when this was first read. */

@@ -1,9 +1,16 @@
 import type { MetricUnit } from "./metric_unit.ts";
 
-/** Metrics that share a set of dimensions; they leave as one document. */
+/** The values of one metric. */
+export interface Metric {
+  readonly name: string;
+  readonly unit: MetricUnit;
+  readonly values: number[];
+}
+
+/** Metrics with the same dimensions, which are written as one document. */
 export interface MetricGroup {
-  /** Beside `service`. */
+  /** Dimensions besides `service`. */
   readonly dimensions: Readonly<Record<string, string>>;
-  /** Values by metric, with the unit. */
-  readonly values: Map<string, { unit: MetricUnit; values: number[] }>;
+  /** Metrics by name. */
+  readonly metrics: Map<string, Metric>;
 }

@@ -1,14 +1,14 @@
 import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
-import { logWarn, quote } from "./logger.ts";
-import { renderMetricDocument, renderMetricNames } from "./metric_document.ts";
+import { logWarn } from "./logger.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import type { MetricUnit } from "./metric_unit.ts";
 import { writeOutput } from "./output.ts";
-import { getMetricSettings, type MetricSettings } from "./settings.ts";
+import { renderGroups } from "./render_metrics.ts";
+import { getMetricSettings } from "./settings.ts";
 
 /** Limits of the embedded metric format (CloudWatch documentation, "Embedded metric format specification"). */
-const MAX_METRICS = 100, MAX_VALUES = 100, MAX_DIMENSIONS = 30, MAX_NAME = 1024;
+const MAX_DIMENSIONS = 30, MAX_NAME = 1024;
 const MAX_DIMENSION_NAME = 250, MAX_DIMENSION_VALUE = 1024;
 
 /** Members that each document has already; a second one of the same name would hide it. */
@@ -124,7 +124,7 @@ export function createMetricRecorder(
     const isRunning = invocation !== undefined && !invocation.ended;
     const group = isRunning
       ? groupFor(invocation, dimensions, key)
-      : { dimensions, values: new Map() };
+      : { dimensions, metrics: new Map() };
     for (let i = 0; i < names.length; i++) addValue(group, names[i][0], names[i][1], values[i]);
     if (!isRunning) writeGroup(invocation, group);
   };
@@ -154,7 +154,7 @@ function groupFor(
   invocation.renderMetrics = renderAndClear;
   const groups = invocation.metrics ??= new Map();
   let group = groups.get(key);
-  if (group === undefined) groups.set(key, group = { dimensions, values: new Map() });
+  if (group === undefined) groups.set(key, group = { dimensions, metrics: new Map() });
   return group;
 }
 
@@ -163,7 +163,7 @@ function addTo(group: MetricGroup, name: string, unit: MetricUnit, value: number
   addValue(group, name, unit, value);
 }
 
-function addValue({ values }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
+function addValue({ metrics }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
   if (!Number.isFinite(value)) {
     logWarn("metric value left out: it is not a finite number", {
       metric: name,
@@ -171,8 +171,8 @@ function addValue({ values }: MetricGroup, name: string, unit: MetricUnit, value
     });
     return;
   }
-  const metric = values.get(name);
-  if (metric === undefined) values.set(name, { unit, values: [value] });
+  const metric = metrics.get(name);
+  if (metric === undefined) metrics.set(name, { name, unit, values: [value] });
   else metric.values.push(value);
 }
 
@@ -182,7 +182,7 @@ function writeAtOnce(
   dimensions: Readonly<Record<string, string>>,
   data: readonly MetricDatum[],
 ): void {
-  const group: MetricGroup = { dimensions, values: new Map() };
+  const group: MetricGroup = { dimensions, metrics: new Map() };
   for (const [name, unit, value] of data) addTo(group, name, unit, value);
   writeGroup(invocation, group);
 }
@@ -236,95 +236,4 @@ function renderAndClear(invocation: Invocation): string {
   const text = renderGroups(invocation.metrics.values(), invocation.settings);
   invocation.metrics = undefined;
   return text;
-}
-
-type Values = MetricGroup["values"];
-
-/** One line for each group, several where a group is over the format's limits. */
-function renderGroups(groups: Iterable<MetricGroup>, settings: MetricSettings): string {
-  if (settings.metricsDisabled) return "";
-  let text = "";
-  for (const { dimensions, values } of groups) {
-    if (values.size === 0) continue;
-    if (fitsOneDocument(values)) text += renderDocument(settings, dimensions, values);
-    else for (const part of split(values)) text += renderDocument(settings, dimensions, part);
-  }
-  return text;
-}
-
-function fitsOneDocument(values: Values): boolean {
-  if (values.size > MAX_METRICS) return false;
-  for (const metric of values.values()) if (metric.values.length > MAX_VALUES) return false;
-  return true;
-}
-
-function* split(values: Values): Generator<Values> {
-  let left = Array.from(values, ([name, metric]) => ({ name, metric, from: 0 }));
-  while (left.length > 0) {
-    const now = left.slice(0, MAX_METRICS);
-    yield new Map(now.map(({ name, metric: { unit, values }, from }) => [
-      name,
-      { unit, values: values.slice(from, from + MAX_VALUES) },
-    ]));
-    const unfinished = now.map((each) => ({ ...each, from: each.from + MAX_VALUES }))
-      .filter(({ metric, from }) => from < metric.values.length);
-    left = [...unfinished, ...left.slice(MAX_METRICS)];
-  }
-}
-
-/**
- * The part of a document that depends on names only, serialised once. Documents with the same first names share the way
- * to it: looking names up one by one costs less than making one key of them.
- */
-interface Head {
-  /** `,"NotesCreated":`, of the last name. */
-  readonly member: string;
-  readonly unit: MetricUnit | undefined;
-  readonly next: Map<string, Head>;
-  text: string | undefined;
-}
-
-function newHead(member: string, unit?: MetricUnit): Head {
-  return { member, unit, next: new Map(), text: undefined };
-}
-
-const MAX_HEADS = 1000;
-let heads = newHead("");
-let headCount = 0;
-
-function headAfter(head: Head, name: string, unit?: MetricUnit): Head {
-  const known = head.next.get(name);
-  if (known !== undefined && known.unit === unit) return known;
-  if (++headCount > MAX_HEADS) {
-    // names can come from outside
-    headCount = 0;
-    heads = newHead("");
-  }
-  const next = newHead(`,${quote(name)}:`, unit);
-  head.next.set(name, next);
-  return next;
-}
-
-function renderDocument(
-  settings: MetricSettings,
-  dimensions: Readonly<Record<string, string>>,
-  values: Values,
-): string {
-  let head = headAfter(heads, settings.namespace);
-  let members = "";
-  for (const name in dimensions) {
-    head = headAfter(head, name);
-    members += head.member + quote(dimensions[name]);
-  }
-  for (const [name, metric] of values) {
-    head = headAfter(head, name, metric.unit);
-    members += head.member +
-      (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
-  }
-  head.text ??= renderMetricNames(
-    settings.namespace,
-    Object.keys(dimensions),
-    Array.from(values, ([name, { unit }]) => [name, unit]),
-  );
-  return renderMetricDocument(settings, head.text, members);
 }

@@ -6,15 +6,22 @@ const DURATION = ["Duration", "Milliseconds"] as const;
 const ERRORS = ["Errors", "Count"] as const;
 const COLD_START = ["ColdStart", "Count"] as const;
 
+/** Adds the metrics of one invocation to what the invocation writes. */
+export type OutcomeMetrics = (
+  invocation: Invocation,
+  durationMs: number,
+  failed: boolean,
+) => void;
+
 /**
- * Makes the function that tells CloudWatch how an invocation ended: `Duration`, `Errors` and, the first time of the process,
- * `ColdStart`, with the dimension `operationName`. The line waits for the invocation's one write.
+ * Creates the function that records how an invocation ended: `Duration`, `Errors` and, for the first invocation of the
+ * process, `ColdStart`, with the dimension `operationName`. Writes the document itself: 0.9 KB in a bundle that has no
+ * other metrics.
  *
- * @param operationName The handler's name.
+ * @param operationName The name of the handler.
+ * @returns Adds the metrics of an invocation.
  */
-export function createOutcomeMetrics(
-  operationName: string,
-): (invocation: Invocation, durationMs: number, failed: boolean) => void {
+export function createOutcomeMetrics(operationName: string): OutcomeMetrics {
   const operation = `,"operationName":${quote(operationName)}`;
   let namespace: string | undefined;
   let names = "";

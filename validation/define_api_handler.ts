@@ -1,14 +1,8 @@
-import { getSource } from "../core/http/api_event.ts";
-import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
-import { corsHeadersFor, corsHeadersOfError, NO_CORS_HEADERS } from "../core/http/cors.ts";
-import { getErrorResponse } from "../core/http/error_response.ts";
+import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import { withObservability, type WrapperMetadata } from "../core/with_observability.ts";
-import type { ValidationError } from "../errors/http_errors.ts";
-import { isThenable } from "../observability/invocation_context.ts";
 import { type AuthMode, createAuthenticator, type Identity, NO_IDENTITY } from "./authenticate.ts";
 import { addRenewedCookie } from "./authenticate_session.ts";
 import { checkApiOptions } from "./check_options.ts";
@@ -20,10 +14,11 @@ import type {
 } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
+import { createResponder } from "./responder.ts";
 
-type Answer = ProxyResult | ReturnedError;
+type Response = ProxyResult | ReturnedError;
 
-/** What the user's function gets, while it is put together. */
+/** The parameters of the user's function, while they are collected. */
 interface Params extends Identity, RequestInput {
   event: ApiEvent;
   context: LambdaContext;
@@ -31,14 +26,14 @@ interface Params extends Identity, RequestInput {
 }
 
 /**
- * Declares an HTTP function. The handler gets one object whose fields are those that the options call for; what it
- * throws becomes a response. In this order: correlation id, authentication, size, media type and decoding of the
- * body, validation of path, query and body together, then the handler.
+ * Declares an HTTP function. Its handler receives one object with the fields that the options ask for, and every error
+ * becomes a response. The steps of a request, in this order: correlation id, authentication, size, media type and
+ * decoding of the body, validation of path, query and body together, the handler, the response, the log.
  *
- * @param options Schemas, auth, names, limits. Checked here, so that a mistake shows when the module is loaded.
- * @returns A function that takes the handler and returns the one to export for Lambda. It works behind REST APIs, HTTP
- * APIs, function URLs and load balancers.
- * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ * @param options Schemas, authentication, names and limits. They are checked when the module is loaded.
+ * @returns A function that takes the handler and returns the function to export for Lambda. It works behind REST APIs,
+ * HTTP APIs, function URLs and load balancers.
+ * @throws {ConfigurationError} If an option is unknown or out of range. The message names the option and its value.
  *
  * @example
  * ```ts
@@ -72,84 +67,39 @@ export function defineApiHandler<
   checkApiOptions(options);
   const authenticate = createAuthenticator(options.auth ?? "none", options.userIdClaim);
   const readInput = createInputReader(options);
-  const corsHeaders = corsHeadersFor(options.cors);
-
-  function respond(
-    event: ApiEvent,
-    result: ProxyResult,
-    correlationId: string,
-    cors: Readonly<Record<string, string>> = corsHeaders(event),
-  ): ProxyResult {
-    const source = getSource(event);
-    if (cors === NO_CORS_HEADERS && source === "rest" && isReadyResponse(result, correlationId)) {
-      return result;
-    }
-    return toGatewayResult(event, source, result, {
-      [CORRELATION_ID_HEADER]: correlationId,
-      ...cors,
-    });
-  }
-
-  function respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult {
-    const response = getErrorResponse(context, error, options.errorBody);
-    return respond(
-      event,
-      response,
-      String(response.headers?.[CORRELATION_ID_HEADER] ?? getCorrelationId(event, context)),
-      corsHeadersOfError(corsHeaders, event),
-    );
-  }
+  const { respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {
-    // each step goes on at once where it need not wait: a promise in between costs more than most of the steps
-    function answer(
+    function handleRequest(
       event: ApiEvent,
       context: LambdaContext,
       metadata: WrapperMetadata,
-    ): Answer | Promise<Answer> {
-      const identity = authenticate(event);
-      return identity instanceof Promise
-        ? identity.then((known) => read(known, event, context, metadata))
-        : read(identity, event, context, metadata);
-    }
-
-    function read(
-      identity: Identity,
-      event: ApiEvent,
-      context: LambdaContext,
-      metadata: WrapperMetadata,
-    ): Answer | Promise<Answer> {
+    ): Response | Promise<Response> {
       const params: Params = { event, context, metadata };
-      if (identity !== NO_IDENTITY) Object.assign(params, identity);
-      const reading = readInput(event, params);
-      return reading instanceof Promise
-        ? reading.then((fault) => call(params, fault))
-        : call(params, reading);
-    }
-
-    function call(params: Params, fault: ValidationError | undefined): Answer | Promise<Answer> {
-      if (fault !== undefined) return new ReturnedError(fault);
-      const { event, metadata: { correlationId } } = params;
-      const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
-      return isThenable(result)
-        ? Promise.resolve(result).then((settled) =>
-          respond(event, addRenewedCookie(settled, params.session), correlationId)
-        )
-        : respond(event, addRenewedCookie(result, params.session), correlationId);
+      return then(authenticate(event), (identity) => {
+        if (identity !== NO_IDENTITY) Object.assign(params, identity);
+        return then(readInput(event, params), (error) => {
+          if (error !== undefined) return new ReturnedError(error);
+          const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
+          return then(result, (value) => {
+            const response = addRenewedCookie(value, params.session);
+            return respond(event, response, metadata.correlationId);
+          });
+        });
+      });
     }
 
     const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
-    const lambda = withObservability(answer, {
+    // outside of these steps: the correlation id before them, the log line, the metrics and the span after them
+    const lambda = withObservability(handleRequest, {
       operationName,
       logging,
       metrics,
       tracing,
       respondToError,
     });
-    return Object.assign(lambda, {
-      handler,
-      operation: registerOperation(describe(operationName, options)),
-    });
+    const operation = registerOperation(describe(operationName, options));
+    return Object.assign(lambda, { handler, operation });
   };
 }
 

@@ -7,15 +7,15 @@ import {
 } from "../../observability/invocation_context.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 
-/** Time kept back to answer and to write the log, in milliseconds. */
+/** Time that is reserved to respond and to write the log, in milliseconds. */
 const MARGIN_MS = 250;
 
 /**
- * Returns when a handler must answer so that the platform does not end it in the middle: shortly before its time is up.
+ * Returns the time at which a handler must respond: shortly before the platform ends the invocation.
  *
  * @param context Lambda's context.
  * @param nowMs Milliseconds on any clock.
- * @returns Milliseconds on the same clock, or `undefined` when the context tells no time that is left.
+ * @returns Milliseconds on the same clock, or `undefined` if the context has no remaining time.
  */
 export function getDeadline(context: LambdaContext | undefined, nowMs: number): number | undefined {
   const remaining = context?.getRemainingTimeInMillis?.();
@@ -23,7 +23,7 @@ export function getDeadline(context: LambdaContext | undefined, nowMs: number): 
   return nowMs + remaining - Math.min(MARGIN_MS, remaining / 4);
 }
 
-/** Timers take 31 bits; a longer one would fire at once. */
+/** A timer with a longer delay fires at once, because delays are 31-bit integers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface Watch {
@@ -32,42 +32,42 @@ interface Watch {
 }
 
 /**
- * All running invocations share one timer. Where `keepTimer` says that it may stay armed between invocations (a
- * Lambda sandbox), a call costs no timer at all: the one that is armed is due before the new deadline and looks again.
+ * The deadlines that are being watched, by one shared timer. In a Lambda sandbox (`keepTimer`) it stays armed between
+ * invocations, so that most calls start no timer: it fires before the new deadline, and is then armed again.
  */
 const watches: Set<Watch> = new Set();
 let timer: ReturnType<typeof setTimeout> | undefined;
 let timerDueMs = Infinity;
 
 /**
- * Returns the result of `work`, or rejects when the invocation's deadline passes first. The work cannot be stopped: the
- * invocation's signal is aborted.
+ * Waits for the result of `work` until the deadline of the invocation. The work itself cannot be stopped, but the
+ * signal of the invocation is aborted.
  *
  * @param invocation The invocation that `work` belongs to.
- * @param work What is under way.
- * @returns What `work` resolves to.
- * @throws {DeadlineExceededError} When the deadline passes first.
+ * @param work A promise, or anything else that can be awaited.
+ * @returns The result of `work`.
+ * @throws {DeadlineExceededError} If the deadline passes first.
  */
-export function settleInTime<T>(invocation: Invocation, work: PromiseLike<T>): PromiseLike<T> {
+export function withinDeadline<T>(invocation: Invocation, work: PromiseLike<T>): Promise<T> {
   const { deadlineMs, settings } = invocation;
-  if (deadlineMs === undefined) return work;
+  if (deadlineMs === undefined) return Promise.resolve(work);
   return raceDeadline(work, deadlineMs, settings.fixed, function expire(): void {
-    // the work goes on beside the next invocation
+    // the work continues next to the following invocation
     enableConcurrentInvocations();
-    // the timer belongs to no invocation; listeners of the signal must log as part of this one
+    // the timer belongs to no invocation, but listeners of the signal must log as part of this one
     resumeInvocation(invocation, () => invocation.expire());
   });
 }
 
 /**
- * Returns the result of `work`, or rejects when the deadline passes first.
+ * Waits for the result of `work` until a deadline.
  *
- * @param work What is under way.
- * @param dueMs The deadline, on the clock of `performance.now()`: the wall clock can be set back.
- * @param keepTimer Whether the shared timer may outlive this call.
- * @param onExpire Called when the deadline passes first.
- * @returns What `work` resolves to.
- * @throws {DeadlineExceededError} When the deadline passes first.
+ * @param work A promise, or anything else that can be awaited.
+ * @param dueMs The deadline, on the clock of `performance.now()`. The wall clock can be set back.
+ * @param keepTimer True if the shared timer may stay armed after this call.
+ * @param onExpire Called if the deadline passes first.
+ * @returns The result of `work`.
+ * @throws {DeadlineExceededError} If the deadline passes first.
  */
 export function raceDeadline<T>(
   work: PromiseLike<T>,
@@ -83,14 +83,22 @@ export function raceDeadline<T>(
         reject(new DeadlineExceededError());
       },
     };
-    function settle(done: () => void): void {
+    function stopWatching(): void {
       watches.delete(watch);
       if (watches.size === 0 && !keepTimer) disarm();
-      done();
     }
     watches.add(watch);
     if (dueMs < timerDueMs) arm(dueMs);
-    work.then((value) => settle(() => resolve(value)), (error) => settle(() => reject(error)));
+    work.then(
+      (value) => {
+        stopWatching();
+        resolve(value);
+      },
+      (error) => {
+        stopWatching();
+        reject(error);
+      },
+    );
   });
 }
 
@@ -110,8 +118,8 @@ function disarm(): void {
 }
 
 /**
- * Expires what is due at the earliest deadline. Later ones get a turn of their own, even when the process was busy past
- * both: the records of a batch are reported before the batch itself is given up.
+ * Expires the watches of the earliest deadline. Later deadlines get a turn of their own, even if the process was busy
+ * until after both, so that the records of a batch are reported before the batch itself fails.
  */
 function expireDue(): void {
   timer = undefined;

@@ -34,7 +34,7 @@ let kept: readonly string[] | undefined;
  * @returns Gives the headers for an event. It throws `ConfigurationError` if the variable was changed to something invalid.
  * @throws {ConfigurationError} When `CORS_ALLOW_ORIGIN` is neither `*` nor a list of origins.
  */
-export function corsHeadersFor(
+export function createCorsHeaders(
   option: CorsOption | undefined,
 ): (event: ApiEvent) => Readonly<Record<string, string>> {
   if (option === false) return () => NO_CORS_HEADERS;
@@ -63,7 +63,7 @@ const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({
  * @param event The event.
  * @returns No headers if the error is that they cannot be made.
  */
-export function corsHeadersOfError(
+export function getErrorCorsHeaders(
   corsHeaders: (event: ApiEvent) => Readonly<Record<string, string>>,
   event: ApiEvent,
 ): Readonly<Record<string, string>> {

@@ -23,11 +23,7 @@ export function getTraceContext(
   readEnvironment: boolean,
 ): TraceContext | undefined {
   if (typeof event === "object" && event !== null && (event as ApiEvent).headers) {
-    // the usual spelling by its name: a look-up by a variable costs ten times as much
-    const usual: unknown = (event as ApiEvent).headers!["X-Amzn-Trace-Id"];
-    const xray = typeof usual === "string"
-      ? usual
-      : getHeader(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
+    const xray = getHeader(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
     const root = xray === undefined ? undefined : parseXrayHeader(xray);
     if (root !== undefined) return root;
     const w3c = getHeader(event as ApiEvent, "traceparent", "traceparent");

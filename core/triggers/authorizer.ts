@@ -1,4 +1,5 @@
 import { UnauthorizedError, UnexpectedError } from "../../errors/http_errors.ts";
+import { isClientError } from "../client_error.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import { UserStatus } from "../http/user_status.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
@@ -14,7 +15,6 @@ import type {
   AuthorizerResult,
   AuthorizerSimpleResult,
 } from "./trigger_events.ts";
-import { isClientError } from "./trigger_failure.ts";
 import {
   checkChoice,
   checkHandler,

@@ -2,7 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { correlationIdsOfEvent } from "./correlation.ts";
+import { listEventCorrelationIds } from "./correlation.ts";
 import { addLogFields, observeTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
 import type { EventBridgeEvent } from "./trigger_events.ts";
@@ -102,7 +102,7 @@ export function defineEventHandler<TDetail = never>(
     const lambda = observeTrigger<EventBridgeEvent, TResult>(
       handler.name,
       options,
-      correlationIdsOfEvent,
+      listEventCorrelationIds,
       handle,
     );
     return Object.assign(lambda, { handler });

@@ -1,73 +1,66 @@
 import { currentInvocation } from "../../observability/invocation_context.ts";
-import { isLevelEnabled, log, type LogFields, renderFields } from "../../observability/logger.ts";
+import { type LogFields, renderFields } from "../../observability/logger.ts";
+import { getCorrelationId } from "../http/correlation_id.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import { getTraceContext } from "../http/trace_id.ts";
 import {
+  type EventReader,
   type LambdaHandler,
-  withObservability,
+  observeHandler,
   type WrapperMetadata,
 } from "../with_observability.ts";
-import { firstCorrelationId, headersWith } from "./correlation.ts";
+import { findCorrelationId } from "./correlation.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
-import { toFault } from "./trigger_failure.ts";
+import { toServerError } from "./trigger_failure.ts";
 import type { TriggerOptions } from "./trigger_options.ts";
 
-/** The event with its correlation id where {@link withObservability} looks for it. */
-interface CarriedEvent<E> {
-  headers: Record<string, string>;
-  event: E;
-}
+/** Work of a trigger on one event. */
+export type TriggerWork<E, R> = (
+  event: E,
+  context: LambdaContext,
+  metadata: WrapperMetadata,
+) => R | Promise<R>;
 
 /**
- * Puts observability around the handler of a trigger that has no client: the correlation id comes out of the message,
- * and every failure is one of the service, logged and thrown to the platform.
+ * Adds observability to a trigger without a client. The correlation id comes from the message. Every error counts as a
+ * failure of the service: it is logged and thrown to the platform.
  *
  * @param name Name of the user's function.
  * @param options The trigger's options.
- * @param correlationIdsOf What an event says of its correlation, best first. It must bear any event.
+ * @param listCorrelationIds Returns what may be the correlation id of an event, best first. Must accept any event.
  * @param work The work.
  * @returns The function for Lambda.
  */
 export function observeTrigger<E, R>(
   name: string,
   options: TriggerOptions,
-  correlationIdsOf: (event: E) => readonly unknown[],
-  work: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Promise<R>,
+  listCorrelationIds: (event: E) => readonly unknown[],
+  work: TriggerWork<E, R>,
 ): LambdaHandler<E, R> {
-  const { logging = {}, metrics, tracing } = options;
+  const { logging, metrics, tracing } = options;
+  const reader: EventReader<E> = {
+    getCorrelationId: (event, context) =>
+      findCorrelationId(listCorrelationIds(event)) ?? getCorrelationId(undefined, context),
+    getTraceContext: (_event, readEnvironment) => getTraceContext(undefined, readEnvironment),
+    toLoggable: toLoggableEvent,
+  };
 
-  async function run(
-    { event }: CarriedEvent<E>,
-    context: LambdaContext,
-    metadata: WrapperMetadata,
-  ): Promise<R> {
-    if (logging.logEvent && isLevelEnabled("DEBUG")) {
-      log("DEBUG", "event", { event: toLoggableEvent(event) });
-    }
+  async function run(event: E, context: LambdaContext, metadata: WrapperMetadata): Promise<R> {
     try {
       return await work(event, context, metadata);
     } catch (error) {
-      throw toFault(error);
+      throw toServerError(error);
     }
   }
 
-  const observed = withObservability<CarriedEvent<E>, R>(run, {
-    operationName: options.operationName || name || "handler",
-    logging: { ...logging, logEvent: false },
-    metrics,
-    tracing,
-  });
-  return function trigger(event: E, context: LambdaContext): Promise<R> {
-    return observed(
-      { headers: headersWith(firstCorrelationId(correlationIdsOf(event))), event },
-      context,
-    );
-  };
+  const operationName = options.operationName || name || "handler";
+  return observeHandler(run, { operationName, logging, metrics, tracing }, reader);
 }
 
 /**
- * Adds fields to every log line that the current invocation writes from now on.
+ * Adds fields to every further log line of the current invocation.
  *
- * @param fields Facts to search for: ids, never contents.
+ * @param fields Ids to search for, never message contents.
  */
 export function addLogFields(fields: LogFields): void {
   const invocation = currentInvocation();

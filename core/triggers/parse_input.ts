@@ -58,7 +58,7 @@ function isZodSchema(schema: StandardSchema): schema is StandardSchema & ZodSche
 export function misfit(message: string): ValidationError {
   return new ValidationError("Validation failed", {
     errors: { _form: [message] },
-    details: { fault: message },
+    details: { reason: message },
   });
 }
 

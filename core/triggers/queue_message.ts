@@ -1,4 +1,4 @@
-import { correlationIdsOfEvent } from "./correlation.ts";
+import { listEventCorrelationIds } from "./correlation.ts";
 import { misfit, parseJson } from "./parse_input.ts";
 import type { EventBridgeEvent, SnsMessage, SqsRecord } from "./trigger_events.ts";
 
@@ -55,7 +55,7 @@ function openTopicEnvelope(body: string): QueueMessage {
 function openEventEnvelope(body: string): QueueMessage {
   const event = readEnvelope(body) as EventBridgeEvent | undefined;
   return {
-    correlationIds: correlationIdsOfEvent(event),
+    correlationIds: listEventCorrelationIds(event),
     readInput(): unknown {
       if (typeof event?.["detail-type"] !== "string") throw misfit("It is no event of EventBridge");
       return event.detail;

@@ -8,9 +8,9 @@ import {
 import { log, renderFields } from "../../observability/logger.ts";
 import type { Span, SpanAttribute } from "../../observability/span.ts";
 import { endSpan, startSpan } from "../../observability/tracer.ts";
-import { settleInTime } from "../async/deadline.ts";
+import { withinDeadline } from "../async/deadline.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
-import { firstCorrelationId } from "./correlation.ts";
+import { findCorrelationId } from "./correlation.ts";
 import { getReason } from "./trigger_failure.ts";
 
 /** What tells one record of an invocation from the others. */
@@ -34,7 +34,7 @@ class RecordInvocation extends Invocation {
   ) {
     const { requestId, traceId, parentSpanId, sampled, operationName, functionName, coldStart } =
       batch;
-    const correlationId = firstCorrelationId(correlationIds) ?? batch.correlationId;
+    const correlationId = findCorrelationId(correlationIds) ?? batch.correlationId;
     super({
       correlationId,
       requestId,
@@ -71,10 +71,10 @@ class RecordInvocation extends Invocation {
         all.set(key, group);
         continue;
       }
-      for (const [name, { unit, values }] of group.values) {
-        const metric = known.values.get(name);
-        if (metric === undefined) known.values.set(name, { unit, values });
-        else metric.values.push(...values);
+      for (const metric of group.metrics.values()) {
+        const sameName = known.metrics.get(metric.name);
+        if (sameName === undefined) known.metrics.set(metric.name, metric);
+        else sameName.values.push(...metric.values);
       }
     }
     this.metrics = undefined;
@@ -139,7 +139,7 @@ export function tryRecord(
         // asynchronous in any case: what a handler returns may be a thenable that is no promise, such as a query
         const working = (async () =>
           await work({ ...metadata, correlationId: record.correlationId }))();
-        await settleInTime(record, working);
+        await withinDeadline(record, working);
         if (span !== undefined) endSpan(span);
         return true;
       } catch (error) {

@@ -37,7 +37,7 @@ export async function runRecords<T>(
 }
 
 /** What an event says of its correlation: that of its record, when there is one only. */
-export function correlationIdsOfOnly<T>(
+export function listCorrelationIdsOfSingle<T>(
   records: readonly T[] | undefined,
   identify: (record: T) => RecordIdentity,
 ): readonly unknown[] {

@@ -4,7 +4,7 @@ import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import type { RecordIdentity } from "./record_scope.ts";
-import { correlationIdsOfOnly, runRecords } from "./run_records.ts";
+import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
 import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./trigger_events.ts";
 import {
   ASYNC_KEYS,
@@ -106,7 +106,7 @@ export function defineStorageHandler(
       (event) =>
         isBridged(event)
           ? identify(event).correlationIds
-          : correlationIdsOfOnly((event as S3Event | null)?.Records, identify),
+          : listCorrelationIdsOfSingle((event as S3Event | null)?.Records, identify),
       handle,
     );
     return Object.assign(lambda, { handler });

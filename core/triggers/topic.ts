@@ -5,7 +5,7 @@ import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput, parseJson } from "./parse_input.ts";
 import type { RecordIdentity } from "./record_scope.ts";
-import { correlationIdsOfOnly, runRecords } from "./run_records.ts";
+import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
 import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
 import {
   ASYNC_KEYS,
@@ -96,7 +96,7 @@ export function defineTopicHandler<TMessage = never>(
     const lambda = observeTrigger<SnsEvent, void>(
       handler.name,
       options,
-      (event) => correlationIdsOfOnly(event?.Records, identify),
+      (event) => listCorrelationIdsOfSingle(event?.Records, identify),
       (event, context, metadata) =>
         runRecords(
           getRecords(event),

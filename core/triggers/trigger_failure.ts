@@ -1,37 +1,29 @@
-import { type AppError, isAppError } from "../../errors/app_error.ts";
 import { UnexpectedError, type ValidationError } from "../../errors/http_errors.ts";
 import { describeError } from "../../observability/describe_error.ts";
+import { isClientError } from "../client_error.ts";
 
 /**
- * Why something failed, in words that may stand in a log. Of an input that does not fit only the fields are named:
- * some libraries quote the value in their messages.
+ * Returns a description of an error that may be logged. For invalid input it only names the fields, because the
+ * messages of some libraries quote the value.
  *
  * @param error Anything that was thrown.
+ * @returns The description.
  */
 export function getReason(error: unknown): string {
   const { message } = describeError(error);
   if (!isClientError(error) || error.code !== "VALIDATION_FAILED") return message;
   const fields = Object.keys((error as ValidationError).errors);
-  const fault = error.details?.fault ?? (fields.length > 0 ? fields.join(", ") : undefined);
-  return fault === undefined ? message : `${message}: ${fault}`;
+  const reason = error.details?.reason ?? (fields.length > 0 ? fields.join(", ") : undefined);
+  return reason === undefined ? message : `${message}: ${reason}`;
 }
 
 /**
- * A failure of a trigger that has no client. An error below status 500 would pass for the fault of a caller, of whom
- * there is none: it would neither be logged as a failure nor counted as one.
+ * Converts an error of a trigger without a client. An error with a status below 500 would count as a mistake of the
+ * client, and would neither be logged nor counted as a failure.
  *
  * @param error Anything that was thrown.
- * @returns What is thrown to the platform.
+ * @returns The error to throw to the platform.
  */
-export function toFault(error: unknown): unknown {
+export function toServerError(error: unknown): unknown {
   return isClientError(error) ? new UnexpectedError(getReason(error), { cause: error }) : error;
-}
-
-/** Whether an error is of the kind that a client is told, below status 500. */
-export function isClientError(error: unknown): error is AppError {
-  try {
-    return isAppError(error) && error.statusCode < 500;
-  } catch {
-    return false; // a thrown proxy or getter
-  }
 }

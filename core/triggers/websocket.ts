@@ -6,7 +6,7 @@ import { toGatewayResult } from "../http/proxy_result.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
 import { addLogFields } from "./observe_trigger.ts";
 import { parseInput, parseJson } from "./parse_input.ts";
-import { toFault } from "./trigger_failure.ts";
+import { toServerError } from "./trigger_failure.ts";
 import type { WebSocketEvent, WebSocketResult } from "./trigger_events.ts";
 import {
   checkHandler,
@@ -123,7 +123,7 @@ export function defineWebSocketHandler<TBody = never>(
         return shape(event, await handler(params as unknown as WebSocketHandlerParams<TBody>));
       } catch (error) {
         // nobody is there any more whose fault it could be
-        throw eventType === "DISCONNECT" ? toFault(error) : error;
+        throw eventType === "DISCONNECT" ? toServerError(error) : error;
       }
     }
 

@@ -13,8 +13,6 @@ const PATTERNS: ReadonlySet<string> = new Set(
     "lowercase uppercase").split(" "),
 );
 
-const HEX = "[0-9a-fA-F]";
-
 /** `trim()` and its like as zod writes them, also when minified; what else overwrites may be anybody's code. */
 const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$/;
 
@@ -58,27 +56,13 @@ function writeCheck(check: Check, value: string, program: Program): string {
       if (pattern === undefined || !PATTERNS.has(format!)) {
         return writeOwnCheck(check, value, program);
       }
-      const name = program.constant(format === "regex" ? pattern : writtenOut(pattern));
+      const name = program.constant(pattern);
       if (pattern.global || pattern.sticky) program.add(`${name}.lastIndex=0;`);
       program.demand(`${name}.test(${value})`);
       return value;
     }
   }
   throw new Unsupported();
-}
-
-/**
- * The same pattern with zod's `[0-9a-fA-F]{8}` and its like written out, one class for each character: V8 counts the rounds
- * while it matches, which takes twice as long.
- */
-function writtenOut(pattern: RegExp): RegExp {
-  let { source } = pattern;
-  // in a pattern of the user's own, that may be something else
-  if (source.includes("}?") || source.includes("\\[")) return pattern;
-  for (const count of [3, 4, 8, 12]) {
-    source = source.replaceAll(`${HEX}{${count}}`, HEX.repeat(count));
-  }
-  return source === pattern.source ? pattern : new RegExp(source, pattern.flags);
 }
 
 /** Lengths are counted in code points; `counted` is asked for where the count of code units leaves it open. */

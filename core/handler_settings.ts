@@ -1,0 +1,94 @@
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { LOG_LEVELS, parseLogLevel } from "../observability/log_level.ts";
+import { renderFields } from "../observability/logger.ts";
+import { createOutcomeMetrics, type OutcomeMetrics } from "../observability/outcome_metrics.ts";
+import type { LambdaContext } from "./http/lambda.ts";
+import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+
+/** Options of `withObservability`. */
+export interface ObservabilityOptions<E = unknown, R = unknown> {
+  /**
+   * Name in metrics and spans.
+   * @default the function's own name
+   */
+  operationName?: string;
+  /** What is logged. */
+  logging?: LoggingConfig;
+  /**
+   * Adds `Duration`, `Errors` and, for the first invocation, `ColdStart`, with the dimension `operationName`.
+   * @default true
+   */
+  metrics?: boolean;
+  /**
+   * Starts a span for each invocation.
+   * @default true
+   */
+  tracing?: boolean;
+  /** Turns an error into a result. Without it the error is thrown to the platform. */
+  respondToError?: (error: unknown, context: LambdaContext, event: E) => R;
+}
+
+/** The checked options of a handler, in the form that each invocation reads. */
+export interface HandlerSettings {
+  readonly operationName: string;
+  readonly tracing: boolean;
+  /** Adds the metrics of an invocation; `undefined` if the handler has none. */
+  readonly addOutcomeMetrics: OutcomeMetrics | undefined;
+  /** True if the duration is reported. */
+  readonly isTimed: boolean;
+  /** Severity from `logging.level`; `undefined` if the environment decides. */
+  readonly level: number | undefined;
+  readonly sampleRate: number;
+  readonly logEvent: boolean;
+  readonly logResult: boolean;
+  readonly summary: boolean;
+  /** More key names to redact, in lower case. */
+  readonly redact: ReadonlySet<string> | undefined;
+  /** Constant fields of each log line, serialised. */
+  readonly fields: string;
+}
+
+/** CloudWatch limits the length of dimension values, and the name is one. */
+const MAX_NAME_LENGTH = 1024;
+
+/**
+ * Checks the options of a handler and fills in the defaults.
+ *
+ * @param functionName The name of the handler function.
+ * @param options The options.
+ * @returns The settings.
+ * @throws {ConfigurationError} If an option is invalid.
+ */
+export function readHandlerSettings(
+  functionName: string,
+  options: Omit<ObservabilityOptions, "respondToError">,
+): HandlerSettings {
+  const { logging = {}, tracing = true, metrics = true } = options;
+  checkLoggingConfig(logging);
+  const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
+  const level = parseLogLevel(logging.level);
+  const redact = logging.redact && new Set(logging.redact.map((name) => name.toLowerCase()));
+  const operationName = checkOperationName(options.operationName || functionName || "handler");
+  return {
+    operationName,
+    tracing,
+    addOutcomeMetrics: metrics ? createOutcomeMetrics(operationName) : undefined,
+    isTimed: summary || metrics,
+    level: level && LOG_LEVELS[level],
+    sampleRate,
+    logEvent,
+    logResult,
+    summary,
+    redact,
+    fields: logging.fields === undefined ? "" : renderFields(logging.fields, redact),
+  };
+}
+
+function checkOperationName(name: unknown): string {
+  if (typeof name === "string" && name.length <= MAX_NAME_LENGTH) return name;
+  throw new ConfigurationError(
+    `operationName is ${
+      String(name).slice(0, 80)
+    }: it must be a string of at most ${MAX_NAME_LENGTH} characters`,
+  );
+}

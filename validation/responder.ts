@@ -1,0 +1,63 @@
+import { getSource } from "../core/http/api_event.ts";
+import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
+import {
+  type CorsOption,
+  createCorsHeaders,
+  getErrorCorsHeaders,
+  NO_CORS_HEADERS,
+} from "../core/http/cors.ts";
+import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
+
+/** Options of {@link createResponder}. */
+export interface ResponderOptions {
+  cors?: CorsOption;
+  errorBody?: ErrorBodyFormat;
+}
+
+/** The last step of a request. */
+export interface Responder {
+  /** Adds the headers of every response, in the form that the gateway of the event expects. */
+  respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult;
+  /** Builds the response to an error. */
+  respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult;
+}
+
+/**
+ * Creates the functions that turn the result of a handler, or its error, into the response.
+ *
+ * @param options CORS and the form of error bodies.
+ * @returns The functions.
+ * @throws {ConfigurationError} If `CORS_ALLOW_ORIGIN` is invalid.
+ */
+export function createResponder({ cors, errorBody }: ResponderOptions): Responder {
+  const getCorsHeaders = createCorsHeaders(cors);
+
+  function addHeaders(
+    event: ApiEvent,
+    result: ProxyResult,
+    correlationId: string,
+    corsHeaders: Readonly<Record<string, string>>,
+  ): ProxyResult {
+    const source = getSource(event);
+    const needsNoHeaders = corsHeaders === NO_CORS_HEADERS && source === "rest" &&
+      isReadyResponse(result, correlationId);
+    if (needsNoHeaders) return result;
+    const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders };
+    return toGatewayResult(event, source, result, headers);
+  }
+
+  return {
+    respond(event, result, correlationId) {
+      return addHeaders(event, result, correlationId, getCorsHeaders(event));
+    },
+    respondToError(error, context, event) {
+      const response = getErrorResponse(context, error, errorBody);
+      const correlationId = response.headers?.[CORRELATION_ID_HEADER] ??
+        getCorrelationId(event, context);
+      const corsHeaders = getErrorCorsHeaders(getCorsHeaders, event);
+      return addHeaders(event, response, String(correlationId), corsHeaders);
+    },
+  };
+}
