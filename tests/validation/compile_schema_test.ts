@@ -12,6 +12,13 @@ const numRuns = Number(Deno.env.get("TRELLIS_PROPERTY_RUNS") ?? 2000);
 // deno-lint-ignore no-console
 console.log(`property tests of compiled schemas: TRELLIS_SEED=${seed}`);
 
+/** Only zod 4.6 is compiled; schemas of an older one are left to it. */
+const isCompiled = z.string()._zod.version.minor === 6;
+
+function testCompiled(name: string, fn: () => void): void {
+  Deno.test({ name, ignore: !isCompiled, fn });
+}
+
 /** Schemas that compile, and what they are tried with. */
 const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
   ["string", z.string(), ["", "a", 1, null, undefined]],
@@ -176,7 +183,7 @@ function compare(schema: core.$ZodType, input: unknown): boolean {
 }
 
 for (const [name, schema, inputs] of KNOWN) {
-  Deno.test(`compileSchema() gives what zod gives for ${name}`, () => {
+  testCompiled(`compileSchema() gives what zod gives for ${name}`, () => {
     assert(compileSchema(schema) !== undefined, "it is left to zod");
     const taken = inputs.filter((input) => compare(schema, input));
     assert(taken.length > 0, "no value was taken");
@@ -213,50 +220,53 @@ const FORMATS: [name: string, schema: z.ZodType, text: string][] = [
 ];
 
 for (const [name, schema, text] of FORMATS) {
-  Deno.test(`compileSchema() takes for ${name} what zod takes, with each character changed, left out or doubled`, () => {
-    const parse = compileSchema(schema)!;
-    assertEquals(parse(text), text);
-    for (let at = 0; at <= text.length; at++) {
-      const [before, character, after] = [
-        text.slice(0, at),
-        text.slice(at, at + 1),
-        text.slice(at + 1),
-      ];
-      for (
-        const other of [
-          "",
-          character + character,
-          "0",
-          "9",
-          "a",
-          "g",
-          "Z",
-          "-",
-          ".",
-          "{",
-          "\n",
-          "é",
-          "😀",
-        ]
-      ) {
-        const edited = before + other + after;
-        assertEquals(
-          parse(edited) !== ASK_ZOD,
-          schema.safeParse(edited).success,
-          JSON.stringify(edited),
-        );
+  testCompiled(
+    `compileSchema() takes for ${name} what zod takes, with each character changed, left out or doubled`,
+    () => {
+      const parse = compileSchema(schema)!;
+      assertEquals(parse(text), text);
+      for (let at = 0; at <= text.length; at++) {
+        const [before, character, after] = [
+          text.slice(0, at),
+          text.slice(at, at + 1),
+          text.slice(at + 1),
+        ];
+        for (
+          const other of [
+            "",
+            character + character,
+            "0",
+            "9",
+            "a",
+            "g",
+            "Z",
+            "-",
+            ".",
+            "{",
+            "\n",
+            "é",
+            "😀",
+          ]
+        ) {
+          const edited = before + other + after;
+          assertEquals(
+            parse(edited) !== ASK_ZOD,
+            schema.safeParse(edited).success,
+            JSON.stringify(edited),
+          );
+        }
       }
-    }
-  });
+    },
+  );
 }
 
-Deno.test("compileSchema() takes values that fit, and leaves those that do not to zod", () => {
+testCompiled("compileSchema() takes values that fit, and leaves those that do not to zod", () => {
   const parse = compileSchema(z.object({ a: z.int() }))!;
   assertEquals(parse({ a: 1, b: 2 }), { a: 1 });
   assertStrictEquals(parse({ a: "1" }), ASK_ZOD);
 });
 
-Deno.test("compileSchema() gives a default anew each time", () => {
+testCompiled("compileSchema() gives a default anew each time", () => {
   const parse = compileSchema(z.object({ a: z.array(z.int()).default([1]) }))!;
   const [first, second] = [parse({}), parse({})] as { a: number[] }[];
   first.a.push(2);
@@ -325,7 +335,7 @@ Deno.test("compileSchema() leaves schemas of another zod to that zod", () => {
   assertStrictEquals(compileSchema(schema), undefined);
 });
 
-Deno.test("compileSchema() puts no text of a schema into code", () => {
+testCompiled("compileSchema() puts no text of a schema into code", () => {
   const key = '"];globalThis.pwned=1;//\u2028\n`${1}';
   const schema = z.object({ [key]: z.literal([key, "\\"]), o: z.enum([key]).optional() });
   assertEquals(compileSchema(schema)!({ [key]: key, o: key }), { [key]: key, o: key });
@@ -445,7 +455,7 @@ function valueFor(schema: core.$ZodType): fc.Arbitrary<unknown> {
   return fc.oneof({ arbitrary: likely, weight: 12 }, { arbitrary: values.any, weight: 1 });
 }
 
-Deno.test("compileSchema() gives what zod gives, for any schema and any value", () => {
+testCompiled("compileSchema() gives what zod gives, for any schema and any value", () => {
   let compiled = 0;
   let taken = 0;
   const cases = fc.oneof(schemas.object, schemas.any).chain((schema) =>

@@ -1,0 +1,101 @@
+/** Each optional package that is missing is named with the command that installs it. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { CACHE, installPackage } from "./support/package.ts";
+import { run, runOk } from "./support/run.ts";
+
+const installed = await installPackage(["drizzle-orm@0.45.4", "zod@4.6.7", "typescript@5.9.3"]);
+
+/** Runs a module in the installed folder and returns how its error reads. */
+async function getError(code: string): Promise<string> {
+  const program = `
+try {
+  await (async () => { ${code} })();
+  console.log("nothing was thrown");
+} catch (error) {
+  console.log(error.name + ": " + error.message);
+}
+process.exit();`;
+  const { stdout } = await runOk("node", ["--input-type=module", "-e", program], {
+    cwd: installed.folder,
+    env: { LOG_LEVEL: "SILENT", METRICS_DISABLED: "true" },
+  });
+  return stdout.trim();
+}
+
+const CLIENT = `const { getDrizzleClient } = await import("@trellis/fn/database");`;
+
+const CASES: Readonly<Record<string, string>> = {
+  "postgres":
+    `${CLIENT} await getDrizzleClient({ provider: "serverless-pg", connectionString: "postgres://127.0.0.1:1/d" });`,
+  "@neondatabase/serverless":
+    `${CLIENT} await getDrizzleClient({ provider: "branching-pg", connectionString: "postgres://u:p@127.0.0.1/d" });`,
+  "@electric-sql/pglite": `
+const { createTestDatabase } = await import("@trellis/fn/testing");
+await createTestDatabase();`,
+  "libpg-query": `
+const { startDistSqlServer } = await import("@trellis/fn/testing/distsql");
+await startDistSqlServer({ backend: "embedded" });`,
+  "better-auth": `
+const { drizzle } = await import("drizzle-orm/pg-proxy");
+const { createAuth } = await import("@trellis/fn/auth");
+const auth = createAuth(drizzle(() => Promise.resolve({ rows: [] })), {
+  secret: "0123456789abcdef0123456789abcdef",
+  baseURL: "https://api.example.com",
+});
+await auth.api.getSession({ headers: new Headers() });`,
+};
+
+for (const [name, code] of Object.entries(CASES)) {
+  Deno.test(`what needs ${name} says how to install it when it is missing`, async () => {
+    const message = await getError(code);
+    assertStringIncludes(
+      message,
+      `needs the package ${name}, which is not installed. Install it: npm install "${name}@`,
+    );
+    assertMatch(message, /^ConfigurationError: /);
+  });
+}
+
+Deno.test("trellis names esbuild when it is missing", async () => {
+  const folder = await Deno.makeTempDir({ dir: installed.folder, prefix: "no-esbuild-" });
+  try {
+    const functions = join(folder, "src", "functions", "standalone");
+    await Deno.mkdir(functions, { recursive: true });
+    await Deno.writeTextFile(join(functions, "job.ts"), "export const handler = async () => 1;\n");
+    const trellis = join(installed.folder, "node_modules", ".bin", "trellis");
+    const { code, stderr } = await run(trellis, ["build"], { cwd: folder });
+    assertEquals(code, 3, stderr);
+    assertStringIncludes(stderr, 'npm install "esbuild@');
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const WITH_DRIZZLE = ["/auth", "/auth/schema", "/database", "/database/orm"];
+const WITHOUT = [
+  ...["", "/core", "/env", "/errors", "/observability", "/validation"],
+  ...["/cli", "/testing", "/testing/distsql"],
+];
+
+Deno.test("an entry point needs no optional package but drizzle-orm, which the runtime names", async () => {
+  const folder = await Deno.makeTempDir({ dir: CACHE, prefix: "no-drizzle-" });
+  try {
+    await runOk("cp", ["-R", join(installed.folder, "node_modules"), folder]);
+    await Deno.remove(join(folder, "node_modules", "drizzle-orm"), { recursive: true });
+    const program = `
+const errors = {};
+for (const entry of ${JSON.stringify([...WITH_DRIZZLE, ...WITHOUT])}) {
+  await import("@trellis/fn" + entry).catch((error) => errors[entry] = error.message);
+}
+console.log(JSON.stringify(errors));`;
+    const { stdout } = await runOk("node", ["--input-type=module", "-e", program], { cwd: folder });
+    const errors: Record<string, string> = JSON.parse(stdout);
+    assertEquals(Object.keys(errors), WITH_DRIZZLE);
+    for (const message of Object.values(errors)) {
+      assertMatch(message, /^Cannot find package 'drizzle-orm'/);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
