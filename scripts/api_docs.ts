@@ -1,9 +1,10 @@
 // deno-lint-ignore-file no-console
 /**
- * The reference of every public symbol, as a site made by `deno doc`, and the check that each has a doc comment.
+ * Builds the reference of all public symbols with `deno doc`, or checks that each has a doc
+ * comment.
  *
- *   deno run -A scripts/api_docs.ts [--out <folder>]   writes the site (docs/api when left out; not kept in the repository)
- *   deno run -A scripts/api_docs.ts --check            exits 1 when a symbol has no doc comment
+ *   deno run -A scripts/api_docs.ts [--out <folder>]   writes the site, by default to docs/api
+ *   deno run -A scripts/api_docs.ts --check            exits with 1 if a symbol has no doc comment
  *
  * @module
  */
@@ -12,7 +13,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** A complaint of `deno doc --lint`. */
+/** A finding of `deno doc --lint`. */
 export interface DocFault {
   /** Path from the root of the project. */
   readonly file: string;
@@ -22,13 +23,13 @@ export interface DocFault {
 }
 
 /**
- * Reads the complaints that are ours out of what `deno doc --lint` prints: symbols without a doc comment, in our own files.
+ * Returns the symbols of this project without a doc comment from the output of `deno doc --lint`.
  *
- * Left out are the types of zod that `z` passes on, constructors (their class tells when it is made; its parameters are described),
- * members that override documented ones, the further signatures of an overloaded function, and `private-type-ref`, which also
- * means every type of drizzle and zod that a signature names.
+ * Excluded are the types of zod that `z` re-exports, constructors (the class and its parameters are
+ * documented), members that override documented ones, further signatures of an overloaded function,
+ * and `private-type-ref`, which also includes every type of drizzle and zod in a signature.
  *
- * @param text What it printed, without colours.
+ * @param text The output, without colours.
  * @param root The project's folder.
  */
 export function readDocFaults(text: string, root: string): DocFault[] {

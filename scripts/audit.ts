@@ -1,9 +1,9 @@
 #!/usr/bin/env -S deno run -A
 // deno-lint-ignore-file no-console
 /**
- * Asks the registry which versions of deno.lock have known vulnerabilities: `deno audit`, and where that gets no answer,
- * `npm audit` over the same direct dependencies. Exits 1 when there are any. A registry that cannot be asked is no fault of
- * the dependencies: that is said on a line of its own, and the exit code is 0.
+ * Checks the versions in deno.lock for known vulnerabilities with `deno audit`, or if that gets no
+ * answer, with `npm audit` over the same direct dependencies. Exits with 1 if there are any. If the
+ * registry does not answer, it prints a line and exits with 0.
  *
  *   deno run -A scripts/audit.ts
  *
@@ -11,21 +11,24 @@
  */
 import { fileURLToPath } from "node:url";
 
-/** What a program gave. */
+/** Result of a program. */
 export interface ProgramResult {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** What one of the two said. */
+/** Result of one audit. */
 export type Answer =
   | { kind: "clean" }
   | { kind: "found"; report: string }
-  /** It got no answer, or one that nobody here understands. */
+  /** No answer, or an unknown one. */
   | { kind: "unasked"; reason: string };
 
-/** Reads what `deno audit` gave: both exit codes but 0 are 1, so that the words decide. */
+/**
+ * Reads the result of `deno audit`. Vulnerabilities and errors have the same exit code, so the text
+ * decides.
+ */
 export function readDenoAudit({ code, stdout, stderr }: ProgramResult): Answer {
   const report = `${stdout}${stderr}`.trim();
   if (/\bFound [1-9]\d* vulnerabilit/i.test(report)) return { kind: "found", report };
@@ -33,7 +36,7 @@ export function readDenoAudit({ code, stdout, stderr }: ProgramResult): Answer {
   return { kind: "unasked", reason: reasonIn(report) };
 }
 
-/** Reads what `npm audit --json` gave. */
+/** Reads the result of `npm audit --json`. */
 export function readNpmAudit({ stdout, stderr }: ProgramResult): Answer {
   let answer: {
     metadata?: { vulnerabilities?: { total?: unknown } };
@@ -54,7 +57,7 @@ export function readNpmAudit({ stdout, stderr }: ProgramResult): Answer {
   };
 }
 
-/** The first line about an error, without addresses: which registry it is, is the machine's business. */
+/** Returns the first line about an error, without the address of the registry. */
 function reasonIn(text: string): string {
   const lines = text.replace(/https?:\/\/[^\s)]+/g, "the registry").split("\n").map((line) =>
     line.trim()
@@ -67,16 +70,16 @@ function reasonIn(text: string): string {
   );
 }
 
-/** What the script prints, and its exit code. */
+/** Output and exit code of the script. */
 export interface Verdict {
   exitCode: 0 | 1;
   lines: string[];
 }
 
 /**
- * Asks one after the other until one answers.
+ * Runs the audits in order until one answers.
  *
- * @param programs Names and what asks.
+ * @param programs Names and functions.
  */
 export async function audit(
   programs: readonly (readonly [name: string, ask: () => Promise<Answer>])[],
@@ -118,7 +121,7 @@ async function run(command: string, args: string[], cwd: string): Promise<Progra
   }
 }
 
-/** npm reads a lock of its own, which is made in a folder that is removed again. */
+/** Runs `npm audit` with a lock file in a temporary folder. */
 async function askNpm(imports: Readonly<Record<string, string>>): Promise<Answer> {
   const folder = await Deno.makeTempDir();
   try {

@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console
 /**
- * Builds the npm package: dnt where it can be loaded (it lives on JSR), else `deno pack`, then one finishing step for both: the
- * whole package.json, the Terraform modules, the texts. The same sources give the same bytes; a release names its engine.
+ * Builds the npm package with dnt if it can be loaded from JSR, else with `deno pack`. A final step
+ * for both writes package.json, the Terraform modules and the texts. The same sources give the same
+ * bytes. A release sets the engine.
  *
  *   deno run -A scripts/build_npm.ts [--out <folder>] [--engine dnt|deno-pack]
  *
@@ -14,34 +15,35 @@ import { createManifest, type ExportTarget, type PackageConfig } from "./npm_man
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** What turns the sources into JavaScript and declarations. */
+/** Program that converts the sources to JavaScript and declarations. */
 export type Engine = "dnt" | "deno-pack";
 
 /**
  * Reads the value of `--engine`.
  *
- * @param text The value; without one the build chooses.
- * @throws {Error} For anything but the two engines.
+ * @param text The value, or `undefined` for the default.
+ * @throws {Error} If it is not an engine.
  */
 export function parseEngine(text: string | undefined): Engine | undefined {
   if (text === undefined || text === "dnt" || text === "deno-pack") return text;
   throw new Error(`--engine ${text}: it is dnt or deno-pack`);
 }
 
-/** Where and how the package is built. */
+/** Options of {@link buildNpm}. */
 export interface BuildOptions {
-  /** The folder; what is in it is removed. @default npm/ in the project */
+  /** Output folder; its contents are removed. @default npm/ in the project */
   out?: string;
-  /** @default dnt where it can be loaded, else deno-pack */
+  /** @default dnt if it can be loaded, else deno-pack */
   engine?: Engine;
 }
 
 /**
  * Builds the npm package into a folder.
  *
- * @param options Where and how.
- * @returns The engine that was used.
- * @throws {Error} When the engine fails, cannot be loaded, or leaves an entry point without declarations.
+ * @param options Folder and engine.
+ * @returns The used engine.
+ * @throws {Error} If the engine fails, cannot be loaded, or creates no declarations for an entry
+ * point.
  */
 export async function buildNpm(
   { out = join(ROOT, "npm"), engine }: BuildOptions = {},
@@ -62,16 +64,19 @@ interface Dnt {
   build(options: Record<string, unknown>): Promise<void>;
 }
 
-/** Not in deno.json: an entry there would have every offline `deno ci` look for it. */
+/** Not in deno.json, where an offline `deno ci` would search for it. */
 const DNT = "jsr:@deno/dnt@0.43.2";
 
 async function loadDnt(): Promise<Dnt | undefined> {
-  // a constant keeps the type checker from looking for a package that may be out of reach
+  // a variable, so that the type checker does not resolve a package that may be unreachable
   const specifier: string = DNT;
   return await import(specifier).catch(() => undefined);
 }
 
-/** Runs dnt, and gives its output the layout of the sources, in which assets are found by relative addresses. */
+/**
+ * Runs dnt and moves its output to the layout of the sources, because assets are found by relative
+ * URLs.
+ */
 async function runDnt(dnt: Dnt, config: PackageConfig, out: string): Promise<void> {
   await dnt.build(dntOptions(config, out));
   for (const { name } of [...Deno.readDirSync(join(out, "esm"))]) {
@@ -87,7 +92,10 @@ async function runDnt(dnt: Dnt, config: PackageConfig, out: string): Promise<voi
 /** Pages that the command line serves. */
 const PAGE = "cli/dev/page";
 
-/** What dnt polyfills is part of every Node that `engines` allows, and a package without side effects must not patch globals. */
+/**
+ * Removes dnt's polyfills: every supported Node has these functions, and the package must not have
+ * side effects.
+ */
 async function removePolyfills(file: string): Promise<void> {
   const text = await Deno.readTextFile(file);
   const without = text.replace(/^import "[./]*_dnt\.polyfills\.js";\n/gm, "");
@@ -116,7 +124,7 @@ function dntOptions(config: PackageConfig, out: string): Record<string, unknown>
     skipSourceOutput: true,
     skipNpmInstall: true,
     typeCheck: false,
-    // what Node 20 has: without it, dnt's declarations miss the types of the web platform
+    // matches Node 20; otherwise dnt's declarations lack the types of the web platform
     compilerOptions: { target: "ES2022", lib: ["ES2022", "DOM", "DOM.Iterable"] },
     configFile: new URL("../deno.json", import.meta.url).href,
     package: { name: config.name, version: config.version, license: config.license },
@@ -137,7 +145,7 @@ async function runDenoPack(out: string): Promise<void> {
   await Deno.remove(archive);
 }
 
-/** Writes what both engines leave out. */
+/** Writes the parts that both engines omit. */
 async function finish(config: PackageConfig, out: string): Promise<void> {
   const exports: Record<string, ExportTarget> = {};
   for (const [entry, source] of Object.entries(config.exports)) {
@@ -145,7 +153,7 @@ async function finish(config: PackageConfig, out: string): Promise<void> {
     exports[entry] = { types: `${path}.d.ts`, import: `${path}.js`, default: `${path}.js` };
     for (const file of [`${path}.d.ts`, `${path}.js`]) {
       if (!await exists(join(out, file))) {
-        throw new Error(`The build made no ${file} for the entry point ${entry}`);
+        throw new Error(`The build created no ${file} for the entry point ${entry}`);
       }
     }
   }
@@ -156,26 +164,31 @@ async function finish(config: PackageConfig, out: string): Promise<void> {
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) {
     await Deno.copyFile(join(ROOT, file), join(out, file));
   }
-  // deno pack has packed them; beside the JavaScript, as in the sources: they are found by a relative address
+  // deno pack already includes them; the JavaScript finds them by a relative URL
   const modules = join(out, "modules");
   if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
   await removeUnused(modules);
 }
 
-/** Empties a folder only when it is a package of ours: a slip in `--out` must not cost anybody their files. */
+/**
+ * Empties a folder only if it contains an earlier build, so that a wrong `--out` deletes no other
+ * files.
+ */
 async function emptyFolder(folder: string, packageName: string): Promise<void> {
   await Deno.mkdir(folder, { recursive: true });
   const present = [...Deno.readDirSync(folder)].map(({ name }) => name);
   if (present.length === 0) return;
   const manifest = await Deno.readTextFile(join(folder, "package.json")).catch(() => "{}");
   if (present.includes("deno.json") || JSON.parse(manifest).name !== packageName) {
-    throw new Error(`${folder} holds something else than an earlier build: give an empty folder`);
+    throw new Error(`${folder} contains other files than an earlier build: choose an empty folder`);
   }
   await Deno.remove(folder, { recursive: true });
   await Deno.mkdir(folder);
 }
 
-/** Tests and examples of a Terraform module are run in this repository; JSR does not get them either. */
+/**
+ * Removes tests and examples of the Terraform modules, which are only needed in this repository.
+ */
 async function removeUnused(folder: string): Promise<void> {
   for (const { name, isDirectory } of [...Deno.readDirSync(folder)]) {
     if (!isDirectory) continue;
@@ -188,7 +201,7 @@ async function removeUnused(folder: string): Promise<void> {
 async function copyFolder(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const { name, isDirectory } of Deno.readDir(from)) {
-    // what an initialised module leaves beside its sources
+    // files of `terraform init`
     if (name.startsWith(".terraform")) continue;
     if (isDirectory) await copyFolder(join(from, name), join(to, name));
     else await Deno.copyFile(join(from, name), join(to, name));

@@ -1,12 +1,13 @@
 // deno-lint-ignore-file no-console
 /**
- * Bundles small functions with esbuild from the BUILT npm package, as a user would, and compares their size with a goal and a ceiling.
- * Prints each figure, also how far it is from its goal; exits 1 when one is over its ceiling or holds what it must not.
+ * Bundles small functions with esbuild from the built npm package and compares their size with a
+ * goal and a limit. Prints each figure. Exits with 1 if one exceeds its limit or contains a
+ * forbidden package.
  *
  *   deno run -A scripts/check_bundles.ts [--package <folder with a build>] [--json]
  *
- * Counted are the minified bytes that the runtime reads before and while the function works: the entry, what it imports, and
- * the driver that it connects with. What stays behind an `import()` that the function never makes is not.
+ * It counts the minified bytes that the runtime reads: the entry, its imports, and the driver.
+ * Modules behind an `import()` that the function never executes are not counted.
  *
  * @module
  */
@@ -20,11 +21,13 @@ interface Bundle {
   readonly name: string;
   /** The function's source. */
   readonly source: string;
-  /** What it is to come to, in kilobytes (1,000 bytes), minified. */
+  /** Goal for the minified size in kilobytes (1,000 bytes). */
   readonly goal: number;
-  /** What it must not exceed: what was reached, and a little room. */
+  /** Limit: the reached size plus a margin. */
   readonly ceiling: number;
-  /** Parts of paths: chunks that begin at such a file are counted although they are loaded late. */
+  /**
+   * Parts of paths. Chunks that start at such a file are counted although they are loaded later.
+   */
   readonly loads?: readonly string[];
 }
 
@@ -62,7 +65,7 @@ export const handler = defineApiHandler({ auth: "session"${options} })(
     return buildValidatedResponse(context, 200, { notes: await listNotes(userId) });
   });`;
 
-/** What the provider loads when it connects. */
+/** Modules that the provider loads when it connects. */
 const DRIVER = ["database/providers/serverless_pg", "/postgres/"];
 
 const BUNDLES: readonly Bundle[] = [
@@ -110,7 +113,7 @@ const BUNDLES: readonly Bundle[] = [
   },
 ];
 
-/** What none of them may contain, by a part of the path. */
+/** Forbidden packages, by a part of the path. */
 const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   "better-auth": /node_modules\/(better-auth|@better-auth|better-call)\//,
   "AWS clients": /node_modules\/(@aws-sdk|@smithy)\//,
@@ -120,9 +123,9 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Packages that have no place in a function: better-auth
- * belongs to the functions that sign people in. `trellis build` leaves them out in the same way; a plain `--splitting` keeps
- * better-auth behind its import(), and then all that it shares with the function, such as the whole of zod, comes at once.
+ * Packages that do not belong into these functions. better-auth belongs to the sign-in routes.
+ * `trellis build` omits them in the same way. With plain `--splitting`, modules that better-auth
+ * shares with the function, such as all of zod, would be loaded at once.
  */
 const EXTERNAL = ["better-auth", "better-auth/*"];
 
@@ -133,7 +136,7 @@ interface Figure {
   readonly goal: number;
   readonly ceiling: number;
   readonly forbidden: string[];
-  /** The largest packages in it. */
+  /** The largest packages in the bundle. */
   readonly parts: [string, number][];
 }
 
@@ -141,7 +144,7 @@ interface Figure {
  * Bundles one function in a folder where the package is installed.
  *
  * @param folder The folder.
- * @param bundle What.
+ * @param bundle The function.
  */
 async function measure(folder: string, bundle: Bundle): Promise<Figure> {
   const { metafile, outputFiles } = await esbuild.build({
@@ -186,7 +189,10 @@ async function measure(folder: string, bundle: Bundle): Promise<Figure> {
   };
 }
 
-/** The outputs that are read: from the entry along static imports, and along those late ones that the function makes. */
+/**
+ * Lists the loaded outputs: static imports from the entry, and the dynamic imports that the
+ * function executes.
+ */
 function getOutputs(metafile: Metafile, loads: readonly string[]): string[] {
   const entry = Object.keys(metafile.outputs).find((path) =>
     metafile.outputs[path].entryPoint === "function.js"
@@ -204,7 +210,7 @@ function getOutputs(metafile: Metafile, loads: readonly string[]): string[] {
   return [...reached];
 }
 
-/** Packs and installs a build in a fresh folder, as a user would. */
+/** Packs a build and installs it in a new folder. */
 async function install(built: string): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "trellis-bundles-" });
   await Deno.writeTextFile(join(folder, "package.json"), '{ "private": true, "type": "module" }');

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
- * Checks what a program loads when it imports an entry point: packages and modules of Node that are not named here would
- * be paid at every cold start. What is loaded with `import()` when it is needed does not count.
+ * Checks which packages and Node modules a program loads when it imports an entry point, because
+ * each one slows down every cold start. Modules behind `import()` do not count.
  *
  *   deno run -A scripts/check_imports.ts
  */
@@ -11,8 +11,9 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * What each entry point that a function imports may load; the other entry points are for tests and tools. No module of Node
- * is among it: an import reads all that a module has, which costs 0.2 ms (`node:async_hooks`) to 2 ms (`node:process`).
+ * Allowed packages for each entry point that functions import; the other entry points are for tests
+ * and tools. Node modules are not allowed: an import takes 0.2 ms (`node:async_hooks`) to 2 ms
+ * (`node:process`).
  */
 export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ".": ["zod"],
@@ -26,7 +27,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What an entry point loads, followed through the files that it imports statically.
+ * Lists the packages and Node modules that an entry point imports statically.
  *
  * @param path The entry point's file, from the root of the project.
  * @returns Names of packages and of Node's modules.
@@ -64,7 +65,7 @@ function getPackage(specifier: string): string {
 }
 
 /**
- * Faults of all entry points, one line each.
+ * Lists the faults of all entry points, one line each.
  *
  * @param entries Entry points and their files, as deno.json names them.
  */
@@ -85,5 +86,5 @@ if (import.meta.main) {
   const faults = await findFaults(exports);
   for (const fault of faults) console.error(fault);
   console.log(`${Object.keys(ALLOWED).length} entry points, ${faults.length} faults`);
-  Deno.exit(faults.length > 0 ? 1 : 0); // esbuild's own process would keep this one alive
+  Deno.exit(faults.length > 0 ? 1 : 0); // the esbuild process would keep this one running
 }

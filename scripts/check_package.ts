@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
- * Checks the npm package before anybody installs it: what is in it, that two builds give the same bytes, that publint and
- * are-the-types-wrong find nothing. What they find and we leave is explained in docs/decisions/package.md.
+ * Checks the npm package: its files, that two builds give the same bytes, and that publint and
+ * are-the-types-wrong report nothing. docs/decisions/package.md explains the accepted findings.
  *
  *   deno run -A scripts/check_package.ts [--package <folder with a build>] [--engine dnt|deno-pack]
  *
@@ -16,7 +16,7 @@ import { buildNpm, parseEngine } from "./build_npm.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Each file of the package has one of these places; all else is a stray. */
+/** Allowed paths of files in the package. */
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^(mod|(auth|cli|core|database|env|errors|observability|testing|validation)\/[\w/-]+)\.(js|d\.ts)$/,
@@ -28,7 +28,7 @@ const EXPECTED = [
 const FORBIDDEN: readonly [RegExp, string][] = [
   [/\bDeno\.(?!customInspect)\w+/, "uses Deno's own API"],
   [/^\/\/# sourceMappingURL/m, "names a source map that is not shipped"],
-  [/(?:\bfrom|\bimport\(?)\s*["'](?:jsr|npm):/, "imports by a specifier that only Deno knows"],
+  [/(?:\bfrom|\bimport\(?)\s*["'](?:jsr|npm):/, "imports by a specifier that only Deno supports"],
   [/\busing\s+\w+\s*=/, "declares with `using`, a syntax error on Node 20 and 22"],
 ];
 
@@ -41,7 +41,7 @@ interface Manifest {
 }
 
 /**
- * Finds what is wrong with the files of a built package.
+ * Checks the files of a built package.
  *
  * @param folder The package.
  * @returns A line for each fault.
@@ -105,7 +105,7 @@ async function findManifestFaults(folder: string, files: readonly string[]): Pro
   return faults;
 }
 
-/** The hash of names and bytes: two packages with the same one are the same. */
+/** Returns a hash of names and bytes, which is equal for identical packages. */
 export async function hashPackage(folder: string): Promise<string> {
   const hash = createHash("sha256");
   for (const file of listFiles(folder)) {
@@ -121,7 +121,7 @@ function listFiles(folder: string, inside = ""): string[] {
   }).sort();
 }
 
-/** The tools at exact versions, and how each is called with an archive. */
+/** The tools at exact versions, with their arguments for an archive. */
 const TOOLS: readonly { specifier: string; args(archive: string): string[] }[] = [
   { specifier: "publint@0.3.25", args: (archive) => ["publint", "run", archive, "--strict"] },
   {

@@ -1,12 +1,13 @@
 #!/usr/bin/env -S deno run --allow-read --allow-env
 // deno-lint-ignore-file no-console
 /**
- * Checks every Terraform module against the project's own policy, without Terraform and without a cloud:
+ * Checks every Terraform module against the project's own policy, without Terraform and without a
+ * cloud:
  *
  *   deno run -A scripts/check_terraform_policy.ts [--json]
  *
- * A `*` as an action, a resource or a principal needs a comment `# policy: why` on its line. Exit code 1 when there are
- * faults.
+ * A `*` as an action, a resource or a principal needs a comment `# policy: why` on its line. Exits
+ * with 1 if there are faults.
  *
  * @module
  */
@@ -20,7 +21,7 @@ import {
   type TerraformObject,
 } from "./terraform_module.ts";
 
-/** One breach of the policy. */
+/** A violation of the policy. */
 export interface PolicyFault {
   readonly module: string;
   readonly rule: string;
@@ -29,7 +30,7 @@ export interface PolicyFault {
 
 type Rule = (module: TerraformModule) => Iterable<string>;
 
-/** Rules by name; each yields what it finds wrong. */
+/** Rules by name. Each yields its findings. */
 const RULES: Readonly<Record<string, Rule>> = {
   versions,
   described,
@@ -81,7 +82,7 @@ function* described(module: TerraformModule): Iterable<string> {
 
 function* wildcards(module: TerraformModule): Iterable<string> {
   for (const [file, text] of module.sources) {
-    if (file === "variables.tf") continue; // what callers may say, not what is granted
+    if (file === "variables.tf") continue; // inputs of the module, not permissions
     for (const [index, line] of text.split("\n").entries()) {
       const [content, comment = ""] = splitComment(line);
       // A comparison with "*" grants nothing.
@@ -150,7 +151,7 @@ function* encryption(module: TerraformModule): Iterable<string> {
   }
 }
 
-/** What holds data, and the policy that must refuse plain HTTP to it. */
+/** Resources with data, and the policy that must reject plain HTTP. */
 const TLS_POLICIES: Readonly<Record<string, string>> = {
   aws_sqs_queue: "aws_sqs_queue_policy",
   aws_sns_topic: "aws_sns_topic_policy",
@@ -247,7 +248,7 @@ function ofType(module: TerraformModule, type: string): TerraformObject[] {
   return module.resources.filter((object) => object.type === type);
 }
 
-/** The resource of another type that refers to this one. */
+/** Finds the resource of another type that refers to this one. */
 function companion(
   module: TerraformModule,
   object: TerraformObject,

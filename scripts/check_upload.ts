@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
- * Checks what `deno publish` would upload to JSR, and prints the list: no tests, no tools, no file of the machine, and no
- * import that the registry cannot analyze. Nothing is uploaded.
+ * Lists the files that `deno publish` would upload to JSR, and checks that there are no tests,
+ * tools, local files, or imports that the registry cannot analyze. It uploads nothing.
  *
  *   deno run -A scripts/check_upload.ts
  *
@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = new URL("..", import.meta.url);
 
-/** Each uploaded file has one of these places. */
+/** Allowed paths of uploaded files. */
 const EXPECTED: readonly RegExp[] = [
   /^(deno\.json|mod\.ts|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^(auth|cli|core|database|env|errors|observability|testing|validation)\/[\w/]+\.ts$/,
@@ -19,7 +19,7 @@ const EXPECTED: readonly RegExp[] = [
   /^modules\/[\w/-]+\.(tf|md|mjs)$/,
 ];
 
-/** Folders that hold what only this repository needs, wherever they are. */
+/** Folders that only this repository needs. */
 const FOREIGN = /(^|\/)(tests|examples|fixtures|bench|scripts)\//;
 
 /** A finished dry run. */
@@ -29,9 +29,9 @@ export interface DryRun {
 }
 
 /**
- * Finds what is wrong with an upload.
+ * Checks an upload.
  *
- * @param run What `deno publish --dry-run` printed.
+ * @param run The result of `deno publish --dry-run`.
  * @param root The URL that paths in the output start with.
  * @returns The uploaded files, and a line for each fault.
  */
@@ -63,7 +63,7 @@ async function dryRun(): Promise<DryRun> {
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();
-  // deno colors the names of warnings whatever NO_COLOR says
+  // deno colors the names of warnings in spite of NO_COLOR
   // deno-lint-ignore no-control-regex
   const output = (decoder.decode(stdout) + decoder.decode(stderr)).replace(/\x1b\[[\d;]*m/g, "");
   return { isDone: success, output };

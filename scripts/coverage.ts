@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console
 /**
- * Prints how much of each area the tests run, from what `DENO_COVERAGE_DIR=folder deno task test` wrote (child processes
- * write there too), and fails below 95 % of lines or 90 % of branches.
+ * Prints the test coverage of each area from the output of
+ * `DENO_COVERAGE_DIR=folder deno task test`, including child processes. Fails below 95 % of lines
+ * or 90 % of branches.
  *
  *   deno run -A scripts/coverage.ts <folder>
  */
@@ -51,10 +52,10 @@ for (const area of AREAS) {
     }`,
   );
 }
-console.log(`The mark: ${LINES_AT_LEAST} % of lines, ${BRANCHES_AT_LEAST} % of branches`);
+console.log(`Minimum: ${LINES_AT_LEAST} % of lines, ${BRANCHES_AT_LEAST} % of branches`);
 Deno.exit(isEnough ? 0 : 1);
 
-/** The records of an lcov file, by source. */
+/** Returns the records of an lcov file by source. */
 function readLcov(text: string): Map<string, Counts> {
   const files = new Map<string, Counts>();
   for (const record of text.split("end_of_record")) {
@@ -79,7 +80,7 @@ function sum(area: string): Counts {
     if (!file.startsWith(`${area}/`)) continue;
     for (const key of Object.keys(total) as (keyof Counts)[]) total[key] += each[key];
   }
-  // an area that no test loads is not covered at all
+  // an area that no test loads has no coverage
   return total.lines === 0 ? { ...total, lines: 1 } : total;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S deno run --allow-read --allow-write
 /**
- * Writes docs/reference/distsql.md from the registry. With `--check` it writes nothing and fails when the file is not
- * what the registry gives.
+ * Writes docs/reference/distsql.md from the registry. With `--check` it writes nothing and fails if
+ * the file is stale.
  *
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
@@ -62,7 +62,7 @@ function category(name: DistSqlCategory): string[] {
   return [
     `## ${TITLES[name]}`,
     "",
-    "| id | PostgreSQL | action | what is done, what to do | days | the provider's answer | known from |",
+    "| id | PostgreSQL | action | effect and advice | dates | server error | source |",
     "|---|---|---|---|---|---|---|",
     ...rows.map((row) => `| ${row} |`),
     "",
@@ -71,23 +71,23 @@ function category(name: DistSqlCategory): string[] {
 
 function render(): string {
   return [
-    "# Reference: PostgreSQL on the distributed-SQL provider",
+    "# Aurora DSQL: differences from PostgreSQL",
     "",
     "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`: change the registry, not this file.",
-    `The newest observation is of ${CAPABILITIES_AS_OF}; the provider may have learned more since.`,
+    `The newest observation is from ${CAPABILITIES_AS_OF}. The provider may support more since then.`,
     "",
-    "`translateForDistSql` does what the column *action* says:",
+    "The column *action* describes what `translateForDistSql` does:",
     "",
-    "- **Compatible**: kept. **Warn**: kept, with a warning. **Rewrite**: written another way that reaches the same end.",
-    "- **Strip**: left out; `sanitizeForDistSql` gives `null` when nothing else is left.",
-    "- **Recreate**: the table is made again (`RecreationRequiredError`), or changed in steps where the entry says so.",
-    "- **Error**, **AppLayer**: refused with the advice (`UnsupportedStatementError`).",
+    "- **Compatible**: kept. **Warn**: kept, with a warning. **Rewrite**: replaced by an equivalent statement.",
+    "- **Strip**: removed. `sanitizeForDistSql` returns `null` if nothing remains.",
+    "- **Recreate**: the table is recreated (`RecreationRequiredError`), or changed in the listed steps.",
+    "- **Error**, **AppLayer**: rejected with the advice (`UnsupportedStatementError`).",
     "",
-    "The option `asOf` picks the rules of an earlier day.",
+    "The option `asOf` selects the rules of an earlier date.",
     "",
-    "## What the provider learned, and when",
+    "## Features by date",
     "",
-    "| from | what | known from |",
+    "| from | feature | source |",
     "|---|---|---|",
     ...Object.values(DIST_SQL_CAPABILITIES).map(({ since, title, source }) =>
       `| ${since} | ${cell(title)} | ${sources(source)} |`

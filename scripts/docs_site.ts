@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console
 /**
- * Builds the documentation site: the pages of docs/ with VitePress, the reference of all symbols with `deno doc`, and llms.txt.
- * VitePress is installed from npm into .trellis/docs_site when it is missing there.
+ * Builds the documentation site: the pages of docs/ with VitePress, the reference of all symbols
+ * with `deno doc`, and llms.txt. VitePress is installed from npm into .trellis/docs_site when it is
+ * missing there.
  *
  *   deno run -A scripts/docs_site.ts [--out <folder>] [--base /path/]
  *

@@ -2,7 +2,7 @@ import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { sql } from "../database/orm.ts";
 
-/** Tables, with their columns as CREATE TABLE takes them. */
+/** Selects the tables with their column definitions. */
 const TABLES = `SELECT format('%I.%I', n.nspname, c.relname) AS name,
   (SELECT string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)) ||
       CASE WHEN a.attgenerated = 's' THEN format(' GENERATED ALWAYS AS (%s) STORED', pg_get_expr(d.adbin, d.adrelid))
@@ -24,15 +24,15 @@ const INDEXES =
 JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid) AND n.nspname = `;
 
 /**
- * Writes the tables of some schemas as SQL: columns, rows, constraints and indexes. For fixtures: what else a database may
- * have (functions, views, types of its own) is refused by whoever runs the text.
+ * Writes the tables of some schemas as SQL for fixtures: columns, rows, constraints and indexes.
+ * Functions, views and types are not supported.
  *
  * @param db A client on PostgreSQL.
  * @param schemas The schemas.
- * @returns The statements, each ending in a semicolon and a line.
+ * @returns The statements, each with a semicolon and a line break.
  */
 export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]): Promise<string> {
-  // names in definitions are written with their schema
+  // makes definitions contain schema names
   await db.execute(sql`SET search_path = ''`);
   const statements: string[] = [];
   for (const schema of schemas) {

@@ -1,13 +1,13 @@
 #!/usr/bin/env -S deno run -A
 // deno-lint-ignore-file no-console
 /**
- * Lists the licences of all packages that deno.lock holds, by how they come to a user, in docs/reference/licences.md. It reads
- * what is installed and asks nobody.
+ * Lists the licences of all packages in deno.lock in docs/reference/licences.md, grouped by how
+ * users receive them. It reads the installed packages and uses no network.
  *
  *   deno run -A scripts/licences.ts            writes
- *   deno run -A scripts/licences.ts --check    exits 1 when the list is stale
+ *   deno run -A scripts/licences.ts --check    exits with 1 if the list is stale
  *
- * Both exit 1 when a licence is unknown or asks for more than to be named.
+ * Both exit with 1 if a licence is unknown or requires more than attribution.
  *
  * @module
  */
@@ -15,27 +15,27 @@ import { fileURLToPath } from "node:url";
 import { OPTIONAL_PACKAGES } from "../core/optional_package.ts";
 import { createManifest, type PackageConfig } from "./npm_manifest.ts";
 
-/** A package of the lock. */
+/** A package in the lock file. */
 export interface LockedPackage {
-  /** Names of what it needs, with `@version` where there are several. */
+  /** Names of its dependencies, with `@version` if there are several versions. */
   dependencies?: string[];
-  /** Those of its dependencies that it does not install itself. */
+  /** Optional peer dependencies. */
   optionalPeers?: string[];
-  /** Names of what it takes where it can be had. */
+  /** Names of its optional dependencies. */
   optionalDependencies?: string[];
-  /** Systems that it is for; everywhere when left out. */
+  /** Supported operating systems. Default: all. */
   os?: string[];
-  /** Processors that it is for. */
+  /** Supported processors. */
   cpu?: string[];
 }
 
-/** The npm part of deno.lock: packages by `name@version`, with a suffix for the versions of peers. */
+/** The npm part of deno.lock: packages by `name@version`, with a suffix for versions of peers. */
 export type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
-/** How a package comes to a user. */
+/** How a user receives a package. */
 export type Reach = "package" | "optional" | "development";
 
-/** One line of the list. */
+/** A line of the list. */
 export interface LicensedPackage {
   name: string;
   version: string;
@@ -43,7 +43,7 @@ export interface LicensedPackage {
   reach: Reach;
 }
 
-/** Licences that ask for nothing but to be named (SPDX ids), or for less. */
+/** Accepted licences (SPDX ids), which require attribution at most. */
 const PERMISSIVE: ReadonlySet<string> = new Set([
   ...[
     "0BSD",
@@ -59,7 +59,7 @@ const PERMISSIVE: ReadonlySet<string> = new Set([
   ...["PostgreSQL", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib"],
 ]);
 
-/** Others, for packages that are neither changed nor passed on: name, licence, why. */
+/** Exceptions for packages that are neither changed nor distributed: name, licence, reason. */
 const DEVELOPMENT_ONLY: readonly (readonly [name: string, licence: string, why: string])[] = [
   [
     "@cdktf/hcl2json",
@@ -68,17 +68,17 @@ const DEVELOPMENT_ONLY: readonly (readonly [name: string, licence: string, why: 
   ],
 ];
 
-/** Whether an SPDX expression leaves a choice that asks for nothing but to be named. */
+/** Checks that an SPDX expression allows an accepted licence. */
 export function isPermissive(licence: string): boolean {
   const text = licence.trim().replace(/^\((.*)\)$/, "$1");
-  if (/[()]/.test(text)) return false; // none of ours is so complicated: somebody has to look
+  if (/[()]/.test(text)) return false; // not supported: needs a manual review
   return text.split(/ OR /).some((choice) =>
     choice.split(/ AND /).every((id) => PERMISSIVE.has(id.trim()))
   );
 }
 
 /**
- * What speaks against the list.
+ * Lists the packages whose licence is not accepted.
  *
  * @param packages The list.
  * @returns One line for each fault.
@@ -97,11 +97,11 @@ export function findFaults(packages: readonly LicensedPackage[]): string[] {
 }
 
 /**
- * The packages of a lock with their licences.
+ * Returns the packages of a lock file with their licences.
  *
- * @param locked The lock's packages.
- * @param roots Names that the published package brings, and those that a user may add.
- * @param readLicence Gives what an installed package's manifest says.
+ * @param locked The lock file's packages.
+ * @param roots Names of the dependencies and of the optional peers of the published package.
+ * @param readLicence Reads the licence of an installed package.
  * @returns The list, sorted by name.
  */
 export function listLicences(
@@ -132,7 +132,7 @@ export function listLicences(
     const [, name, version] = /^(@?[^@]+)@([^_]+)/.exec(key)!;
     const id = `${name}@${version}`;
     if (seen.has(id)) continue;
-    // one that is for another system is not installed here: it is a part of the package that chooses among them
+    // a package for another system is not installed; it belongs to the package that selects it
     const parent = isForSomeSystems(locked[key]) ? getParent(key, locked) : undefined;
     const [, parentName, parentVersion] = parent === undefined
       ? []
@@ -163,7 +163,7 @@ const TITLES: Readonly<Record<Reach, string>> = {
   development: "Development of this repository only",
 };
 
-/** The page. */
+/** Renders the page. */
 export function renderLicences(packages: readonly LicensedPackage[]): string {
   const counts = new Map<string, number>();
   for (const { licence } of packages) counts.set(licence, (counts.get(licence) ?? 0) + 1);
@@ -178,12 +178,12 @@ export function renderLicences(packages: readonly LicensedPackage[]): string {
     `- ${name} (${licence}): ${why}.`
   );
   return [
-    "<!-- Generated by scripts/licences.ts from deno.lock and what is installed; changes are overwritten. -->",
+    "<!-- Generated by scripts/licences.ts from deno.lock and the installed packages; changes are overwritten. -->",
     "",
     "# Licences of dependencies",
     "",
-    "This package is under the MIT licence. What it depends on asks for nothing but to be named. CI fails on any other licence and " +
-    "on a package that names none. Packages for one system or processor are listed under the licence of the package that chooses among them.",
+    "This package has the MIT licence. Its dependencies require attribution at most. CI fails on any other licence and on a package " +
+    "without one. Packages for one system or processor are listed under the package that selects them.",
     "",
     `${packages.length} packages: ${
       [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([licence, n]) => `${n} ${licence}`).join(
@@ -199,7 +199,7 @@ export function renderLicences(packages: readonly LicensedPackage[]): string {
   ].join("\n");
 }
 
-/** Reads manifests where Deno keeps installed packages. */
+/** Returns a function that reads manifests from Deno's package cache. */
 async function installedLicences(): Promise<(name: string, version: string) => string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json"],
@@ -224,7 +224,7 @@ async function installedLicences(): Promise<(name: string, version: string) => s
   };
 }
 
-/** The licence that a manifest names, in the present form or one of the two old ones. */
+/** Returns the licence of a manifest in the current or one of the two old formats. */
 export function getLicence(manifest: { license?: unknown; licenses?: unknown }): string {
   const { license, licenses } = manifest;
   if (typeof license === "string") return license;

@@ -1,11 +1,11 @@
 #!/usr/bin/env -S deno run --allow-read --allow-write
 // deno-lint-ignore-file no-console
 /**
- * Writes `cli/infra/modules_manifest.ts`: the files of the Terraform modules with their SHA-256, by which the command
- * line fetches them where the package has no folder (JSR).
+ * Writes `cli/infra/modules_manifest.ts`: the files of the Terraform modules with their SHA-256,
+ * which the command line uses to download them for a package from JSR.
  *
  *   deno run -A scripts/modules_manifest.ts            writes
- *   deno run -A scripts/modules_manifest.ts --check    exits 1 when the file is stale
+ *   deno run -A scripts/modules_manifest.ts --check    exits with 1 if the file is stale
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { MODULE_NAMES } from "./terraform_module.ts";
 /**
  * Renders the manifest's source text.
  *
- * @param root Folder that holds the modules.
+ * @param root Folder of the modules.
  */
 export async function renderManifest(
   root: string,
@@ -34,7 +34,7 @@ export async function renderManifest(
         "hex",
       );
       const entry = `  "${path}": "${digest}",`;
-      // as the formatter writes it
+      // in the format of deno fmt
       lines.push(entry.length > 100 ? entry.replace(": ", ":\n    ") : entry);
     }
   }

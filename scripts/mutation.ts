@@ -1,12 +1,13 @@
 // deno-lint-ignore-file no-console
 /**
- * Mutation testing: changes the program in one place at a time and looks whether a test fails.
+ * Runs mutation testing: changes the program in one place at a time and checks that a test fails.
  *
  *   deno run -A scripts/mutation.ts                    every mutant of every area
- *   deno run -A scripts/mutation.ts --area sessions    of one area
- *   deno run -A scripts/mutation.ts --sample 30        some, by a seed that is printed (--seed N)
+ *   deno run -A scripts/mutation.ts --area sessions    mutants of one area
+ *   deno run -A scripts/mutation.ts --sample 30        a sample; prints its seed (--seed N)
  *
- * It works in a copy of the checkout. Exit code 1: a mutant survived that `tests/mutation/explained.json` does not explain.
+ * It works in a copy of the checkout. Exits with 1 if a mutant survives without an entry in
+ * `tests/mutation/explained.json`.
  */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +19,7 @@ interface Area {
   readonly tests: readonly string[];
 }
 
-/** Why a mutant may survive, by file, code and change. */
+/** Reason for a surviving mutant, by file, code and change. */
 type Explained = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -28,7 +29,10 @@ const AREAS: Readonly<Record<string, Area>> = JSON.parse(
 const EXPLAINED: Explained = JSON.parse(
   await Deno.readTextFile(join(ROOT, "tests/mutation/explained.json")),
 );
-/** A mutant that loops is as good as found: it is stopped after so many times what the tests take. */
+/**
+ * Stops a mutant with an endless loop, which counts as killed, after this multiple of the test
+ * time.
+ */
 const PATIENCE = 5;
 
 const { values } = parseArgs({
@@ -76,7 +80,7 @@ for (const { file, line, code, change } of survivors) {
 }
 Deno.exit(survivors.length > 0 ? 1 : 0);
 
-/** Seed of the sample: the same sources get the same sample (FNV-1a, 32 bits). */
+/** Returns the seed of the sample, a hash of the sources (FNV-1a, 32 bits). */
 function checksum(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -97,7 +101,7 @@ function pick<T>(all: T[]): T[] {
   });
 }
 
-/** How long the tests of each area take when nothing is wrong, with as many at once as there will be. */
+/** Measures the test time of each area without mutants, with the same number of processes. */
 async function measure(): Promise<void> {
   for (const area of new Set(queue.map((each) => each.area))) {
     const started = performance.now();
@@ -140,7 +144,7 @@ async function copyCheckout(folder: string): Promise<void> {
     if (/^(?:modules|docs|examples|bench)\//.test(file)) continue;
     await Deno.mkdir(join(folder, dirname(file)), { recursive: true });
     await Deno.copyFile(join(ROOT, file), join(folder, file)).catch((error) => {
-      // listed, and removed in the work tree
+      // listed, but removed in the work tree
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     });
   }

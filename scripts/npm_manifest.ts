@@ -1,10 +1,10 @@
 import { OPTIONAL_PACKAGES } from "../core/optional_package.ts";
 
-/** What the npm package's manifest is made from: the parts of deno.json that it needs. */
+/** Parts of deno.json for the manifest of the npm package. */
 export interface PackageConfig {
   /** The package's name. */
   name: string;
-  /** The one place that says the version. */
+  /** The version. */
   version: string;
   /** SPDX id. */
   license: string;
@@ -14,7 +14,7 @@ export interface PackageConfig {
   imports: Record<string, string>;
 }
 
-/** The file a bundler, a runtime and a type checker take for one export. */
+/** Files of one export. */
 export interface ExportTarget {
   /** The declarations. */
   types: string;
@@ -24,16 +24,17 @@ export interface ExportTarget {
   default: string;
 }
 
-/** The user's code imports it as well, and there must be one copy: npm installs it by itself. */
+/** Peers that npm installs, because the user's code imports the same copy. */
 const PEERS = ["zod"];
 
 /**
- * Makes the whole package.json of the npm package. Why each dependency is of its kind: docs/decisions/package.md.
+ * Creates the package.json of the npm package. docs/decisions/package.md explains the kind of each
+ * dependency.
  *
- * @param config What deno.json says.
- * @param exports Where the build put each entry point.
- * @returns The manifest, its keys in a fixed order.
- * @throws {Error} When deno.json names no range of a peer.
+ * @param config The content of deno.json.
+ * @param exports Files of each entry point.
+ * @returns The manifest with keys in a fixed order.
+ * @throws {Error} If deno.json has no range for a peer.
  */
 export function createManifest(
   config: PackageConfig,

@@ -1,12 +1,13 @@
 // deno-lint-ignore-file no-console
 /**
- * Writes what this release leaves behind for the next ones to read, into `tests/fixtures/releases/<version>/`: databases
- * that it migrated, with a user and a session, and everything that it generates for `examples/notes`. Run it once for each
- * release, before its tag; what an earlier release wrote is never written again.
+ * Writes the fixtures of this release to `tests/fixtures/releases/<version>/`, which later releases
+ * are tested with: migrated databases with a user and a session, and all generated files of
+ * `examples/notes`. Run it once per release, before the tag. Fixtures of earlier releases are never
+ * changed.
  *
  *   deno run -A scripts/release_fixtures.ts [--force]
  *
- * The databases are SQL texts: the folder of an embedded database has 4.6 MB when compressed.
+ * The databases are SQL files, because a compressed embedded database has 4.6 MB.
  */
 import { createAuth } from "../auth/instance.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
@@ -18,7 +19,7 @@ import { startDistSqlServer } from "../testing/distsql/server.ts";
 import { startPostgres, type TestPostgres } from "../tests/support/postgres.ts";
 import { dumpDatabase } from "./dump_database.ts";
 
-/** The end of a session that no test outlives. */
+/** Expiry time of the session, after every test run. */
 const FAR_END = "2099-01-01T00:00:00Z";
 const ROOT = new URL("../", import.meta.url);
 const EXAMPLE = new URL("examples/notes/", ROOT);
@@ -34,7 +35,9 @@ const auth = {
 if (
   !Deno.args.includes("--force") && await Deno.stat(folder).catch(() => undefined) !== undefined
 ) {
-  console.error(`${folder.pathname} is there: a release is written once (--force writes it again)`);
+  console.error(
+    `${folder.pathname} exists: fixtures are written once per release (--force overwrites them)`,
+  );
   Deno.exit(1);
 }
 setLogOutput(() => {});
@@ -67,12 +70,12 @@ async function copyFolder(name: string): Promise<void> {
   }
 }
 
-/** Migrates a database and signs a user up; gives the token of the session. */
+/** Migrates a database, signs up a user and returns the session token. */
 async function fill(database: DatabaseConfig): Promise<string> {
   await runMigrations({ migrationsFolder: new URL("migrations", folder).pathname, database });
   const db = await getDrizzleClient(database);
   const { token } = await createAuth(db, auth).api.signUpEmail({ body: login });
-  if (token === null) throw new Error("the sign-up gave no session");
+  if (token === null) throw new Error("the sign-up returned no session");
   await db.execute(sql`UPDATE sessions SET expires_at = ${FAR_END}`);
   return token;
 }

@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
- * Checks that a tag is the version of deno.json, and prints the section of CHANGELOG.md that belongs to it: the text of the release.
+ * Checks that a tag equals the version in deno.json, and prints its section of CHANGELOG.md as
+ * release notes.
  *
  *   deno run --allow-read scripts/release_notes.ts v1.2.3
  *
@@ -8,12 +9,12 @@
  */
 
 /**
- * Cuts the section of one version out of a changelog.
+ * Returns the section of one version of a changelog.
  *
  * @param changelog In the form of Keep a Changelog.
- * @param version Without `v`.
+ * @param version The version without `v`.
  * @returns The section's text, without its heading.
- * @throws {Error} When there is none, it is empty, or it is still marked as unreleased.
+ * @throws {Error} If it is missing, empty, or marked as unreleased.
  */
 export function readSection(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1);
@@ -31,12 +32,12 @@ export function readSection(changelog: string, version: string): string {
 }
 
 /**
- * Gives the text of a release.
+ * Returns the release notes of a tag.
  *
  * @param tag `v` and the version.
- * @param version The one place that says it: deno.json.
+ * @param version The version in deno.json.
  * @param changelog CHANGELOG.md.
- * @throws {Error} When the tag is of another version, or the changelog has no section for it.
+ * @throws {Error} If the tag is another version, or the changelog has no section for it.
  */
 export function releaseNotes(tag: string, version: string, changelog: string): string {
   if (tag !== `v${version}`) {

@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs every test, and every example in docs and doc comments, in two processes at once: those that mostly wait for programs of
- * their own beside all others. Ends with one summary in the words of the test runner.
+ * Runs every test, and every example in docs and doc comments, in two concurrent processes: one for
+ * tests that mostly wait for child processes, and one for all others. Ends with one summary in the
+ * format of the test runner.
  *
  *   deno run -A scripts/run_tests.ts
  */
@@ -39,7 +40,7 @@ const results = await Promise.all([
 for (const { text } of results.slice(1)) console.log(text);
 const sum = (what: string) =>
   results.reduce((total, { text }) => {
-    // a terminal's colours stand between the words
+    // removes the colours of a terminal
     const summary = stripVTControlCharacters(text).match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
     return total + Number(new RegExp(`(\\d+) ${what}`).exec(summary)?.[1] ?? 0);
   }, 0);
@@ -51,7 +52,7 @@ console.log(
 );
 Deno.exit(isGood ? 0 : 1);
 
-/** The first process is shown while it runs; what the second says comes after it. */
+/** Runs tests. The output of the first process is shown at once, that of the second afterwards. */
 async function run(args: readonly string[]): Promise<{ success: boolean; text: string }> {
   const isShown = args[0] === "--doc";
   const child = new Deno.Command(Deno.execPath(), {

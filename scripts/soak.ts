@@ -1,14 +1,14 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs the long forms of what CI runs in a short form, and prints what came of them in one table.
+ * Runs the long forms of the tests and prints their results in one table.
  *
  *   deno run -A scripts/soak.ts                          everything; hours
  *   deno run -A scripts/soak.ts --only sql,handlers      some topics
- *   deno run -A scripts/soak.ts --minutes 5              each topic for so long, where it can be told how long
+ *   deno run -A scripts/soak.ts --minutes 5              time per topic, if the topic supports it
  *   deno run -A scripts/soak.ts --seed 7                 the same cases again
  *   deno run -A scripts/soak.ts --list                   the topics
  *
- * Exit code 1: something was found; what it was stands above the table.
+ * Exits with 1 if a test failed. Its output is printed above the table.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ interface Topic {
   readonly tests?: readonly string[];
   /** Cases of each property; the files report how many they ran. */
   readonly cases?: number;
-  /** A program of its own, and its option for minutes, if it has one. */
+  /** A program instead of tests, and its option for minutes. */
   readonly program?: readonly string[];
   readonly minutesOption?: string;
 }
@@ -95,7 +95,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   },
 };
 
-/** Past this a topic is taken for one that hangs, and is ended. */
+/** Time limit of a topic. */
 const LIMIT_MINUTES = 6 * 60;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -196,7 +196,7 @@ function getEnvironment({ cases, tests }: Topic, report: string): Record<string,
   };
 }
 
-/** How many properties share the time; none where a file cannot be told how long to run. */
+/** Counts the properties that share the time. Zero if a file has no time limit. */
 function getProperties(files: readonly string[]): number {
   return files.map((file) => Deno.readTextFileSync(join(ROOT, file)))
     .reduce((count, text) => count + (text.match(/^property\(/gm)?.length ?? 0), 0);
@@ -238,7 +238,7 @@ function getCount({ cases, program }: Topic, report: string, text: string): stri
       ? `${passed} tests`
       : `${passed} tests, ${cases.toLocaleString("en")} cases where they are random`;
   }
-  // a program says what it did in a table: its last lines
+  // a program prints its results as a table in its last lines
   return program === undefined
     ? "0"
     : text.match(/\|[^\n]*\|/g)?.at(-1)?.replaceAll("|", " ").trim() ?? "see above";

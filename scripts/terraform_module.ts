@@ -1,11 +1,11 @@
 /**
- * Reads a Terraform module into plain data, for the scripts that check it and write about it.
+ * Parses Terraform modules for the scripts that check and document them.
  *
  * @module
  */
 import { parse } from "@cdktf/hcl2json";
 
-/** A block or a value, as the HCL parser gives it: blocks are lists, expressions are strings in `${}`. */
+/** A block or value of the HCL parser. Blocks are lists, expressions are strings in `${}`. */
 export type HclValue = string | number | boolean | null | HclValue[] | { [key: string]: HclValue };
 
 /** Attributes and nested blocks of one block. */
@@ -36,7 +36,7 @@ export interface TerraformObject {
   readonly body: HclBlock;
 }
 
-/** What the `.tf` files of one folder say. */
+/** Content of the `.tf` files of one folder. */
 export interface TerraformModule {
   readonly name: string;
   readonly folder: string;
@@ -45,7 +45,7 @@ export interface TerraformModule {
   readonly requiredVersion: string;
   /** Version constraint of each provider, by local name. */
   readonly providers: Readonly<Record<string, { source: string; version: string }>>;
-  /** Names of `provider` blocks, which a module for others must not have. */
+  /** Names of `provider` blocks, which reusable modules must not have. */
   readonly providerBlocks: readonly string[];
   readonly variables: readonly TerraformVariable[];
   readonly outputs: readonly TerraformOutput[];
@@ -53,7 +53,7 @@ export interface TerraformModule {
   readonly data: readonly TerraformObject[];
 }
 
-/** The modules of the package, in the order in which a reader meets them. */
+/** The modules of the package, in reading order. */
 export const MODULE_NAMES: readonly string[] = [
   "core",
   "rest-api",
@@ -74,7 +74,7 @@ export const MODULE_NAMES: readonly string[] = [
  * Reads the `.tf` files of a folder.
  *
  * @param folder The module's folder.
- * @param name What to call it; the folder's name when left out.
+ * @param name Name of the module. Default: the folder's name.
  */
 export async function readTerraformModule(
   folder: string,
@@ -113,7 +113,7 @@ export async function parseTerraformModule(
     const parsed = await parseHcl(file, text);
     for (const block of blocks(parsed.terraform)) Object.assign(terraform, block);
     providerBlocks.push(...Object.keys(asBlock(parsed.provider)));
-    // The parser sorts names; a reader wants the order of the file.
+    // the parser sorts names, but the documentation uses the order of the file
     for (const label of labelsInOrder(text, "variable")) variables.push(toVariable(label, parsed));
     for (const label of labelsInOrder(text, "output")) outputs.push(toOutput(label, parsed));
     resources.push(...toObjects(parsed.resource));
@@ -141,15 +141,15 @@ export async function parseTerraformModule(
 }
 
 /**
- * Parses one file, which may be anything in HCL: a module's, a test's.
+ * Parses one HCL file of a module or a test.
  *
- * @param file Its name, for errors.
+ * @param file File name for errors.
  */
 export async function parseHcl(file: string, text: string): Promise<HclBlock> {
   return await parse(file, text) as HclBlock;
 }
 
-/** Nested blocks of one name, as a list. */
+/** Returns the nested blocks with a name as a list. */
 export function blocks(value: HclValue | undefined): HclBlock[] {
   if (!Array.isArray(value)) return value !== null && typeof value === "object" ? [value] : [];
   return value.filter((block): block is HclBlock =>
@@ -191,7 +191,7 @@ function toObjects(value: HclValue | undefined): TerraformObject[] {
   );
 }
 
-/** The text of an expression without the `${}` that the parser puts around it. */
+/** Removes the `${}` that the parser adds to an expression. */
 function unwrap(value: HclValue | undefined): string {
   return String(value ?? "").replace(/^\$\{([\s\S]*)\}$/, "$1");
 }

@@ -1,13 +1,14 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs the migrations of an application on PostgreSQL and on the stand-in of Aurora DSQL, and tells which files ran and
- * which statements had to be taken out because the engine has no counterpart. Every other statement must run: one that
- * is refused by another rule, or that fails in the middle of a run, is a fault of the translation.
+ * Runs the migrations of an application on PostgreSQL and on the local Aurora DSQL server. Reports
+ * which files ran and which statements were removed because the engine has no equivalent. All other
+ * statements must run: a statement that another rule rejects, or that fails during a run, is a
+ * fault of the translation.
  *
  *   deno run -A scripts/try_migrations.ts <folder> [--verbose]
  *
- * The folder is drizzle-kit's (with meta/_journal.json), Prisma's (a folder for each migration), or one of numbered files.
- * It is read and never written.
+ * The folder contains migrations of drizzle-kit (with meta/_journal.json), Prisma (a folder per
+ * migration), or numbered files. It is only read.
  */
 import { closeDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
@@ -58,7 +59,7 @@ try {
 // the AWS client keeps a socket open
 Deno.exit(0);
 
-/** Runs the files on fresh databases, and takes out each statement that fails, until all run. */
+/** Runs the files on new databases and removes each failing statement until all run. */
 async function run(where: string, configure: (url: string) => DatabaseConfig): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const failed = await runOnce(configure(await postgres.createDatabase(`trial_${++count}`)));
@@ -88,7 +89,7 @@ async function runOnStandIn(): Promise<number> {
       if (failed === undefined) return files.length;
       drop(failed.piece, `FAULT in the middle of a run: ${failed.message}`, removed);
     }
-    throw new Error("more than 200 statements fail on the stand-in");
+    throw new Error("more than 200 statements fail on the local server");
   } finally {
     await server?.stop();
   }
@@ -120,7 +121,7 @@ async function runOnce(
   }
 }
 
-/** The statement of a file that the runner counts, from 1, among those that it sends. */
+/** Finds a statement of a file by its number among the sent ones, from 1. */
 function findPiece(tag: string, statement: number, provider: DatabaseConfig["provider"]): Piece {
   const place = files.findIndex((file) => file.tag === tag);
   const pieces = getLeft(files[place]);
@@ -142,7 +143,7 @@ function translate(): TranslatedSource[] {
   return translateSources(files.map((file) => ({ name: file.tag, sql: getText(file) })), CHOICES);
 }
 
-/** Takes out what planning refuses, and what uses it, until planning refuses nothing. */
+/** Removes rejected statements and their uses until planning rejects nothing. */
 function takeOutForEngine(): void {
   for (let round = 0; round < 100; round++) {
     let isDone = true;
@@ -157,7 +158,7 @@ function takeOutForEngine(): void {
     }
     if (!takeOutUses(files, removed) && isDone) return;
   }
-  throw new Error("planning refuses something after 100 rounds");
+  throw new Error("planning still rejects statements after 100 rounds");
 }
 
 function takenOut(): Map<string, number> {

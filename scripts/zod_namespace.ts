@@ -1,6 +1,7 @@
 /**
- * Writes `validation/zod.ts` and `validation/z.ts`: the names of the oldest supported zod that the newest one has too, without `locales` and `core`, as a value and as types. A
- * namespace that is passed on is no declaration of ours, so its types are spelled out beside the constant.
+ * Writes `validation/zod.ts` and `validation/z.ts`: the names that the oldest and the newest
+ * supported zod share, without `locales` and `core`, as a value and as types. JSR needs explicit
+ * declarations, so the types are written beside the constant.
  *
  *   deno run -A scripts/zod_namespace.ts [--check]
  */
@@ -39,8 +40,8 @@ import type * as core from "zod/v4/core";
 import * as all from "./zod.ts";
 
 /**
- * zod, without \`z.locales\` and \`z.core\`: see the guide on handlers for what it weighs. \`z.infer\` and all other types are
- * there as well.
+ * zod, without \`z.locales\` and \`z.core\`: see the guide on handlers for what it weighs.
+ * \`z.infer\` and all other types are there as well.
  */
 export const z: typeof all = all;
 

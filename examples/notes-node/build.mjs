@@ -19,11 +19,11 @@ for (const file of files) {
     target: "node20",
     format: "esm",
     outExtension: { ".js": ".mjs" },
-    // what is imported late, as the auth library is, stays in files of its own that most functions never read
+    // dynamic imports, such as better-auth, become separate files that most functions never load
     splitting: true,
-    // the drivers of providers that this application does not deploy with
+    // drivers of providers that this application does not use
     external: ["@electric-sql/pglite", "@aws-sdk/*"],
-    // packages written as CommonJS look for `require`
+    // CommonJS packages need `require`
     banner: {
       js:
         'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

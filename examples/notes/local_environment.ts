@@ -11,11 +11,11 @@ const SECRETS = [
 ] as const;
 
 /**
- * Sets what the functions read from the environment and nobody has set yet: the database in a folder, and secrets that
- * are made at the first start and kept beside it, so that sessions survive a restart.
+ * Sets missing environment variables of the functions: the database folder, and secrets that are
+ * generated at the first start and stored beside it, so that sessions survive a restart.
  *
- * @param dataFolder Where the database and the secrets are kept; it is made.
- * @param port The port that the application will listen on.
+ * @param dataFolder Folder for the database and the secrets. It is created.
+ * @param port Port of the application.
  */
 export function setLocalEnvironment(dataFolder: string, port: number): void {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });

@@ -4,19 +4,20 @@ import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
 import { type ApiRoute, buildOpenApiDocument } from "@trellis/fn/validation";
 import { fileURLToPath } from "node:url";
 
-/** The application that runs. */
+/** The running application. */
 export interface NotesServer {
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /**
- * Migrates the database and serves the functions on loopback. The environment must be set: see `local_environment.ts`.
+ * Migrates the database and serves the functions on the loopback address. `local_environment.ts`
+ * sets the environment.
  *
  * @param port The port, 0 for a free one.
  */
 export async function serveNotes(port: number): Promise<NotesServer> {
-  // a port that is in use is told before the database is started
+  // checks the port before starting the database
   await (await startGateway({ routes: [], port })).stop();
   const { databaseConfig } = await import("./src/database.ts");
   await runMigrations({

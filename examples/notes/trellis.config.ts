@@ -1,6 +1,6 @@
 import { defineConfig } from "@trellis/fn/cli";
 
-// read by the commands and never run: everything is written out
+// parsed by the commands, never executed: use literals
 export default defineConfig({
   openapi: { title: "Notes", version: "1.0.0", description: "The example application of Trellis." },
   build: { databaseProviders: ["distsql"] },

@@ -9,8 +9,9 @@ export interface PageGroup {
 }
 
 /**
- * Converts a page of the repository to a page of the site: links to other pages become relative, links to other files of the
- * repository lead to GitHub, and characters that VitePress would read as a template are escaped.
+ * Converts a page of the repository to a page of the site: links to other pages become relative,
+ * links to other files of the repository lead to GitHub, and characters that VitePress would read
+ * as a template are escaped.
  *
  * @param text The Markdown.
  * @param path Path of the page from the root of the repository.

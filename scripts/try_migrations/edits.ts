@@ -5,7 +5,10 @@ import { TokenEdits } from "../../database/distsql/token_edits.ts";
 import { tokenize } from "../../database/distsql/tokenize.ts";
 import type { Piece, TrialFile } from "./sources.ts";
 
-/** What the engine cannot do, by the rule that refuses it. A rule that is not here is a fault of the translation. */
+/**
+ * Missing features of the engine by rule. A rejection by another rule is a fault of the
+ * translation.
+ */
 export const ENGINE_LIMITS: Readonly<Record<string, string>> = {
   "type-array": "array column",
   "type-extension": "extension",
@@ -21,14 +24,14 @@ export const ENGINE_LIMITS: Readonly<Record<string, string>> = {
   "materialized-view": "materialized view",
 };
 
-/** Why planning refuses a statement. */
+/** Reason why planning rejects a statement. */
 export interface Finding {
   readonly rule: string;
   readonly message: string;
   readonly table: string | undefined;
 }
 
-/** What was taken out. */
+/** Removed objects. */
 export interface Removed {
   /** Columns by table. */
   readonly columns: Map<string, Set<string>>;
@@ -44,7 +47,7 @@ function bare(name: string): string {
   return name.split(".").at(-1)!;
 }
 
-/** The names that a statement mentions, as the catalog has them. */
+/** Lists the names in a statement in the form of the catalog. */
 function mentions(reader: StatementReader, from = 0, to = reader.size): Set<string> {
   const names = new Set<string>();
   for (let at = from; at < to; at++) {
@@ -53,7 +56,7 @@ function mentions(reader: StatementReader, from = 0, to = reader.size): Set<stri
   return names;
 }
 
-/** Takes out what a finding is about: a column where it is one, else the statement. */
+/** Removes the column of a finding, or else its statement. */
 export function takeOut(piece: Piece, finding: Finding, removed: Removed): void {
   const reason = ENGINE_LIMITS[finding.rule] ?? `FAULT ${finding.rule}: ${finding.message}`;
   const column = /column (.+) of type /.exec(finding.message)?.[1];
@@ -65,7 +68,7 @@ export function takeOut(piece: Piece, finding: Finding, removed: Removed): void 
   else drop(piece, reason, removed);
 }
 
-/** Whether a statement creates a column; one that only changes its type leaves it. */
+/** Checks that a statement creates a column and does not only change its type. */
 function createsColumn(reader: StatementReader, column: string): boolean {
   if (!reader.is(0, "ALTER", "TABLE")) {
     return reader.is(0, "CREATE") && reader.find(new Set(["TABLE"]), 1) > 0;
@@ -76,7 +79,7 @@ function createsColumn(reader: StatementReader, column: string): boolean {
   );
 }
 
-/** Drops a statement and remembers what it would have created. */
+/** Drops a statement and records the objects that it would have created. */
 export function drop(piece: Piece, reason: string, removed: Removed): void {
   piece.dropped = reason;
   const reader = getReader(piece.text);
@@ -91,7 +94,10 @@ export function drop(piece: Piece, reason: string, removed: Removed): void {
   if (name !== undefined) removed.objects.set(bare(name), reason);
 }
 
-/** Takes a column out of CREATE TABLE or ALTER TABLE ADD COLUMN; false when nothing would be left. */
+/**
+ * Removes a column from CREATE TABLE or ALTER TABLE ADD COLUMN. Returns false if nothing would
+ * remain.
+ */
 function dropColumn(piece: Piece, reader: StatementReader, column: string): boolean {
   const isAlter = reader.is(0, "ALTER", "TABLE");
   const [start, end] = isAlter ? getActions(reader) : getElements(reader);
@@ -117,7 +123,7 @@ function getActions(reader: StatementReader): [number, number] {
   return [reader.nameEnd(at), reader.size];
 }
 
-/** Takes out what uses something that is not there any more. */
+/** Removes uses of removed objects. */
 export function takeOutUses(files: readonly TrialFile[], removed: Removed): boolean {
   let changed = false;
   for (const { pieces } of files) {
@@ -149,7 +155,7 @@ export function takeOutUses(files: readonly TrialFile[], removed: Removed): bool
   return changed;
 }
 
-/** `DROP … IF EXISTS` runs without its object. */
+/** Checks for `DROP … IF EXISTS`, which runs without its object. */
 function isGuarded(reader: StatementReader): boolean {
   return reader.is(0, "DROP") && (reader.is(2, "IF", "EXISTS") || reader.is(3, "IF", "EXISTS"));
 }

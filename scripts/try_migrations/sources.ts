@@ -4,25 +4,25 @@ import { findFirstWord } from "../../database/distsql/text_position.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { stripMark } from "../../database/migrations/files.ts";
 
-/** A statement of a migration, which may be edited or dropped. */
+/** A statement of a migration, which can be edited or dropped. */
 export interface Piece {
-  /** The statement as it is tried. */
+  /** Current text of the statement. */
   text: string;
-  /** Why it was dropped. */
+  /** Reason for dropping it. */
   dropped?: string;
-  /** Why a part of it was taken out. */
+  /** Reason for removing a part of it. */
   edited?: string;
 }
 
-/** A migration file under trial. */
+/** A migration file. */
 export interface TrialFile {
   readonly tag: string;
   readonly pieces: Piece[];
 }
 
 /**
- * Reads the migrations of drizzle-kit (`meta/_journal.json`), of Prisma (a folder with `migration.sql` for each
- * migration), or numbered files.
+ * Reads the migrations of drizzle-kit (`meta/_journal.json`), of Prisma (a folder with
+ * `migration.sql` for each migration), or numbered files.
  *
  * @param folder The folder's path.
  */
@@ -53,13 +53,13 @@ function readPrisma(folder: string, names: string[]): { tag: string; sql: string
   });
 }
 
-/** The text of the pieces that are left. A file of which nothing is left selects nothing. */
+/** Joins the remaining statements. An empty file becomes a SELECT without rows. */
 export function getText({ pieces }: TrialFile): string {
   const left = pieces.filter(({ dropped }) => dropped === undefined).map(({ text }) => text);
   return left.length === 0 ? "SELECT 1" : left.join("\n--> statement-breakpoint\n");
 }
 
-/** Writes what is left into a folder of migrations, with a journal for the order. */
+/** Writes the remaining statements to a folder of migrations with a journal. */
 export function writeTrial(files: readonly TrialFile[], folder: string): void {
   Deno.mkdirSync(join(folder, "meta"));
   const entries = files.map(({ tag }, idx) => ({ idx, tag }));

@@ -62,7 +62,7 @@ Deno.test("findFaults() names each file that must not be shipped as it is", asyn
     [{ "core/a.js": 'import "file:///x.js";' }, "names a place on this machine"],
     [{ "core/a.js": "Deno.env.get('A');" }, "uses Deno's own API"],
     [{ "core/a.js": "//# sourceMappingURL=a.js.map" }, "names a source map"],
-    [{ "core/a.d.ts": 'export * from "npm:zod@4";' }, "only Deno knows"],
+    [{ "core/a.d.ts": 'export * from "npm:zod@4";' }, "only Deno supports"],
     [{ "core/a.js": "{ using file = open(); }" }, "`using`"],
     [{ "cli/main.js": "#!/usr/bin/env deno\n" }, "does not start Node"],
     [{ "CHANGELOG.md": "# Changelog\n" }, `says nothing of ${version}`],

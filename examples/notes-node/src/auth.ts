@@ -7,6 +7,6 @@ const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 configureSessionAuth(getDb, {
   secret: getOptionalEnv("AUTH_SECRET", "for a laptop only, and not for production"),
   baseURL,
-  // secure cookies need https; on localhost there is none
+  // secure cookies need https, which localhost does not have
   useSecureCookies: baseURL.startsWith("https://"),
 });

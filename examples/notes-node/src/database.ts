@@ -8,7 +8,7 @@ import { desc, eq } from "@trellis/fn/database/orm";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import * as schema from "./schema.ts";
 
-/** PGlite in a folder on a laptop; in production a PostgreSQL, by its address. */
+/** PGlite in a folder for development, PostgreSQL by its URL in production. */
 export const databaseConfig = {
   ...(getOptionalEnv("STAGE", "local") === "local"
     ? { provider: "embedded-pg", connectionString: getOptionalEnv("DATABASE_URL", ".data/pg") }

@@ -2,7 +2,7 @@ import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { getDb } from "./database.ts";
 
-/** Secure cookies need https; on localhost there is none. */
+/** Secure cookies need https, which localhost does not have. */
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 
 export const authConfig: AuthConfig = {

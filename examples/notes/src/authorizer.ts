@@ -3,16 +3,16 @@ import { UserStatus } from "@trellis/fn/core";
 import { isAppError } from "@trellis/fn/errors";
 import "./auth.ts";
 
-/** What handlers with auth `authorizer…` are told about a caller. */
+/** Identity of the caller for handlers with auth `authorizer…`. */
 export interface Caller {
   readonly userStatus: UserStatus;
   readonly userId?: string;
 }
 
 /**
- * Finds out who shows a credential.
+ * Identifies the caller.
  *
- * @param token What was shown, `undefined` for nothing.
+ * @param token The bearer token, or `undefined`.
  */
 export async function findCaller(token: string | undefined): Promise<Caller> {
   if (token === undefined) return { userStatus: UserStatus.Anonymous };

@@ -8,7 +8,7 @@ import { getOptionalEnv } from "@trellis/fn/env";
 import * as schema from "./schema.ts";
 
 /**
- * Where the notes are kept: PGlite in a folder unless the environment names another provider.
+ * The database configuration: PGlite in a folder, unless the environment names another provider.
  *
  * | provider | variables |
  * | --- | --- |

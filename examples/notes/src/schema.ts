@@ -2,13 +2,13 @@ import { index, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/p
 
 export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
 
-/** What a note can be filed under. The migration fills it. */
+/** Labels of notes. The migration inserts them. */
 export const labels = pgTable("labels", {
   id: text("id").primaryKey(),
   title: text("title").notNull(),
 });
 
-/** A user's notes. `search` is the lower-case text that queries look into. */
+/** Notes of users. `search` is the lower-case text for queries. */
 export const notes = pgTable("notes", {
   id: uuid("id").primaryKey().defaultRandom(),
   userId: uuid("user_id").notNull(),
@@ -20,7 +20,7 @@ export const notes = pgTable("notes", {
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
 }, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
 
-/** Webhook deliveries that were handled, so that one that is sent twice is handled once. */
+/** Handled webhook deliveries, so that a repeated one is ignored. */
 export const deliveries = pgTable("deliveries", {
   source: text("source").notNull(),
   deliveryId: text("delivery_id").notNull(),

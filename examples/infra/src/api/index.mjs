@@ -1,4 +1,4 @@
-// Stands for the built API function; put the bundle of your handlers here.
+// Placeholder for the API function: replace it by the bundle of your handlers.
 export async function handler(event) {
   return {
     statusCode: 200,

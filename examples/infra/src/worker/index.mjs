@@ -1,4 +1,4 @@
-// Stands for the built worker; reports no message as failed.
+// Placeholder for the worker: reports no message as failed.
 export async function handler() {
   return { batchItemFailures: [] };
 }

@@ -2,7 +2,7 @@ import { DatabaseOperation } from "@trellis/fn/database";
 import { defineQuery } from "../database.ts";
 import { deliveries } from "../schema.ts";
 
-/** Records a delivery; `false` when it was recorded before. */
+/** Records a delivery. Returns `false` if it was recorded before. */
 export const recordDelivery = defineQuery(
   {
     tables: [{

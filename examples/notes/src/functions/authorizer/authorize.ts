@@ -1,7 +1,7 @@
 import { defineAuthorizerHandler } from "@trellis/fn/core";
 import { findCaller } from "../../authorizer.ts";
 
-// a database that is down is no reason to sign in again
+// answers 500 instead of 401 if the database is down, so that clients keep their session
 export const handler = defineAuthorizerHandler({ onError: "throw" })(
   function authorize({ token }) {
     return findCaller(token);

@@ -21,7 +21,7 @@ export const handler = defineApiHandler({
     getHeader(event, "Payments-Signature"),
     getRequiredEnv("PAYMENTS_WEBHOOK_SECRET"),
   );
-  // the signature covers the bytes as they came: they are read only now
+  // the signature covers the received bytes, so the body is parsed after the check
   const parsed = validateSchema(PaymentEvent, parseJson(new TextDecoder().decode(payload)));
   if (!parsed.success) {
     throw new ValidationError("The event is not valid", { errors: parsed.errors });
