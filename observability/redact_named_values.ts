@@ -15,9 +15,8 @@ const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookies?|x-.*)$/i;
 const SCHEME =
   /^(?:basic|bearer|digest|token|apikey|hawk|hmac|key|negotiate|ntlm|oauth|aws4-hmac-sha256) (?=\S)/i;
 
-/** Values after a name and a space: options, SQL, elements of XML, parts of a form. */
-const SPACED = [
-  /(?<![\w-])--?([A-Za-z][\w.-]{0,63})[ \t]{1,8}(?=[^\s-])/g,
+/** Names before a value in quotes in SQL. */
+const SQL_FORMS = [
   /\b(passw[a-z]{0,10}|passphrase|pwd|secret)\s{1,8}(?=')/gi,
   /\bidentified\s{1,8}by\s{1,8}(?=')/gi,
 ];
@@ -37,9 +36,8 @@ export function redactNamedValues(text: string): string {
   if (safe.includes("=") || safe.includes(":") || safe.includes("->")) {
     safe = redactAfterSigns(safe);
   }
-  if (safe.includes("-") || safe.includes("'")) {
-    for (const form of SPACED) safe = redactSpaced(safe, form);
-  }
+  if (safe.includes("-")) safe = redactOptions(safe);
+  if (safe.includes("'")) { for (const form of SQL_FORMS) safe = redactSpaced(safe, form); }
   return safe.includes("</") ? redactElements(safe) : safe;
 }
 
@@ -117,6 +115,38 @@ function findHeaderEnd(text: string, start: number, before: string | undefined):
   while (
     at < text.length && text[at] !== "\n" && text[at] !== "\r" && !(isQuoted && text[at] === before)
   ) at++;
+  return at;
+}
+
+/** Replaces the values of command-line options: `--password x`. */
+function redactOptions(text: string): string {
+  let safe = "";
+  let done = 0;
+  for (let dash = text.indexOf("-"); dash >= 0; dash = text.indexOf("-", dash + 1)) {
+    if (dash < done || (dash > 0 && isNameCharacter(text.charCodeAt(dash - 1)))) continue;
+    const nameStart = text[dash + 1] === "-" ? dash + 2 : dash + 1;
+    const nameEnd = findNameEnd(text, nameStart);
+    const start = skipSpaces(text, nameEnd);
+    dash = Math.max(dash, nameEnd - 1);
+    if (start === nameEnd || text[start] === "-") continue;
+    if (!isSensitiveKey(text.slice(nameStart, nameEnd))) continue;
+    const extent = findValueExtent(text, start);
+    if (extent === undefined) continue;
+    safe += `${text.slice(done, start)}${extent.quote}${REDACTED}${extent.quote}`;
+    done = extent.end;
+  }
+  return done === 0 ? text : safe + text.slice(done);
+}
+
+function findNameEnd(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && isNameCharacter(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function skipSpaces(text: string, start: number): number {
+  let at = start;
+  while (text[at] === " " || text[at] === "\t") at++;
   return at;
 }
 

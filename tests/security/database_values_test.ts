@@ -122,6 +122,8 @@ async function checkAll(run: Run): Promise<void> {
     failed++;
     assertFalse(text.toLowerCase().includes(SECRET.toLowerCase()), `${statement}\n${text}`);
   }
+  // deno-lint-ignore no-console -- the number of cases is part of the result
+  console.info(`${failed} of ${STATEMENTS.length} statements failed`);
   assert(failed > STATEMENTS.length - 6, `only ${failed} of ${STATEMENTS.length} failed`);
   const duplicate = await describeFailure(
     run,

@@ -87,5 +87,7 @@ Deno.test("no regular expression of the library takes more than linear time", ()
     const cost = verdict.status === "vulnerable" ? verdict.complexity.summary : "";
     return verdict.status === "safe" ? [] : [`${each.place} ${text} ${verdict.status} ${cost}`];
   });
+  // deno-lint-ignore no-console -- the number of cases is part of the result
+  console.info(`${seen.size} regular expressions`);
   assertEquals(faults, []);
 });
