@@ -9,7 +9,7 @@ import { encodeBase64 } from "../core/http/base64.ts";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import { getClientAddress } from "../core/http/client_address.ts";
 import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
-import { createCorsHeaders, getErrorCorsHeaders, type CorsOption } from "../core/http/cors.ts";
+import { type CorsOption, createCorsHeaders, getErrorCorsHeaders } from "../core/http/cors.ts";
 import { buildErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
