@@ -2,6 +2,8 @@ import { getTableName } from "drizzle-orm";
 import {
   AUTH_ROUTES_TABLE_PERMISSIONS,
   AUTH_SCHEMA_MAPPING,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
   authAccounts,
   authSessions,
   authUsers,
@@ -13,7 +15,7 @@ import type { TableName } from "./evaluate.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import type { DeclaredColumn, DeclaredColumns } from "./table_columns.ts";
 
-const { Select, Update } = DatabaseOperation;
+const { Select, Insert, Update, Delete } = DatabaseOperation;
 
 type Model = keyof typeof AUTH_SCHEMA_MAPPING;
 
@@ -50,13 +52,31 @@ const AUTH_COLUMNS: Readonly<
   check: {
     user: { [Select]: ["id", "email", "name", "image", "emailVerified"] },
     session: {
-      // impersonatedBy is a column of better-auth's admin plugin
-      [Select]: ["id", "token", "expiresAt", "userId", "createdAt", "updatedAt", "impersonatedBy"],
+      [Select]: ["id", "token", "expiresAt", "userId", "createdAt", "updatedAt"],
       [Update]: SESSION_UPDATE,
     },
   },
   expire: { session: { [Select]: ["id", "token", "expiresAt"], [Update]: SESSION_UPDATE } },
 };
+
+const BUILT_IN_COLUMNS: Readonly<Partial<Record<Model, object>>> = {
+  user: AUTH_USER_COLUMNS,
+  session: AUTH_SESSION_COLUMNS,
+};
+
+/**
+ * Returns the operations on each auth table for a use of the auth package.
+ * @param need The use.
+ * @param models The keys of `AuthConfig.schema`. The routes of plugins may do anything with their tables.
+ */
+export function getAuthOperations(need: AuthNeed, models: Iterable<string>): OperationsByModel {
+  if (need !== "routes") return AUTH_OPERATIONS[need];
+  const added = [...models].filter((model) => !MODELS.includes(model as Model));
+  return {
+    ...AUTH_OPERATIONS.routes,
+    ...Object.fromEntries(added.map((model) => [model, [Select, Insert, Update, Delete]])),
+  };
+}
 
 /**
  * Returns the columns that a use of the auth package needs for an operation.
@@ -74,8 +94,11 @@ export function getNeededColumns(
 ): string[] | undefined {
   const properties = AUTH_COLUMNS[need]?.[model as Model]?.[operation];
   if (properties === undefined) return undefined;
+  const builtIn = BUILT_IN_COLUMNS[model as Model] ?? {};
   const isNeeded = (property: string, { isSetOnUpdate }: DeclaredColumn) =>
-    properties.includes(property) || (operation === Update && isSetOnUpdate);
+    properties.includes(property) || (operation === Update && isSetOnUpdate) ||
+    // a check reads the columns that the application and plugins added, an end of a session does not
+    (need === "check" && operation === Select && !Object.hasOwn(builtIn, property));
   return [...columns].filter(([property, column]) => isNeeded(property, column)).map((
     [, { name }],
   ) => name);

@@ -2,6 +2,7 @@ import type { Collector } from "./collector.ts";
 import { getEnvNameStep } from "./required_constants.ts";
 import {
   AUTH_MODE,
+  AUTH_SCHEMA,
   AUTH_TABLE,
   type AuthNeed,
   CALL,
@@ -137,4 +138,5 @@ export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
 /** Collects the project's tables that replace those of the package. */
 function collectAuthConfig(c: Collector, config: ts.Expression): void {
   for (const model of MODELS) c.reach(config, ["schema", model, AUTH_TABLE + model]);
+  c.reach(config, ["schema", AUTH_SCHEMA]);
 }

@@ -38,6 +38,8 @@ export const TABLES = "\0tables:";
 export const ENTRY = "\0entry:";
 /** Required constant: a table that replaces one of the auth package's. */
 export const AUTH_TABLE = "\0model:";
+/** All tables of an auth schema: the project's own, and those of better-auth's plugins. */
+export const AUTH_SCHEMA = "\0auth-schema";
 /** Required constant: the name of a required or optional environment variable. */
 export const ENV_NAME = "\0env:";
 

@@ -1,5 +1,5 @@
 import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
-import { AUTH_OPERATIONS, AUTH_TABLES, getNeededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
+import { AUTH_TABLES, getAuthOperations, getNeededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
 import { type Collection, createCollection } from "./collect.ts";
 import { CALL, LOAD, type QueryDeclaration } from "./effects.ts";
 import { parseTable } from "./required_constants.ts";
@@ -199,7 +199,11 @@ function toGrants(
   }
   const reader = createLiteralReader(project);
   for (const { need, why, node } of reached.auth) {
-    for (const [model, operations] of Object.entries(AUTH_OPERATIONS[need])) {
+    for (
+      const [model, operations] of Object.entries(
+        getAuthOperations(need, reached.authTables.keys()),
+      )
+    ) {
       for (const authTable of reached.authTables.get(model) ?? [{ table: AUTH_TABLES[model] }]) {
         const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
         const declared = readAuthTableColumns(reader, model, authTable);
@@ -244,7 +248,7 @@ function readAuthTableColumns(
 ): DeclaredColumns | undefined {
   if (definition !== undefined) return readTableColumns(reader, definition);
   return table === AUTH_TABLES[model] ||
-      table.name === AUTH_TABLES[model].name && table.schema === undefined
+      table.name === AUTH_TABLES[model]?.name && table.schema === undefined
     ? getAuthColumns(model as Parameters<typeof getAuthColumns>[0])
     : undefined;
 }

@@ -1,7 +1,9 @@
+import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import {
   AUTH_MODE,
+  AUTH_SCHEMA,
   AUTH_TABLE,
   ENTRY,
   ENV_NAME,
@@ -21,13 +23,25 @@ const OPERATIONS: readonly DatabaseOperation[] = [
 ];
 
 /**
+ * Models of the plugins that better-auth publishes (1.7, November 2026). Of a module that exports all
+ * tables of a project, only these belong to better-auth.
+ */
+const PLUGIN_MODELS: readonly string[] = [
+  ...["apikey", "deviceCode", "invitation", "jwks", "member", "organization", "organizationRole"],
+  ...["oauthAccessToken", "oauthApplication", "oauthClient", "oauthConsent", "oauthRefreshToken"],
+  ...["passkey", "rateLimit", "scimProvider", "ssoProvider", "subscription", "team", "teamMember"],
+  ...["twoFactor", "walletAddress"],
+];
+
+/**
  * Checks whether a step requires a value that must be known statically.
  *
  * @param step The step.
  */
 export function isRequiredConstant(step: Step | undefined): step is string {
   return typeof step === "string" &&
-    (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) ||
+    (step === AUTH_MODE || step === AUTH_SCHEMA || step.startsWith(TABLES) ||
+      step.startsWith(ENTRY) ||
       step.startsWith(AUTH_TABLE) ||
       step.startsWith(ENV_NAME));
 }
@@ -47,12 +61,12 @@ export function getEnvNameStep(isRequired: boolean): Step {
 }
 
 /**
- * Checks whether a step requires a table that replaces one of the auth package's.
+ * Checks whether a step requires the auth schema, or a table that replaces one of the auth package's.
  *
  * @param step The step.
  */
 export function isAuthTable(step: Step | undefined): boolean {
-  return typeof step === "string" && step.startsWith(AUTH_TABLE);
+  return typeof step === "string" && (step === AUTH_SCHEMA || step.startsWith(AUTH_TABLE));
 }
 
 /**
@@ -88,6 +102,19 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
     });
     return true;
   }
+  if (sink === AUTH_SCHEMA) {
+    if (value.kind === "namespace") {
+      for (const model of PLUGIN_MODELS) {
+        const table = c.evaluator.getMember(value, model, node);
+        if (table.kind !== "table") continue;
+        c.emit({ kind: "auth-table", model, table: table.table, definition: table.node });
+      }
+      return true;
+    }
+    if (value.kind !== "object" || value.env !== undefined) return false;
+    collectPluginTables(c, value.node);
+    return true;
+  }
   if (sink.startsWith(TABLES)) {
     if (value.kind !== "array" || value.env !== undefined) return false;
     const entry = ENTRY + sink.slice(TABLES.length);
@@ -102,6 +129,20 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   return true;
 }
 
+/** Collects the tables of an auth schema that belong to better-auth's plugins. */
+function collectPluginTables(c: Collector, schema: ts.ObjectLiteralExpression): void {
+  for (const property of schema.properties) {
+    if (ts.isSpreadAssignment(property)) {
+      c.reach(property.expression, [AUTH_SCHEMA]);
+    } else if (property.name === undefined || ts.isComputedPropertyName(property.name)) {
+      c.unresolved(property, "a table of the auth schema is worked out at run time", "grants");
+    } else if (!Object.hasOwn(AUTH_SCHEMA_MAPPING, property.name.text)) {
+      const table = ts.isPropertyAssignment(property) ? property.initializer : property.name;
+      c.reach(table as ts.Expression, [AUTH_TABLE + property.name.text]);
+    }
+  }
+}
+
 /**
  * Describes a required constant for a message.
  * @param c The collector.
@@ -109,6 +150,7 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
  */
 export function describeRequiredConstant(c: Collector, step: string): string {
   if (step === AUTH_MODE) return "the auth mode of a handler";
+  if (step === AUTH_SCHEMA) return "the tables of AuthConfig.schema";
   if (step.startsWith(ENV_NAME)) return "the name of an environment variable";
   if (step.startsWith(AUTH_TABLE)) return `the auth table "${step.slice(AUTH_TABLE.length)}"`;
   return `the tables of ${c.queries[Number(step.slice(step.indexOf(":") + 1))].name}`;

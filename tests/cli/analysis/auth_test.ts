@@ -49,6 +49,26 @@ testGrants([
       `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
       export const handler = createAuthHandler(getConfiguredSessionAuth);`,
   }],
+  [
+    "grants the routes all operations on the tables of plugins",
+    "accounts SELECT+INSERT+UPDATE+DELETE, members SELECT+INSERT+UPDATE+DELETE, " +
+    "orgs SELECT+INSERT+UPDATE+DELETE, people SELECT+INSERT+UPDATE, " +
+    "sessions SELECT+INSERT+UPDATE+DELETE, verification SELECT+INSERT+DELETE",
+    {
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "tables.ts": `import { AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
+        import { pgTable, text } from "drizzle-orm/pg-core";
+        export const user = pgTable("people", AUTH_USER_COLUMNS);
+        export const organization = pgTable("orgs", { id: text("id") });
+        const member = pgTable("members", { id: text("id") });
+        export const more = { member };`,
+      "fn.ts":
+        `import { configureSessionAuth, createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+        import { getDb } from "./get_db.ts"; import { more, organization, user } from "./tables.ts";
+        configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema: { user, organization, ...more } });
+        export const handler = createAuthHandler(getConfiguredSessionAuth);`,
+    },
+  ],
   ["grants the instance's api what the routes need", ROUTES, {
     ...CONFIGURED,
     "fn.ts": handler(
@@ -73,6 +93,23 @@ testGrants([
       export const user = pgTable("people", {}); export const session = pgSchema("app").table("sessions", {});`,
     "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`),
   }],
+  [
+    "takes only better-auth's tables of a module that exports all tables",
+    "accounts SELECT+INSERT+UPDATE+DELETE, orgs SELECT+INSERT+UPDATE+DELETE, " +
+    "people SELECT+INSERT+UPDATE, sessions SELECT+INSERT+UPDATE+DELETE, " +
+    "verification SELECT+INSERT+DELETE",
+    {
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "own.ts": `import { pgTable } from "drizzle-orm/pg-core";
+        export const user = pgTable("people", {}); export const notes = pgTable("notes", {});
+        export const organization = pgTable("orgs", {});`,
+      "fn.ts":
+        `import { configureSessionAuth, createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+        import { getDb } from "./get_db.ts"; import * as schema from "./own.ts";
+        configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema });
+        export const handler = createAuthHandler(getConfiguredSessionAuth);`,
+    },
+  ],
 ]);
 
 Deno.test("analysePermissions() warns when a handler has auth session and nothing configures it", async () => {
@@ -164,8 +201,12 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
     ),
   }],
   [
-    "the package's columns in a table of one's own",
-    [...OF_CHECK.slice(0, 2), OF_USERS],
+    "the package's columns and added ones in a table of one's own",
+    [
+      "sessions SELECT(created_at,device,expires_at,id,token,updated_at,user_id)",
+      OF_CHECK[1],
+      OF_USERS,
+    ],
     withTables(
       `${USERS} export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, device: text("device") });`,
     ),
@@ -173,7 +214,7 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
   [
     "columns under other names, and those that drizzle sets in each update",
     [
-      "visits SELECT(created_at,ends,id,member,token,updated_at)",
+      "visits SELECT(at,created_at,ends,id,member,seen_at,seen_by,token,updated_at)",
       "visits UPDATE(ends,seen_at,seen_by,updated_at)",
       "members SELECT(email_verified,id,image,mail,name)",
     ].sort(),
