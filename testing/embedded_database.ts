@@ -1,17 +1,17 @@
-import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { explainMissing } from "../core/optional_package.ts";
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
+import { loadEmptySnapshot, loadPglite } from "./embedded_snapshot.ts";
 
 const snapshots: SingleFlight<string, Blob> = new SingleFlight();
+const CALLER = "createTestDatabase()";
 let created = 0;
 
 /**
@@ -22,7 +22,7 @@ export async function openTestDatabase<TSchema extends Record<string, unknown>>(
 ): Promise<TestDatabase<TSchema>> {
   const snapshot =
     await (migrationsFolder === undefined
-      ? snapshots.get("", loadEmptySnapshot)
+      ? loadEmptySnapshot(CALLER)
       : snapshots.get(migrationsFolder, () => makeMigratedSnapshot(migrationsFolder)));
   const config = {
     provider: "embedded-pg",
@@ -55,8 +55,8 @@ function openFrom<T>(snapshot: Blob, open: () => Promise<T>): Promise<T> {
 }
 
 async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
-  const empty = await snapshots.get("", loadEmptySnapshot);
-  const { PGlite } = await loadPglite();
+  const empty = await loadEmptySnapshot(CALLER);
+  const { PGlite } = await loadPglite(CALLER);
   // runMigrations() opens its own client, so the database must be a folder that can be dumped
   // afterwards
   const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++created}`);
@@ -76,35 +76,4 @@ async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    return explainMissing("@electric-sql/pglite", "createTestDatabase()")(error);
-  }
-}
-
-async function loadEmptySnapshot(): Promise<Blob> {
-  const { PGlite } = await loadPglite();
-  // snapshots fit one version of PGlite only; hashing its code identifies the version in every
-  // runtime
-  const key = createHash("sha256").update(String(PGlite)).digest("hex").slice(0, 16);
-  const folder = join(tmpdir(), "trellis-testing");
-  const file = join(folder, `pglite-${key}.tar`);
-  try {
-    return new Blob([new Uint8Array(await readFile(file))]);
-  } catch {
-    // no snapshot on this machine yet
-  }
-  const pglite = await PGlite.create();
-  const snapshot = await pglite.dumpDataDir("none");
-  await pglite.close();
-  await mkdir(folder, { recursive: true });
-  // concurrent processes each write their own file; the last rename wins
-  const own = `${file}.${process.pid}`;
-  await writeFile(own, new Uint8Array(await snapshot.arrayBuffer()));
-  await rename(own, file);
-  return snapshot;
 }

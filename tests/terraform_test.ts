@@ -21,12 +21,26 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OFFLINE = fileURLToPath(
   new URL("../../shared/terraform-offline/bin/tf-offline", import.meta.url),
 );
-const hasTerraform = await succeeds("terraform", ["version"]);
-const hasOffline = hasTerraform && await exists(OFFLINE);
+const isInstalled = await succeeds("terraform", ["version"]);
+const hasOffline = isInstalled && await exists(OFFLINE);
 
-if (!hasTerraform) {
+/** Commands run on a copy: Terraform writes beside what it reads. */
+const work = isInstalled ? await makeCopy() : "";
+globalThis.addEventListener("unload", () => {
+  if (work !== "") Deno.removeSync(work, { recursive: true });
+});
+
+/** Terraform is installed, and the providers can be installed too. */
+const hasTerraform = hasOffline || (isInstalled && await canInstallProviders());
+
+if (!isInstalled) {
   console.warn(
     "SKIPPED: terraform is not on the PATH. Not run: fmt, validate, the modules' own tests, refusals, plans.",
+  );
+} else if (!hasTerraform) {
+  console.warn(
+    "SKIPPED: Terraform's registry cannot be reached and there are no stand-in providers. Not run: fmt, validate, the " +
+      "modules' own tests, refusals, plans.",
   );
 } else if (!hasOffline) {
   console.warn(
@@ -34,12 +48,6 @@ if (!hasTerraform) {
       "the examples, messages of the validations, the oldest provider version.",
   );
 }
-
-/** Commands run on a copy: Terraform writes beside what it reads. */
-const work = hasTerraform ? await makeCopy() : "";
-globalThis.addEventListener("unload", () => {
-  if (work !== "") Deno.removeSync(work, { recursive: true });
-});
 
 Deno.test("READMEs of the modules are what the generator makes of the code", async () => {
   assertEquals(await updateReadmes(`${ROOT}modules`, true), []);
@@ -368,10 +376,23 @@ function offlineConfig(): Promise<string> {
   return config;
 }
 
+/** The folder in which Terraform keeps real providers, so that each is downloaded once. */
+async function pluginCache(): Promise<string> {
+  const folder = `${work}/plugins`;
+  await Deno.mkdir(folder, { recursive: true });
+  return folder;
+}
+
+/** Initializes a module: from a mirror that the user has configured, or from the registry. */
+async function canInstallProviders(): Promise<boolean> {
+  return await terraform(`${work}/modules/core`, ["init", "-backend=false", "-input=false"])
+    .then(() => true, () => false);
+}
+
 async function terraform(folder: string, args: string[], codes: number[] = [0]): Promise<string> {
   const env: Record<string, string> = hasOffline
     ? { TF_CLI_CONFIG_FILE: await offlineConfig() }
-    : {};
+    : { TF_PLUGIN_CACHE_DIR: await pluginCache() };
   return await run("terraform", args, { cwd: folder, codes, env });
 }
 

@@ -1,4 +1,4 @@
-import { explainMissing } from "../../core/optional_package.ts";
+import { loadEmptySnapshot, loadPglite } from "../embedded_snapshot.ts";
 import type { Backend, BackendOwner, BackendSession } from "./backend.ts";
 import { frame, readMessages, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
@@ -156,14 +156,17 @@ export interface EmbeddedBackendOptions {
   readonly surrenderAfterMs: number;
 }
 
+const CALLER = "startDistSqlServer()";
+
 /** Opens PGlite as the database behind the server. */
 export async function openEmbeddedBackend(options: EmbeddedBackendOptions): Promise<Backend> {
   if (options.database) {
     return new EmbeddedBackend(options.database, false, options.surrenderAfterMs);
   }
-  const { PGlite } = await import("@electric-sql/pglite").catch(
-    explainMissing("@electric-sql/pglite", "startDistSqlServer()"),
-  );
-  const database = await PGlite.create(options.dataDir ?? "memory://");
+  const { dataDir } = options;
+  const { PGlite } = await loadPglite(CALLER);
+  const database = dataDir === undefined
+    ? await PGlite.create("memory://", { loadDataDir: await loadEmptySnapshot(CALLER) })
+    : await PGlite.create(dataDir);
   return new EmbeddedBackend(database, true, options.surrenderAfterMs);
 }

