@@ -1,16 +1,11 @@
 import { getRequestContext, withObservability } from "../../../core/mod.ts";
-import { openShared } from "../../../database/client.ts";
 import type { MigrationContext } from "../../../database/migrations/context.ts";
 import { createTables, nameTables } from "../../../database/migrations/history.ts";
 import type { MigrationLock } from "../../../database/migrations/lock.ts";
 import type { DedicatedSession, Row, SqlSession } from "../../../database/providers/provider.ts";
-import {
-  createFakeClock,
-  createLambdaContext,
-  createTestDatabase,
-  type FakeClock,
-} from "../../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, type FakeClock } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
+import { withSharedDatabase } from "../../support/shared_database.ts";
 
 /** What a test does to a statement: throws in its place, gives other rows, or lets it run by calling `run`. */
 export type Intercept = (
@@ -61,16 +56,13 @@ export function serverError(sqlState: string, message = "server error"): Error {
   return Object.assign(new Error(message), { code: sqlState, severity: "ERROR" });
 }
 
-/** Hands a session of a fresh embedded database with the runner's tables to a test. */
+/** Hands a session of an empty embedded database with the runner's tables to a test. */
 export async function withMigrationLab(
   options: LabOptions,
   test: (lab: MigrationLab) => Promise<void>,
 ): Promise<void> {
   const { setup = [], intercept = (_, run) => run(), ...more } = options;
-  const database = await createTestDatabase();
-  try {
-    const connection = await openShared(database.config);
-    const plain = await connection.openSession();
+  await withSharedDatabase(async (connection, plain) => {
     const clock = createFakeClock({ autoAdvance: true });
     const lines: string[] = [];
     const tables = nameTables();
@@ -90,9 +82,7 @@ export async function withMigrationLab(
       ...more,
     };
     await test({ context, session, clock, lines, rows: (text) => plain.query(text) });
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 function interceptSession(plain: DedicatedSession, intercept: Intercept): DedicatedSession {
