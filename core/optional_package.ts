@@ -28,13 +28,6 @@ export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
  * @param purpose What needs it, as the message begins.
  * @returns A function for `catch`, which throws.
  * @throws {ConfigurationError} When the package is not installed.
- * @example Say how to install a driver
- * ```ts
- * import { explainMissing } from "@trellis/fn/core";
- *
- * const { PGlite } = await import("@electric-sql/pglite").catch(explainMissing("@electric-sql/pglite", "My tests"));
- * console.log(typeof PGlite); // function
- * ```
  */
 export function explainMissing(name: OptionalPackage, purpose: string): (error: unknown) => never {
   return function explain(error): never {

@@ -101,16 +101,6 @@ export const metrics: Metrics = {
  * @param names Names and units.
  * @returns Adds a value of each, in their order.
  * @throws {TypeError} When a name or a unit is none.
- *
- * @example
- * ```ts
- * import { createMetricRecorder, setLogOutput } from "@trellis/fn/observability";
- *
- * const record = createMetricRecorder({ queue: "mail" }, [["Sent", "Count"], ["Took", "Milliseconds"]]);
- * const restore = setLogOutput((line) => console.log(JSON.parse(line).Sent));
- * record(1, 12.5); // 1
- * restore();
- * ```
  */
 export function createMetricRecorder(
   dimensions: Readonly<Record<string, string>>,

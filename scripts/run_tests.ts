@@ -1,74 +1,69 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs every test, and every example in docs and doc comments, in two concurrent processes: one for
- * tests that mostly wait for child processes, and one for all others. Ends with one summary in the
- * format of the test runner.
+ * Runs every test, and every example in docs and doc comments, in several processes at once. Ends
+ * with the failures, and with one summary in the words of the test runner.
  *
  *   deno run -A scripts/run_tests.ts
+ *   deno run -A scripts/run_tests.ts --no-check    when `deno task check` has just passed
  */
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { planBatches } from "./test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const SOURCES = "mod.ts errors env observability core validation database auth testing cli".split(
-  " ",
-);
-/** They start compilers, Terraform, browsers, servers and installations. */
-const PROGRAMS = [
-  "bench",
-  "cli",
-  "consumers",
-  "examples",
-  "faults",
-  "load",
-  "scripts",
-  "terraform_test.ts",
-];
+const SOURCES = "mod.ts errors env observability core validation database auth testing cli";
+const EXAMPLES = ["--doc", "README.md", "docs", ...SOURCES.split(" ")];
+/** Tests wait for servers and timers too, so one process more than there are cores keeps them busy. */
+const PROCESSES = navigator.hardwareConcurrency + 1;
 
-const tests = [...Deno.readDirSync(`${ROOT}tests`)].map(({ name }) => name)
-  .filter((name) =>
-    name !== "support" && name !== "fixtures" && name !== "std_assert" && name !== "mutation"
-  ).sort();
-const rest = tests.filter((name) => !PROGRAMS.includes(name));
-const inTests = (names: readonly string[]) => names.map((name) => `tests/${name}`);
+/** Types are checked once for all; embedded databases start from a snapshot. */
+const TEST_OPTIONS = [
+  "-A",
+  "--quiet",
+  "--no-check",
+  "--preload=./tests/support/embedded_snapshot.ts",
+];
+/** Lets the processes share what is built from the sources, such as the npm package. */
+const ENVIRONMENT = { TRELLIS_TEST_RUN: crypto.randomUUID() };
+
+interface Outcome {
+  readonly success: boolean;
+  readonly text: string;
+}
 
 const startedAt = performance.now();
-const results = await Promise.all([
-  run(["--doc", ...inTests(rest), "README.md", "docs", ...SOURCES]),
-  run(inTests(PROGRAMS)),
-]);
-for (const { text } of results.slice(1)) console.log(text);
-const sum = (what: string) =>
-  results.reduce((total, { text }) => {
-    // removes the colours of a terminal
-    const summary = stripVTControlCharacters(text).match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
-    return total + Number(new RegExp(`(\\d+) ${what}`).exec(summary)?.[1] ?? 0);
-  }, 0);
-const isGood = results.every(({ success }) => success);
-console.log(
-  `${isGood ? "ok" : "FAILED"} | ${sum("passed")} passed | ${sum("failed")} failed | ${
-    sum("ignored")
-  } ignored (${Math.round((performance.now() - startedAt) / 1000)}s)`,
-);
-Deno.exit(isGood ? 0 : 1);
+const batches = planBatches(`${ROOT}tests`, EXAMPLES);
+const queue = batches.map((paths) => ["test", ...TEST_OPTIONS, ...paths]);
+if (!Deno.args.includes("--no-check")) queue.unshift(["task", "check"]);
+const outcomes: Outcome[] = [];
+await Promise.all(Array.from({ length: PROCESSES }, work));
 
-/** Runs tests. The output of the first process is shown at once, that of the second afterwards. */
-async function run(args: readonly string[]): Promise<{ success: boolean; text: string }> {
-  const isShown = args[0] === "--doc";
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--quiet", ...args],
-    cwd: ROOT,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let text = "";
-  const read = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> => {
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      text += part;
-      if (isShown) await Deno.stdout.write(new TextEncoder().encode(part));
-    }
-  };
-  const [{ success }] = await Promise.all([child.status, read(child.stdout), read(child.stderr)]);
-  return { success, text };
+const count = (what: string) =>
+  outcomes.reduce((sum, { text }) => {
+    const summary = text.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
+    return sum + Number(new RegExp(`(\\d+) ${what}`).exec(summary)?.[1] ?? 0);
+  }, 0);
+const failures = outcomes.filter(({ success }) => !success);
+for (const { text } of failures) console.log(text.slice(Math.max(0, text.search(/^ ?ERRORS ?$/m))));
+console.log(
+  `${failures.length === 0 ? "ok" : "FAILED"} | ${count("passed")} passed | ${
+    count("failed")
+  } failed | ${count("ignored")} ignored (${Math.round((performance.now() - startedAt) / 1000)}s)`,
+);
+Deno.exit(failures.length === 0 ? 0 : 1);
+
+/** Runs commands until the queue is empty; prints what each one printed when it ends. */
+async function work(): Promise<void> {
+  for (let args = queue.shift(); args !== undefined; args = queue.shift()) {
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args,
+      cwd: ROOT,
+      env: ENVIRONMENT,
+      stdin: "null",
+    }).output();
+    const decoder = new TextDecoder();
+    const text = stripVTControlCharacters(decoder.decode(stdout) + decoder.decode(stderr));
+    console.log(text);
+    outcomes.push({ success, text });
+  }
 }

@@ -1,0 +1,66 @@
+import { basename, join, relative } from "node:path";
+
+/** Folders of `tests` without tests of their own. */
+const SKIPPED = ["fixtures", "mutation", "std_assert", "support"];
+
+/**
+ * The folders and files that take longest, measured on 2026-11-22. Each runs in a process of its
+ * own, and they start first, so that no process is left alone with one of them in the end.
+ */
+const LONGEST = [
+  // its files share one installed package
+  "consumers",
+  "terraform_test.ts",
+  "security/regular_expressions_test.ts",
+  "cli/commands/generate_infra_terraform_test.ts",
+  "cli/init",
+  "faults",
+  "cli/database",
+  "cli/dev/local_database_test.ts",
+  "cli/commands/build_test.ts",
+  "cli/commands/db_clone_cases_test.ts",
+  "cli/commands/db_clone_private_test.ts",
+  "cli/commands/db_clone_test.ts",
+  "database/migrations/row_changes",
+  "database/migrations/alter_table_test.ts",
+  "database/migrations/enums_differential_test.ts",
+  "database/migrations/processes_test.ts",
+  "database/recreation",
+  "database/providers",
+  "load",
+  "examples",
+];
+
+/** Files that share a process, which costs some time to start. */
+const BATCH_SIZE = 12;
+
+/**
+ * Divides the tests among processes.
+ *
+ * @param folder The folder of the tests.
+ * @param examples Arguments for the process that runs the examples of docs and doc comments.
+ * @returns The paths of each process, those that take longest first.
+ */
+export function planBatches(folder: string, examples: readonly string[]): (readonly string[])[] {
+  const files = listTests(folder).map((file) => relative(folder, file).replaceAll("\\", "/"))
+    .sort();
+  const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
+  const batches: string[][] = [];
+  for (let at = 0; at < rest.length; at += BATCH_SIZE) {
+    batches.push(rest.slice(at, at + BATCH_SIZE));
+  }
+  const [first, ...others] = LONGEST.map((path) => [path]);
+  const toPaths = (batch: readonly string[]) => batch.map((file) => join(basename(folder), file));
+  return [toPaths(first), examples, ...[...others, ...batches].map(toPaths)];
+}
+
+function listTests(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return SKIPPED.includes(name) ? [] : listTests(join(folder, name));
+    return name.endsWith("_test.ts") ? [join(folder, name)] : [];
+  });
+}
+
+function isWithin(file: string, path: string): boolean {
+  return file === path || file.startsWith(`${path}/`);
+}
