@@ -29,6 +29,8 @@ const AREAS: Readonly<Record<string, Area>> = JSON.parse(
 const EXPLAINED: Explained = JSON.parse(
   await Deno.readTextFile(join(ROOT, "tests/mutation/explained.json")),
 );
+/** Embedded databases start from a snapshot, as in an ordinary run of the tests. */
+const PRELOAD = "--preload=./tests/support/embedded_snapshot.ts";
 /**
  * Stops a mutant with an endless loop, which counts as killed, after this multiple of the test
  * time.
@@ -175,7 +177,7 @@ async function runTests(
   timeoutMs: number,
 ): Promise<boolean> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", "--quiet", "--fail-fast", ...tests],
+    args: ["test", "-A", "--no-check", "--quiet", "--fail-fast", PRELOAD, ...tests],
     cwd: folder,
     env: { NO_COLOR: "1" },
     stdin: "null",

@@ -55,6 +55,7 @@ Deno.exit(failures.length === 0 ? 0 : 1);
 /** Runs commands until the queue is empty; prints what each one printed when it ends. */
 async function work(): Promise<void> {
   for (let args = queue.shift(); args !== undefined; args = queue.shift()) {
+    const began = performance.now();
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args,
       cwd: ROOT,
@@ -63,7 +64,8 @@ async function work(): Promise<void> {
     }).output();
     const decoder = new TextDecoder();
     const text = stripVTControlCharacters(decoder.decode(stdout) + decoder.decode(stderr));
-    console.log(text);
+    const paths = args.filter((each) => !TEST_OPTIONS.includes(each) && each !== "test");
+    console.log(`${text}${paths.join(" ")}: ${Math.round((performance.now() - began) / 1000)} s\n`);
     outcomes.push({ success, text });
   }
 }
