@@ -24,7 +24,9 @@ const TEST_OPTIONS = [
   "--preload=./tests/support/embedded_snapshot.ts",
 ];
 /** Lets the processes share what is built from the sources, such as the npm package. */
-const ENVIRONMENT = { TRELLIS_TEST_RUN: crypto.randomUUID() };
+const ENVIRONMENT = { ...Deno.env.toObject(), TRELLIS_TEST_RUN: crypto.randomUUID() };
+/** They run nothing of the sources that other tests do not run: coverage of them would cost time only. */
+const UNMEASURED = /^tests\/(?:bench|consumers|examples|load|scripts|terraform_test\.ts)\b/;
 
 interface Outcome {
   readonly success: boolean;
@@ -56,15 +58,20 @@ Deno.exit(failures.length === 0 ? 0 : 1);
 async function work(): Promise<void> {
   for (let args = queue.shift(); args !== undefined; args = queue.shift()) {
     const began = performance.now();
+    const paths = args.filter((each) => !TEST_OPTIONS.includes(each) && each !== "test");
+    const env: Record<string, string> = { ...ENVIRONMENT };
+    if (paths[0] === "--doc" || paths.every((path) => UNMEASURED.test(path))) {
+      delete env.DENO_COVERAGE_DIR;
+    }
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args,
       cwd: ROOT,
-      env: ENVIRONMENT,
+      clearEnv: true,
+      env,
       stdin: "null",
     }).output();
     const decoder = new TextDecoder();
     const text = stripVTControlCharacters(decoder.decode(stdout) + decoder.decode(stderr));
-    const paths = args.filter((each) => !TEST_OPTIONS.includes(each) && each !== "test");
     console.log(`${text}${paths.join(" ")}: ${Math.round((performance.now() - began) / 1000)} s\n`);
     outcomes.push({ success, text });
   }
