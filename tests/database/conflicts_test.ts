@@ -119,13 +119,14 @@ async function onEach(
   }
 }
 
-const [writers, increments] = isFull ? [64, 200] : [8, 20];
-
 Deno.test(
-  `withQueryMetrics() loses and repeats nothing when ${writers} writers increment one row ${increments} times each`,
+  "withQueryMetrics() loses and repeats nothing when many writers increment one row and retry until they commit",
   options,
   async () => {
     await onEach(async (name, config) => {
+      const writers = isFull ? 64 : 8;
+      // the stand-in parses each statement and keeps each connection's rows: a few commits a second
+      const increments = !isFull ? 20 : config.provider === "distsql" ? 10 : 200;
       const retry = { maxRetries: 10_000, baseDelayMs: 2, maxDelayMs: 200 };
       const { committed, failed, conflicts, n, ms } = await increment(config, {
         writers,
@@ -148,7 +149,7 @@ Deno.test(
   async () => {
     await onEach(async (name, config) => {
       for (const writers of isFull ? [2, 4, 8, 16, 32, 64] : [32]) {
-        const increments = isFull ? Math.max(10, 400 / writers) : 4;
+        const increments = isFull ? Math.max(10, Math.ceil(400 / writers)) : 4;
         const { committed, failed, conflicts, attempts, n, ms } = await increment(config, {
           writers,
           increments,
