@@ -1,6 +1,5 @@
-import { fullJitterDelay } from "../core/async/backoff.ts";
-import { type Clock, systemClock } from "../core/async/clock.ts";
-import { remainingMs } from "../core/request_context.ts";
+import type { Clock } from "../core/async/clock.ts";
+import { retry } from "../core/async/retry.ts";
 import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -110,51 +109,38 @@ export function withDistSqlRetry<T>(
 export async function runWithRetry<T>(
   fn: () => Promise<T> | T,
   options: DistSqlRetryOptions,
-  count?: RetryCount,
+  count: RetryCount = { retries: 0 },
 ): Promise<T> {
   checkRetryOptions(options);
-  for (let retries = 0;; retries++) {
-    const startedAt = ++sequence;
-    try {
-      return await fn();
-    } catch (error) {
-      const delayMs = planRetry(error, retries, startedAt, options);
-      if (delayMs === undefined) throw error;
-      if (count !== undefined) count.retries = retries + 1;
-      options.onRetry?.(
-        error instanceof Error ? error : new Error("conflict", { cause: error }),
-        retries + 1,
-      );
-      await (options.clock ?? systemClock).sleep(delayMs);
+  const { idempotent = false, maxRetries = 3 } = options;
+  let startedAt = 0;
+  let attempts = 0;
+  function run(): Promise<T> | T {
+    startedAt = ++sequence;
+    attempts++;
+    return fn();
+  }
+  function mayRetry(error: unknown): boolean {
+    return isRetryable(error, idempotent) && !isInsideTransaction(error) &&
+      !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > startedAt);
+  }
+  function onRetry(error: unknown, attempt: number): void {
+    count.retries = attempt;
+    options.onRetry?.(
+      error instanceof Error ? error : new Error("conflict", { cause: error }),
+      attempt,
+    );
+  }
+  try {
+    return await retry(run, { ...options, maxRetries, isRetryable: mayRetry, onRetry });
+  } catch (error) {
+    // with maxRetries 0 nothing was retried here, so an outer retry may still run
+    if (maxRetries > 0 && mayRetry(error)) {
+      const given = { at: ++sequence, attempts };
+      for (const link of objectsIn(error)) givenUp.set(link, given);
     }
+    throw error;
   }
-}
-
-/** Returns the delay before the next attempt, or `undefined` if there is none. */
-function planRetry(
-  error: unknown,
-  retries: number,
-  startedAt: number,
-  options: DistSqlRetryOptions,
-): number | undefined {
-  const {
-    maxRetries = 3,
-    baseDelayMs = 100,
-    maxDelayMs = 5000,
-    idempotent = false,
-    clock = systemClock,
-  } = options;
-  if (!isRetryable(error, idempotent) || isInsideTransaction(error)) return undefined;
-  const links = objectsIn(error);
-  if (links.some((link) => (givenUp.get(link)?.at ?? 0) > startedAt)) return undefined;
-  const delayMs = fullJitterDelay(retries + 1, { baseDelayMs, maxDelayMs, random: options.random });
-  if (retries < maxRetries && delayMs < remainingMs(clock)) return delayMs;
-  // with maxRetries 0 nothing was retried here, so an outer retry may still run
-  if (maxRetries > 0) {
-    const given = { at: ++sequence, attempts: retries + 1 };
-    for (const link of links) givenUp.set(link, given);
-  }
-  return undefined;
 }
 
 function isRetryable(error: unknown, idempotent: boolean): boolean {

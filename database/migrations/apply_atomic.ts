@@ -1,9 +1,10 @@
 import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import { type MigrationContext, toMigrationError } from "./context.ts";
-import { type HistoryTables, literal } from "./history.ts";
+import type { HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
+import { quoteLiteral } from "../sql/quote.ts";
 
 /**
  * Applies a migration and records it in one transaction: both happen or neither. Sends one message
@@ -66,8 +67,8 @@ export async function applyOneByOne(
 
 function writeAppliedNow({ file, steps }: PlannedMigration, { migrations }: HistoryTables): string {
   return `INSERT INTO ${migrations} (tag, hash, statements, duration_ms, executed) VALUES (${
-    literal(file.tag)
+    quoteLiteral(file.tag)
   }, ` +
-    `${literal(file.hash)}, ${steps.length}, ` +
+    `${quoteLiteral(file.hash)}, ${steps.length}, ` +
     "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000)::integer, true)";
 }

@@ -1,10 +1,11 @@
 import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import type { MigrationContext } from "./context.ts";
-import { type HistoryTables, literal } from "./history.ts";
+import type { HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
 import type { PlannedMigration } from "./steps.ts";
+import { quoteLiteral } from "../sql/quote.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Maximum number of files per message. Progress is logged between messages. */
 const MAX_FILES = 100;
@@ -88,7 +89,7 @@ export async function applyBatch(
     failed = true;
     await session.script(["ROLLBACK"]); // the failed transaction is still open
   }
-  const tags = batch.map(({ file }) => literal(file.tag)).join(", ");
+  const tags = batch.map(({ file }) => quoteLiteral(file.tag)).join(", ");
   const select = `SELECT tag, duration_ms FROM ${tables.migrations} WHERE tag IN (${tags})`;
   const rows = await retryIdempotent(() => session.query(select), clock);
   return {
@@ -108,10 +109,10 @@ function toTransaction(
   // record of the one before
   const startedAt = previous === undefined
     ? "transaction_timestamp()"
-    : `(SELECT applied_at FROM ${tables.migrations} WHERE tag = ${literal(previous)})`;
+    : `(SELECT applied_at FROM ${tables.migrations} WHERE tag = ${quoteLiteral(previous)})`;
   const note =
     `INSERT INTO ${tables.migrations} (tag, hash, statements, duration_ms, executed, applied_at) ` +
-    `SELECT ${literal(file.tag)}, ${literal(file.hash)}, ${steps.length}, ` +
+    `SELECT ${quoteLiteral(file.tag)}, ${quoteLiteral(file.hash)}, ${steps.length}, ` +
     `(extract(epoch FROM at - ${startedAt}) * 1000)::integer, true, at FROM clock_timestamp() AS at`;
   return [
     "BEGIN",

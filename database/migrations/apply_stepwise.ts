@@ -3,11 +3,11 @@ import { type MigrationContext, summarizeStatement, toMigrationError } from "./c
 import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { resolveStep } from "./resolve_step.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
 import { assertNoSearchPath, getSettings, withSettings } from "./session_settings.ts";
 import { StepRun } from "./step_run.ts";
 import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { PlannedMigration } from "./steps.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /**
  * Applies a migration statement by statement, and records each before and after it runs, so that a

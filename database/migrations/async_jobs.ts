@@ -1,12 +1,11 @@
-import { monotonicNow } from "../../core/async/clock.ts";
-import { remainingMs } from "../../core/request_context.ts";
 import type { DistSqlJob } from "../distsql/translation.ts";
 import { getName } from "../distsql/sql_name.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
+import { type JobState, pollJob, readJobState } from "../sql/poll_job.ts";
 import { CONSTRAINT_STATE, INDEX_STATE } from "./recover.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Outcome of a background job. */
 export interface JobOutcome {
@@ -15,10 +14,6 @@ export interface JobOutcome {
   /** Reason of a failure, from the provider. */
   detail: string | undefined;
 }
-
-const RUNNING: ReadonlySet<string> = new Set(["submitted", "processing"]);
-const FIRST_POLL_MS = 200;
-const LONGEST_POLL_MS = 3000;
 
 /**
  * Waits for a background job. The catalog decides about success, not the job's status: a job may be
@@ -36,33 +31,23 @@ export async function waitForJob(
   context: MigrationContext,
 ): Promise<JobOutcome> {
   const { clock, jobTimeoutMs, lock, logger } = context;
-  const dueMs = monotonicNow(clock) + jobTimeoutMs;
-  for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
-    // read the job first: once it has ended, its result is in the catalog
-    const state = await readJob(jobId, job, context);
-    if (await isValid(job, state?.objectName, context)) return { isValid: true, detail: undefined };
-    if (state === undefined || !RUNNING.has(state.status)) {
-      return {
-        isValid: false,
-        detail: state === undefined ? undefined : `${state.status}: ${state.details ?? ""}`,
-      };
-    }
-    if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
-      throw new MigrationError(
-        `The background job on ${job.table} is still ${state.status}: run the migrations ` +
-          "again to continue waiting for it",
-      );
-    }
-    if (delayMs === FIRST_POLL_MS) logger(`waiting for the background job on ${job.table}`);
-    await clock.sleep(delayMs);
-    await lock.check();
+  const { outcome, job: state } = await pollJob({
+    read: () => readJob(jobId, job, context),
+    isValid: (current) => isValid(job, current?.objectName, context),
+    onWait: () => logger(`waiting for the background job on ${job.table}`),
+    afterWait: () => lock.check(),
+    firstDelayMs: 200,
+    timeoutMs: jobTimeoutMs,
+    clock,
+  });
+  if (outcome === "timeout") {
+    throw new MigrationError(
+      `The background job on ${job.table} is still ${state?.status}: run the migrations ` +
+        "again to continue waiting for it",
+    );
   }
-}
-
-interface JobState {
-  status: string;
-  details: string | undefined;
-  objectName: string | undefined;
+  const isDone = outcome === "valid";
+  return { isValid: isDone, detail: isDone ? undefined : state?.detail };
 }
 
 async function readJob(
@@ -84,13 +69,7 @@ async function readJob(
       session.query(`SELECT status, details, object_name FROM sys.jobs WHERE ${where}`, [param]),
     clock,
   );
-  if (rows.length === 0) return undefined;
-  const [{ status, details, object_name }] = rows;
-  return {
-    status: String(status).toLowerCase(),
-    details: details === null ? undefined : String(details),
-    objectName: object_name === null ? undefined : String(object_name),
-  };
+  return readJobState(rows[0]);
 }
 
 async function isValid(

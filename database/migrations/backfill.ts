@@ -1,9 +1,7 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
 import type { SqlSession } from "../providers/provider.ts";
+import { isOverLimit, shrinkBatch } from "../sql/batch_size.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
-import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import { type BatchDecision, decideBatch, refuseWithoutKey } from "./row_changes/batch_decision.ts";
 import { type BatchProgress, readProgress, writeProgress } from "./row_changes/batch_progress.ts";
 import { type BatchWalk, createWalk } from "./row_changes/batch_walk.ts";
@@ -13,6 +11,7 @@ import { type ReadRows, readSchemaFacts } from "./row_changes/read_facts.ts";
 import { readRowChange } from "./row_changes/row_change.ts";
 import { MAX_ROWS } from "./row_changes/row_limit.ts";
 import { emptyFacts } from "./row_changes/schema_facts.ts";
+import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /**
  * A third of the provider's limit of 3,000 rows, because cascading changes of foreign keys count
@@ -163,8 +162,8 @@ async function runWalk(
 }
 
 function shrink(size: number, error: unknown): number {
-  if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) throw error;
-  if (size > 1) return Math.max(1, Math.floor(size / 4));
+  if (!isOverLimit(error)) throw error;
+  if (size > 1) return shrinkBatch(size);
   throw new MigrationError(
     "One row, with the rows that its foreign keys delete or change, is more than a " +
       "transaction can change: change the referencing rows first, in separate statements",

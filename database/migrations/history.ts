@@ -5,7 +5,8 @@ import type { DedicatedSession, Row, SqlSession } from "../providers/provider.ts
 import { compareTags } from "./files.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { AppliedMigration, MigrationStatus } from "./plan.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
+import { quoteLiteral, quoteName } from "../sql/quote.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Quoted, qualified names of the tables that record migrations. */
 export interface HistoryTables {
@@ -40,11 +41,6 @@ export interface StepRow {
 
 /** PostgreSQL truncates longer identifiers silently. */
 const MAX_NAME_BYTES = 63;
-
-/** Quotes an identifier. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /**
  * Returns the names of the tables that record migrations.
@@ -237,12 +233,6 @@ export async function readUnfinished(
   }
 }
 
-/** Formats a text as an SQL literal, for scripts without parameters. */
-export function literal(text: string): string {
-  const escaped = text.replaceAll("'", "''");
-  return escaped.includes("\\") ? `E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
-}
-
 /** Returns the statement that records the progress of a statement. */
 export function writeStep(
   tables: HistoryTables,
@@ -252,13 +242,13 @@ export function writeStep(
 ): string {
   const { step, hash, state, jobId, watermark } = row;
   const values = [
-    literal(tag),
+    quoteLiteral(tag),
     step,
-    literal(hash),
-    literal(state),
+    quoteLiteral(hash),
+    quoteLiteral(state),
     orNull(jobId),
     orNull(watermark),
-    literal(owner),
+    quoteLiteral(owner),
   ];
   return `INSERT INTO ${tables.steps} (tag, step, hash, state, job_id, watermark, owner) VALUES (${
     values.join(", ")
@@ -268,7 +258,7 @@ export function writeStep(
 }
 
 function orNull(text: string | undefined): string {
-  return text === undefined ? "NULL" : literal(text);
+  return text === undefined ? "NULL" : quoteLiteral(text);
 }
 
 /** Returns the statement that records an applied migration. */
@@ -278,12 +268,14 @@ export function writeApplied(
 ): string {
   const { tag, hash, statements, durationMs, executed } = row;
   return `INSERT INTO ${tables.migrations} (tag, hash, statements, duration_ms, executed) VALUES ` +
-    `(${literal(tag)}, ${literal(hash)}, ${statements}, ${Math.round(durationMs)}, ${executed})`;
+    `(${quoteLiteral(tag)}, ${quoteLiteral(hash)}, ${statements}, ${
+      Math.round(durationMs)
+    }, ${executed})`;
 }
 
 /** Returns the statement that deletes the records of a finished migration's statements. */
 export function clearSteps(tables: HistoryTables, tag: string): string {
-  return `DELETE FROM ${tables.steps} WHERE tag = ${literal(tag)}`;
+  return `DELETE FROM ${tables.steps} WHERE tag = ${quoteLiteral(tag)}`;
 }
 
 /** Returns the statement that deletes the record of one statement. */

@@ -2,10 +2,11 @@ import { type Clock, monotonicNow } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
 import { isOccError } from "../sqlstate.ts";
-import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
-import { createTables, type HistoryTables, literal } from "./history.ts";
+import { createTables, type HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { sha256 } from "./sha256.ts";
+import { quoteLiteral } from "../sql/quote.ts";
+import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Lock that allows one run at a time to migrate a database. */
 export interface MigrationLock {
@@ -134,11 +135,11 @@ export async function takeLease(
     try {
       const [row] = await session.query(
         `UPDATE ${lease} SET owner = ${
-          literal(owner)
+          quoteLiteral(owner)
         }, fence = fence + 1, expires_at = now() + ${ttl} ` +
           // the owner is this run if its first attempt was applied without an answer
           `WHERE id = 1 AND (expires_at < now() OR owner = ${
-            literal(owner)
+            quoteLiteral(owner)
           }) RETURNING fence::text AS fence`,
       );
       if (row !== undefined) fence = String(row.fence);
@@ -148,7 +149,7 @@ export async function takeLease(
       return false;
     }
   }, options);
-  const mine = `id = 1 AND owner = ${literal(owner)} AND fence = ${fence}`;
+  const mine = `id = 1 AND owner = ${quoteLiteral(owner)} AND fence = ${fence}`;
   let isLost = false;
 
   async function renew(on: SqlSession): Promise<void> {

@@ -4,8 +4,9 @@ import { clearSteps, createTables, nameTables, readApplied, writeApplied } from 
 import { JOURNAL_FILE } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlanFinding } from "./plan_finding.ts";
-import { type MigrationTarget, withSession } from "./run.ts";
+import type { MigrationTarget } from "./run.ts";
 import { runWithRetry } from "../retry.ts";
+import { withSession } from "../sql/with_session.ts";
 
 /** Options of {@link markMigrationApplied}. */
 export interface MarkAppliedConfig extends MigrationTarget {

@@ -3,8 +3,8 @@ import type { Clock } from "../../core/async/clock.ts";
 import { notNullCheck, readNotNullCheck } from "../distsql/rules/not_null.ts";
 import { deriveName } from "../distsql/sql_name.ts";
 import type { SqlSession } from "../providers/provider.ts";
-import { quoteName } from "./history.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
+import { quoteName } from "../sql/quote.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** CHECK constraint that replaces NOT NULL. */
 export interface NotNullCheck {

@@ -6,7 +6,6 @@ import { type HistoryTables, readDoneSteps } from "./history.ts";
 import type { MigrationStatus } from "./plan.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { collectFindings, type PendingPlan, planPending } from "./plan_pending.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
 import {
   planRowChanges,
   planRowChangesOnEmpty,
@@ -14,6 +13,7 @@ import {
   UNBATCHABLE,
 } from "./row_changes/plan_row_changes.ts";
 import type { LocatedStep, PlannedMigration } from "./steps.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Target of a plan. */
 export interface PlanTarget {

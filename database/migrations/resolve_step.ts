@@ -3,11 +3,12 @@ import { quoteNameAt, readName } from "../distsql/sql_name.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../distsql/translation.ts";
 import type { MigrationContext } from "./context.ts";
-import { quoteName, type StepRow } from "./history.ts";
+import type { StepRow } from "./history.ts";
 import { addNotNullSql, readNotNull } from "./not_null.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
 import type { MigrationStep } from "./steps.ts";
 import { tableToEmpty } from "./truncate_order.ts";
+import { quoteName } from "../sql/quote.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /**
  * Resolution of a step: the step to run, nothing because it is done (`satisfied`), or nothing for

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { closeUnused, openShared } from "../client.ts";
+import { openShared } from "../client.ts";
 import { checkDatabaseConfig, type DatabaseConfig, getConnectionKey } from "../config.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
@@ -16,6 +16,7 @@ import { assertNothingChanged, type MigrationStatus, planMigrations } from "./pl
 import { describeFinding, formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
 import type { PlannedMigration } from "./steps.ts";
+import { withSession } from "../sql/with_session.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 
@@ -199,24 +200,6 @@ function resolve(config: MigrateConfig): Settings {
     lockTtlMs: lockTtl * 1000,
     jobTimeoutMs: jobTimeout * 1000,
   };
-}
-
-/**
- * Runs work in a dedicated session. A connection to a server is opened for the work and closed
- * afterwards. An embedded database stays open, because closing it would lose data in memory.
- */
-export async function withSession<T>(
-  database: DatabaseConfig,
-  fn: (session: DedicatedSession) => Promise<T>,
-): Promise<T> {
-  const connection = await openShared(checkDatabaseConfig(database), { check: false });
-  const session = await connection.openSession();
-  try {
-    return await fn(session);
-  } finally {
-    await session.close();
-    if (database.provider !== "embedded-pg") await closeUnused(database);
-  }
 }
 
 interface Work {

@@ -13,13 +13,14 @@ import { translateForDistSql } from "../distsql/sanitize.ts";
 import { applyAlter } from "../recreation/alter.ts";
 import { buildCreateTableSql } from "../recreation/create_table.ts";
 import { generateRecreationPlan, typeNames } from "../recreation/plan.ts";
-import { normalizeType, qualify, quoteName } from "../recreation/sql_text.ts";
+import { normalizeType } from "../recreation/sql_text.ts";
 import type {
   IncomingForeignKey,
   TableColumn,
   TableConstraint,
   TableSchema,
 } from "../recreation/table_schema.ts";
+import { qualify, quoteName } from "../sql/quote.ts";
 
 /**
  * Plans the recreation of a table from its declaration in the files, as the run will plan it from

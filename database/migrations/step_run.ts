@@ -9,9 +9,10 @@ import { MigrationError } from "./migration_error.ts";
 import { dropNotNullChecks } from "./not_null.ts";
 import { indexOf, lookUpStatement } from "./recover.ts";
 import { recreateTable } from "./recreate.ts";
-import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import { inTransaction } from "./step_transaction.ts";
 import type { MigrationStep } from "./steps.ts";
+import { isOverLimit } from "../sql/batch_size.ts";
+import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Maximum attempts of a statement whose connection is lost. */
 const MAX_ATTEMPTS = 12;
@@ -283,8 +284,4 @@ export class StepRun {
     return ignores !== undefined &&
       causeChain(error).some((link) => ignores.includes(getSqlState(link) ?? ""));
   }
-}
-
-function isOverLimit(error: unknown): boolean {
-  return findInCauseChain(error, (link) => getSqlState(link) === "54000") !== undefined;
 }

@@ -1,8 +1,8 @@
 import type { DistSqlTruncation } from "../distsql/translation.ts";
 import type { MigrationContext } from "./context.ts";
-import { literal } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
+import { quoteLiteral } from "../sql/quote.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Foreign key to one of the tables. */
 interface Reference {
@@ -59,7 +59,9 @@ async function readReferences(
   tables: readonly string[],
   { session, clock }: MigrationContext,
 ): Promise<Reference[]> {
-  const values = tables.map((table, place) => `(${place}, to_regclass(${literal(table)})::oid)`)
+  const values = tables.map((table, place) =>
+    `(${place}, to_regclass(${quoteLiteral(table)})::oid)`
+  )
     .join(", ");
   const sql =
     `WITH t (place, id) AS (VALUES ${values}) SELECT t.place AS parent, child.place AS child, ` +

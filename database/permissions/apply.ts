@@ -6,7 +6,6 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { writeName } from "../distsql/sql_name.ts";
-import { withSession } from "../migrations/run.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import { type DeclaredGrant, type DeclaredGrants, declareGrants } from "./declared_grants.ts";
@@ -21,6 +20,7 @@ import {
 } from "./live_grants.ts";
 import type { PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
+import { withSession } from "../sql/with_session.ts";
 
 /** Options of {@link applyPermissions}. */
 export interface PermissionsConfig {

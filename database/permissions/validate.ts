@@ -1,6 +1,5 @@
 import { environment } from "../../env/get_env.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { withSession } from "../migrations/run.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import { differs } from "./apply.ts";
@@ -15,6 +14,7 @@ import {
 } from "./live_grants.ts";
 import type { PermissionObjectType, PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
+import { withSession } from "../sql/with_session.ts";
 
 /** Options of {@link validatePermissions}. */
 export interface ValidatePermissionsConfig {

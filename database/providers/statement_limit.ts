@@ -1,3 +1,4 @@
+import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 
 /**
@@ -43,7 +44,8 @@ const SILENT = "CONNECTION_SILENT";
 
 /** Checks for the error of {@link silent}. */
 export function isSilent(error: unknown): boolean {
-  return (error as { code?: unknown }).code === SILENT;
+  return findInCauseChain(error, (link) => (link as { code?: unknown }).code === SILENT) !==
+    undefined;
 }
 
 /**

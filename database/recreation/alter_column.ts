@@ -6,8 +6,9 @@ import { TokenEdits } from "../distsql/token_edits.ts";
 import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
 import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
 import { RecreationError } from "./recreation_error.ts";
-import { normalizeType, quoteName, readSql } from "./sql_text.ts";
+import { normalizeType, readSql } from "./sql_text.ts";
 import type { TableColumn, TableIdentity, TableSchema } from "./table_schema.ts";
+import { quoteName } from "../sql/quote.ts";
 
 function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });

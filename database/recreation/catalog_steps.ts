@@ -1,12 +1,12 @@
 import type { RecreationPhase, StatementStep } from "./recreation_plan.ts";
-import { quoteName, quoteText } from "./sql_text.ts";
 import type { TableSchema } from "./table_schema.ts";
+import { quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** Returns SQL that checks whether a table has a constraint. */
 export function hasConstraint(table: string, name: string, more = ""): string {
   return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${
-    quoteText(table)
-  }) AND conname = ${quoteText(name)}${more})`;
+    quoteLiteral(table)
+  }) AND conname = ${quoteLiteral(name)}${more})`;
 }
 
 /** Creates a statement with the query that checks whether it is done. */

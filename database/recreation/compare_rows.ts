@@ -1,8 +1,8 @@
 import type { DrizzleClient } from "../providers/provider.ts";
 import { inRange, keyColumns, type KeyMark, keyTexts, readMark, withoutKey } from "./key_range.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy } from "./recreation_plan.ts";
-import { quoteName } from "./sql_text.ts";
 import { runSql } from "./work_table.ts";
+import { quoteName } from "../sql/quote.ts";
 
 /**
  * Rows per query: enough to make round trips negligible, few enough for the provider's limit of 300

@@ -1,11 +1,10 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
+import { isOverLimit, shrinkBatch } from "../sql/batch_size.ts";
 import { inRange, keyColumns, type KeyMark, keyTexts, readMark, withoutKey } from "./key_range.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
-import { quoteName } from "./sql_text.ts";
 import { readWork, relationOid, runSql, writeWork } from "./work_table.ts";
+import { quoteName } from "../sql/quote.ts";
 
 /** Limits of a batch. */
 export interface BatchLimits {
@@ -135,9 +134,7 @@ export class RowCopy {
       );
       return this.#afterBatch(state);
     } catch (error) {
-      if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) {
-        throw error;
-      }
+      if (!isOverLimit(error)) throw error;
       return await this.#shrink(state, error);
     }
   }
@@ -153,7 +150,7 @@ export class RowCopy {
       );
     }
     if (state.batch === 1) throw error;
-    this.#limits.rows = Math.max(1, Math.floor(state.batch / 4));
+    this.#limits.rows = shrinkBatch(state.batch);
     const next = await this.#nextBatch(state);
     await this.#write(next);
     return next;

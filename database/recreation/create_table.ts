@@ -1,6 +1,7 @@
 import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
-import { qualify, quoteName, temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./sql_text.ts";
 import type { TableColumn, TableConstraint, TableSchema } from "./table_schema.ts";
+import { qualify, quoteName } from "../sql/quote.ts";
 
 /**
  * Checks whether a constraint has an index, whose name must be unique in the schema, not only in

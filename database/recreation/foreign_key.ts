@@ -1,5 +1,6 @@
 import { getName, readName } from "../distsql/sql_name.ts";
-import { qualify, quoteName, readSql } from "./sql_text.ts";
+import { readSql } from "./sql_text.ts";
+import { qualify, quoteName } from "../sql/quote.ts";
 
 /** Parsed foreign key. */
 export interface ForeignKeyParts {

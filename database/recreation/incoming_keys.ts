@@ -1,8 +1,9 @@
 import { hasConstraint, once, validation } from "./catalog_steps.ts";
 import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
-import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./sql_text.ts";
 import type { TableSchema } from "./table_schema.ts";
+import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /**
  * Creates the foreign keys of other tables on the new table, before it gets its final name.
@@ -70,7 +71,7 @@ export function leaveOldTable(current: TableSchema, desired: TableSchema): Recre
     if (key.validated) steps.push(validation("after", child, name, dialect));
     if (key.comment !== undefined) {
       const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${child} IS ${
-        quoteText(key.comment)
+        quoteLiteral(key.comment)
       }`;
       steps.push({ kind: "statement", phase: "after", title: `comment on ${name}`, sql });
     }

@@ -19,9 +19,10 @@ import {
 } from "./introspect_rows.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
-import { qualify, quoteText, readSql, temporaryName } from "./sql_text.ts";
+import { readSql, temporaryName } from "./sql_text.ts";
 import type { IncomingForeignKey, OwnedSequence, TableGrant, TableSchema } from "./table_schema.ts";
 import { readWork, runSql } from "./work_table.ts";
+import { qualify, quoteLiteral } from "../sql/quote.ts";
 
 /**
  * Reads a table from the catalog: columns, constraints, indexes, comments, owner, grants,
@@ -85,7 +86,7 @@ export async function introspectLive(
 async function findTable(db: DrizzleClient, tableName: string): Promise<Row | undefined> {
   const [exact] = await runSql(
     db,
-    tableQuery(`c.relname = ${quoteText(tableName)} AND pg_table_is_visible(c.oid)`),
+    tableQuery(`c.relname = ${quoteLiteral(tableName)} AND pg_table_is_visible(c.oid)`),
   );
   if (exact !== undefined) return exact;
   const parts = getParts(tableName);
@@ -107,9 +108,9 @@ async function findUnfinished(db: DrizzleClient, tableName: string): Promise<Row
 }
 
 function whereNamed(parts: readonly string[]): string {
-  const name = `c.relname = ${quoteText(parts.at(-1)!)}`;
+  const name = `c.relname = ${quoteLiteral(parts.at(-1)!)}`;
   return parts.length > 1
-    ? `${name} AND n.nspname = ${quoteText(parts.at(-2)!)}`
+    ? `${name} AND n.nspname = ${quoteLiteral(parts.at(-2)!)}`
     : `${name} AND pg_table_is_visible(c.oid)`;
 }
 

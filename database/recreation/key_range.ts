@@ -1,5 +1,5 @@
 import type { CopyKey } from "./recreation_plan.ts";
-import { quoteName, quoteText } from "./sql_text.ts";
+import { quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** Key of a row, as texts. */
 export type KeyMark = string[];
@@ -33,7 +33,7 @@ export function inRange(
 ): string {
   const row = `(${keyColumns(key)})`;
   const value = (mark: KeyMark): string =>
-    `(${mark.map((text, at) => `${quoteText(text)}::${key[at].type}`).join(", ")})`;
+    `(${mark.map((text, at) => `${quoteLiteral(text)}::${key[at].type}`).join(", ")})`;
   const conditions = [
     ...after === null ? [] : [`${row} > ${value(after)}`],
     ...upTo === null ? [] : [`${row} <= ${value(upTo)}`],

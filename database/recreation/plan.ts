@@ -5,9 +5,10 @@ import { buildCreateTableSql, constraintName, repeatedKeys } from "./create_tabl
 import { checkPlan, warnAbout } from "./plan_checks.ts";
 import { PlanBuilder } from "./plan_builder.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
-import { normalizeType, qualify, quoteName, readSql, temporaryName } from "./sql_text.ts";
+import { normalizeType, readSql, temporaryName } from "./sql_text.ts";
 import type { TableColumn, TableSchema } from "./table_schema.ts";
 import { createWorkTableSql } from "./work_table.ts";
+import { qualify, quoteName } from "../sql/quote.ts";
 
 /**
  * Rows per batch: below the provider's limit of 3,000, with room for rows that are inserted in the

@@ -4,9 +4,10 @@ import { hasConstraint, once, validation } from "./catalog_steps.ts";
 import { constraintDefinition, constraintName, ownsIndex, repeatedKeys } from "./create_table.ts";
 import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
 import type { RecreationPhase, RecreationStep } from "./recreation_plan.ts";
-import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./sql_text.ts";
 import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
 import { workTable } from "./work_table.ts";
+import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** Builder of a plan's steps, each with a catalog query which checks whether it is done. */
 export class PlanBuilder {
@@ -47,7 +48,7 @@ export class PlanBuilder {
   /** Returns SQL that checks whether a relation exists in the table's schema. */
   isThere(name: string): string {
     return `SELECT to_regclass(${
-      quoteText(qualify(this.#current.schema, name))
+      quoteLiteral(qualify(this.#current.schema, name))
     }) IS NOT NULL AS done`;
   }
 
@@ -76,7 +77,7 @@ export class PlanBuilder {
   #index(name: string, finalName: string, sql: string): void {
     const index = qualify(this.#current.schema, name);
     const isValid = `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${
-      quoteText(index)
+      quoteLiteral(index)
     }) AND indisvalid) AS done`;
     this.push({
       kind: "statement",
@@ -159,11 +160,11 @@ export class PlanBuilder {
   /** Adds comments on the table and its parts. */
   comments(): void {
     const { comment, columns, constraints, indexes } = this.#desired;
-    const table = `to_regclass(${quoteText(this.#new)})`;
+    const table = `to_regclass(${quoteLiteral(this.#new)})`;
     const same = (found: string, text: string): string =>
-      `SELECT coalesce((${found}) = ${quoteText(text)}, false) AS done`;
+      `SELECT coalesce((${found}) = ${quoteLiteral(text)}, false) AS done`;
     if (comment !== undefined) {
-      const sql = `COMMENT ON TABLE ${this.#new} IS ${quoteText(comment)}`;
+      const sql = `COMMENT ON TABLE ${this.#new} IS ${quoteLiteral(comment)}`;
       this.once(
         "before",
         "comment on the table",
@@ -173,10 +174,10 @@ export class PlanBuilder {
     }
     for (const { name, comment } of columns) {
       if (comment === undefined) continue;
-      const sql = `COMMENT ON COLUMN ${this.#new}.${quoteName(name)} IS ${quoteText(comment)}`;
+      const sql = `COMMENT ON COLUMN ${this.#new}.${quoteName(name)} IS ${quoteLiteral(comment)}`;
       const found =
         `SELECT col_description(attrelid, attnum) FROM pg_attribute WHERE attrelid = ${table} AND attname = ${
-          quoteText(name)
+          quoteLiteral(name)
         }`;
       this.once("before", `comment on column ${name}`, sql, same(found, comment));
     }
@@ -184,11 +185,11 @@ export class PlanBuilder {
       if (constraint.comment === undefined) continue;
       const name = ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
       const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${this.#new} IS ${
-        quoteText(constraint.comment)
+        quoteLiteral(constraint.comment)
       }`;
       const found =
         `SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = ${table} AND conname = ${
-          quoteText(name)
+          quoteLiteral(name)
         }`;
       this.once(
         "before",
@@ -200,8 +201,8 @@ export class PlanBuilder {
     for (const { name, comment, valid } of indexes) {
       if (comment === undefined || !valid) continue;
       const index = qualify(this.#current.schema, temporaryName(name, "new"));
-      const sql = `COMMENT ON INDEX ${index} IS ${quoteText(comment)}`;
-      const found = `SELECT obj_description(to_regclass(${quoteText(index)}), 'pg_class')`;
+      const sql = `COMMENT ON INDEX ${index} IS ${quoteLiteral(comment)}`;
+      const found = `SELECT obj_description(to_regclass(${quoteLiteral(index)}), 'pg_class')`;
       this.once("before", `comment on index ${name}`, sql, same(found, comment));
     }
   }
@@ -211,8 +212,8 @@ export class PlanBuilder {
     const { owner, grants, columns } = this.#desired;
     if (owner !== undefined) {
       const done = `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(${
-        quoteText(this.#new)
-      }) AND pg_get_userbyid(relowner) = ${quoteText(owner)}) AS done`;
+        quoteLiteral(this.#new)
+      }) AND pg_get_userbyid(relowner) = ${quoteLiteral(owner)}) AS done`;
       this.once(
         "before",
         "set the owner",
@@ -248,7 +249,7 @@ export class PlanBuilder {
   renameAway(): void {
     const { oid = "0", name } = this.#current;
     const sql = `ALTER TABLE ${this.#final} RENAME TO ${quoteName(temporaryName(name, "old"))}`;
-    const done = `SELECT relname <> ${quoteText(name)} AS done FROM pg_class WHERE oid = ${oid}`;
+    const done = `SELECT relname <> ${quoteLiteral(name)} AS done FROM pg_class WHERE oid = ${oid}`;
     this.once("before", "rename the old table", sql, done);
   }
 
@@ -277,7 +278,7 @@ export class PlanBuilder {
   takeName(): void {
     const { name } = this.#current;
     const sql = `ALTER TABLE ${this.#new} RENAME TO ${quoteName(name)}`;
-    const done = `SELECT to_regclass(${quoteText(this.#new)}) IS NULL AS done`;
+    const done = `SELECT to_regclass(${quoteLiteral(this.#new)}) IS NULL AS done`;
     this.once("frozen", "rename the new table", sql, done);
   }
 
@@ -302,8 +303,8 @@ export class PlanBuilder {
       const sequence = qualify(schema, name);
       const done =
         `SELECT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = to_regclass(${
-          quoteText(sequence)
-        }) AND refobjid = to_regclass(${quoteText(this.#final)}) AND deptype = 'a') AS done`;
+          quoteLiteral(sequence)
+        }) AND refobjid = to_regclass(${quoteLiteral(this.#final)}) AND deptype = 'a') AS done`;
       const sql = `ALTER SEQUENCE ${sequence} OWNED BY ${this.#final}.${quoteName(column)}`;
       this.once("after", `keep the sequence ${name}`, sql, done);
     }
@@ -330,7 +331,7 @@ export class PlanBuilder {
   renameIndex({ name, valid }: TableIndex): void {
     if (!valid) return;
     const temporary = qualify(this.#current.schema, temporaryName(name, "new"));
-    const done = `SELECT to_regclass(${quoteText(temporary)}) IS NULL AS done`;
+    const done = `SELECT to_regclass(${quoteLiteral(temporary)}) IS NULL AS done`;
     this.once(
       "after",
       `name ${name}`,
@@ -355,7 +356,7 @@ export class PlanBuilder {
       "after",
       "delete the stored plan",
       `DROP TABLE ${workTable(schema, name)}`,
-      `SELECT to_regclass(${quoteText(workTable(schema, name))}) IS NULL AS done`,
+      `SELECT to_regclass(${quoteLiteral(workTable(schema, name))}) IS NULL AS done`,
     );
   }
 }

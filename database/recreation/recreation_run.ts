@@ -1,16 +1,15 @@
-import { isAppError } from "../../errors/app_error.ts";
-import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
 import type { Clock } from "../../core/async/clock.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
-import { isCommitOutcomeUnknown } from "../sqlstate.ts";
+import { isConnectionLost } from "../sql/retry_idempotent.ts";
 import { digestSource, digestTarget, sameRows } from "./compare_rows.ts";
 import { type BatchLimits, RowCopy } from "./copy_rows.ts";
 import { introspectLive } from "./introspect.ts";
 import { RecreationError } from "./recreation_error.ts";
 import type { RecreationPhase, RecreationPlan, RecreationStep } from "./recreation_plan.ts";
 import { isSameShape } from "./same_shape.ts";
-import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./sql_text.ts";
 import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.ts";
 import {
   createWorkTableSql,
@@ -20,6 +19,7 @@ import {
   workTable,
   writeWork,
 } from "./work_table.ts";
+import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** Settings of a run. */
 export interface RunSettings {
@@ -241,7 +241,9 @@ export class RecreationRun {
     for (const { name, from } of desired.referencedBy ?? []) {
       const child = qualify(from.schema, from.table);
       const key = temporaryName(name, "new");
-      const where = `conrelid = to_regclass(${quoteText(child)}) AND conname = ${quoteText(key)}`;
+      const where = `conrelid = to_regclass(${quoteLiteral(child)}) AND conname = ${
+        quoteLiteral(key)
+      }`;
       const [found] = await runSql(this.#db, `SELECT 1 AS one FROM pg_constraint WHERE ${where}`);
       if (found !== undefined) {
         await runSql(this.#db, `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key)}`);
@@ -258,9 +260,7 @@ export class RecreationRun {
       try {
         return await work();
       } catch (error) {
-        const isLost = !causeChain(error).some((link) => isAppError(link)) &&
-          isCommitOutcomeUnknown(error);
-        if (!isLost || lost >= MAX_LOST_CONNECTIONS) throw error;
+        if (!isConnectionLost(error) || lost >= MAX_LOST_CONNECTIONS) throw error;
         await this.#settings.clock.sleep(200 * 2 ** lost);
       }
     }

@@ -1,23 +1,6 @@
 import { createHash } from "node:crypto";
-import { writeName } from "../distsql/sql_name.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { tokenize } from "../distsql/tokenize.ts";
-
-/** Quotes an identifier. */
-export function quoteName(name: string): string {
-  return writeName(name, true);
-}
-
-/** Quotes an identifier with its schema. */
-export function qualify(schema: string | undefined, name: string): string {
-  return schema === undefined ? quoteName(name) : `${quoteName(schema)}.${quoteName(name)}`;
-}
-
-/** Formats a text as an SQL literal that does not depend on `standard_conforming_strings`. */
-export function quoteText(text: string): string {
-  const escaped = text.replaceAll("'", "''");
-  return escaped.includes("\\") ? `E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
-}
 
 /** Tokenizes SQL. */
 export function readSql(text: string): StatementReader {

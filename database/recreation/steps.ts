@@ -1,5 +1,4 @@
-import { type Clock, monotonicNow } from "../../core/async/clock.ts";
-import { remainingMs } from "../../core/request_context.ts";
+import type { Clock } from "../../core/async/clock.ts";
 import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
@@ -11,12 +10,10 @@ import type {
   RenameSequenceStep,
   StatementStep,
 } from "./recreation_plan.ts";
-import { qualify, quoteName, quoteText } from "./sql_text.ts";
 import type { TableGrant } from "./table_schema.ts";
 import { relationOid, runSql } from "./work_table.ts";
-
-const FIRST_POLL_MS = 100;
-const LONGEST_POLL_MS = 3000;
+import { type JobState, pollJob, readJobState } from "../sql/poll_job.ts";
+import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** Settings for background jobs. */
 export interface JobSettings {
@@ -52,71 +49,51 @@ export async function runStatement(
   }
 }
 
-interface JobState {
-  isRunning: boolean;
-  details: string;
-}
-
 async function readJob(
   db: DrizzleClient,
   name: string,
   jobId: string | undefined,
 ): Promise<JobState | undefined> {
   // the provider shows names with or without their schema, quoted if necessary
-  const names = [name, quoteName(name)].map(quoteText);
+  const names = [name, quoteName(name)].map(quoteLiteral);
   const where = jobId === undefined
     ? `object_name IN (${names.join(", ")}) OR ${
       names.map((one) => `object_name LIKE '%.' || ${one}`).join(" OR ")
     }`
-    : `job_id = ${quoteText(jobId)}`;
+    : `job_id = ${quoteLiteral(jobId)}`;
   const [row] = await runSql(
     db,
     `SELECT status, details FROM sys.jobs WHERE ${where} ORDER BY start_time DESC LIMIT 1`,
   );
-  if (row === undefined) return undefined;
-  const status = String(row.status).toLowerCase();
-  return {
-    isRunning: status === "submitted" || status === "processing",
-    details: `${status}: ${row.details ?? ""}`,
-  };
+  return readJobState(row);
 }
 
-/**
- * Waits for a job. The catalog decides about success, not the job's status, since jobs are deleted
- * half an hour after they end.
- */
 async function waitForJob(
   db: DrizzleClient,
   step: StatementStep,
   jobId: string | undefined,
   { clock, jobTimeoutMs }: JobSettings,
 ): Promise<void> {
-  const { name } = step.job!;
-  const dueMs = monotonicNow(clock) + jobTimeoutMs;
-  for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
-    // read the job first: once it has ended, its result is in the catalog
-    const job = await readJob(db, name, jobId);
-    if (await isDone(db, step)) return;
-    if (!job?.isRunning) {
-      const details = job === undefined ? "" : ` (${job.details})`;
-      throw new RecreationError(
-        `could not ${step.title}: the background job ended without success${details}`,
-        {
-          reason: "failed",
-        },
-      );
-    }
-    if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
-      throw new RecreationError(
-        `the background job to ${step.title} is still running: run this again to continue ` +
-          "waiting for it",
-        {
-          reason: "unfinished",
-        },
-      );
-    }
-    await clock.sleep(delayMs);
+  const { outcome, job } = await pollJob({
+    read: () => readJob(db, step.job!.name, jobId),
+    isValid: () => isDone(db, step),
+    firstDelayMs: 100,
+    timeoutMs: jobTimeoutMs,
+    clock,
+  });
+  if (outcome === "valid") return;
+  if (outcome === "timeout") {
+    throw new RecreationError(
+      `the background job to ${step.title} is still running: run this again to continue waiting ` +
+        "for it",
+      { reason: "unfinished" },
+    );
   }
+  const details = job === undefined ? "" : ` (${job.detail})`;
+  throw new RecreationError(
+    `could not ${step.title}: the background job ended without success${details}`,
+    { reason: "failed" },
+  );
 }
 
 /** Sets an identity column to the position of the old one. */
@@ -156,7 +133,7 @@ export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<v
     : String((await runSql(db, `SELECT ${getSequence(table, column)} AS name`))[0].name);
   const [{ oid }] = await runSql(
     db,
-    `SELECT to_regclass(${quoteText(relation)})::oid::text AS oid`,
+    `SELECT to_regclass(${quoteLiteral(relation)})::oid::text AS oid`,
   );
   const present = await readGrants(db, String(oid), column === undefined ? "r" : "s");
   const getKey = (grant: TableGrant): string => JSON.stringify(grant);
@@ -200,7 +177,7 @@ function group(grants: readonly TableGrant[]): [TableGrant, string][] {
 }
 
 function getSequence(table: string, column: string): string {
-  return `pg_get_serial_sequence(${quoteText(table)}, ${quoteText(column)})`;
+  return `pg_get_serial_sequence(${quoteLiteral(table)}, ${quoteLiteral(column)})`;
 }
 
 /** Renames the sequence of an identity column to that of the old one. */

@@ -3,7 +3,8 @@ import { executeRows } from "../execute.ts";
 import type { DrizzleClient, Row } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
-import { qualify, quoteText, temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./sql_text.ts";
+import { qualify, quoteLiteral } from "../sql/quote.ts";
 
 /**
  * Runs one statement and returns its rows. Retries it after a conflict, since it is its own
@@ -28,7 +29,10 @@ export async function relationOid(
   db: DrizzleClient,
   qualified: string,
 ): Promise<string | undefined> {
-  const [row] = await runSql(db, `SELECT to_regclass(${quoteText(qualified)})::oid::text AS oid`);
+  const [row] = await runSql(
+    db,
+    `SELECT to_regclass(${quoteLiteral(qualified)})::oid::text AS oid`,
+  );
   return row?.oid === null || row?.oid === undefined ? undefined : String(row.oid);
 }
 
@@ -41,7 +45,7 @@ export async function readWork<T>(
 ): Promise<T | undefined> {
   const table = workTable(schema, name);
   if (await relationOid(db, table) === undefined) return undefined;
-  const [row] = await runSql(db, `SELECT value FROM ${table} WHERE key = ${quoteText(key)}`);
+  const [row] = await runSql(db, `SELECT value FROM ${table} WHERE key = ${quoteLiteral(key)}`);
   return row === undefined ? undefined : JSON.parse(String(row.value)) as T;
 }
 
@@ -55,8 +59,8 @@ export async function writeWork(
   await runSql(
     db,
     `INSERT INTO ${workTable(plan.schema, plan.table)} (key, value) VALUES ` +
-      `(${quoteText(key)}, ${
-        quoteText(JSON.stringify(value))
+      `(${quoteLiteral(key)}, ${
+        quoteLiteral(JSON.stringify(value))
       }) ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value`,
   );
 }

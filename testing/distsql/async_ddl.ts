@@ -1,8 +1,8 @@
-import { quoteIdentifier, quoteLiteral } from "./backend.ts";
 import { createJobId, insertJobSql, type Query } from "./jobs.ts";
 import { SqlError } from "./sql_error.ts";
 import type { IamStatement, Statement } from "./statements.ts";
 import { child, children, getText, relationName, strings } from "./syntax_tree.ts";
+import { quoteLiteral, quoteName } from "../../database/sql/quote.ts";
 
 /** Two ways to run SQL in a client's transaction. */
 export interface DdlConnection {
@@ -113,7 +113,7 @@ export async function validateConstraintAsync(
       objectId: objectId ?? "",
       objectName: tableName ?? "",
       tableName: tableName ?? "",
-      work: `ALTER TABLE $object VALIDATE CONSTRAINT ${quoteIdentifier(constraint)}`,
+      work: `ALTER TABLE $object VALIDATE CONSTRAINT ${quoteName(constraint)}`,
     }))
   );
   return jobId;
@@ -126,7 +126,7 @@ export async function recordDrops<T>(
   drop: () => Promise<T>,
 ): Promise<T> {
   const names = children(statement.node, "objects").map((object) =>
-    strings(children(child(object, "List"), "items")).map(quoteIdentifier).join(".")
+    strings(children(child(object, "List"), "items")).map(quoteName).join(".")
   );
   const objects: (string | null)[][] = [];
   for (const name of names) {

@@ -62,14 +62,3 @@ export async function queryRows(
     readTextRow(message.payload)
   );
 }
-
-/** Formats an SQL literal. */
-export function quoteLiteral(text: string): string {
-  const escaped = text.replaceAll("'", "''");
-  return text.includes("\\") ? ` E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
-}
-
-/** Quotes an identifier. */
-export function quoteIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}

@@ -1,8 +1,8 @@
-import { quoteLiteral } from "./backend.ts";
 import type { Query } from "./jobs.ts";
 import { SqlError } from "./sql_error.ts";
 import type { Statement } from "./statements.ts";
 import { child, children, getText, relationName, type SyntaxNode } from "./syntax_tree.ts";
+import { quoteLiteral } from "../../database/sql/quote.ts";
 
 function getActions(statement: Statement, subtype: string): SyntaxNode[] {
   return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"))

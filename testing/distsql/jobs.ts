@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { quoteLiteral } from "./backend.ts";
 import type { FaultRegistry } from "./faults.ts";
 import { SqlError } from "./sql_error.ts";
+import { quoteLiteral } from "../../database/sql/quote.ts";
 
 /** Function that runs SQL and returns the rows of the last result as text. */
 export type Query = (sql: string) => Promise<(string | null)[][]>;

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Socket } from "node:net";
-import { type Backend, type BackendSession, queryRows, quoteLiteral } from "./backend.ts";
+import { type Backend, type BackendSession, queryRows } from "./backend.ts";
 import { watchBlocked } from "./blocked_watch.ts";
 import { accessDenied, ClientConnection, type ConnectionHost } from "./connection.ts";
 import { openEmbeddedBackend } from "./embedded_backend.ts";
@@ -20,6 +20,7 @@ import type { Session } from "./session.ts";
 import { SqlError } from "./sql_error.ts";
 import { loadStatementParser, type StatementParser } from "./statements.ts";
 import { prepareDatabase } from "./sys_schema.ts";
+import { quoteLiteral } from "../../database/sql/quote.ts";
 
 /** Running server. */
 export interface DistSqlServer {

@@ -1,4 +1,4 @@
-import { type BackendOwner, type BackendSession, queryRows, quoteIdentifier } from "./backend.ts";
+import { type BackendOwner, type BackendSession, queryRows } from "./backend.ts";
 import { toBackendSql } from "./backend_sql.ts";
 import type { ServerContext } from "./server_context.ts";
 import { SqlError } from "./sql_error.ts";
@@ -16,6 +16,7 @@ import {
   type WireMessage,
 } from "./wire.ts";
 import * as extended from "./wire_extended.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 
 /** Prepared statement of a client. */
 interface Prepared {
@@ -106,7 +107,7 @@ export class Session implements BackendOwner {
     this.runner = new TransactionRunner(server, this.#backend, user);
     this.#setup =
       `SET SESSION AUTHORIZATION ${
-        quoteIdentifier(user)
+        quoteName(user)
       }; SET default_transaction_isolation = 'repeatable read'; ` +
       "SET TimeZone = 'UTC'; " +
       // since PostgreSQL 16 the creator of a role needs this to act as it

@@ -1,7 +1,7 @@
-import { quoteIdentifier, quoteLiteral } from "./backend.ts";
 import type { Query } from "./jobs.ts";
 import type { Statement } from "./statements.ts";
 import { child, findNodes, getText, type SyntaxNode } from "./syntax_tree.ts";
+import { quoteLiteral, quoteName } from "../../database/sql/quote.ts";
 
 /** Larger tables are not copied; the statement then conflicts immediately. */
 const MAX_COPIED_BYTES = 32 * 1024 * 1024;
@@ -40,7 +40,7 @@ export async function shadowTables(
     const name = getText(table, "relname");
     if (table.schemaname) return false;
     if (shadowed.has(name)) continue;
-    const quoted = quoteIdentifier(name);
+    const quoted = quoteName(name);
     const [row] = await query(
       `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
         `WHERE c.oid = to_regclass(${

@@ -1,5 +1,5 @@
 import type { Query } from "./jobs.ts";
-import { quoteIdentifier } from "./backend.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 
 /**
  * The provider's `sys` schema: views over tables that only the server writes, so that a job or
@@ -58,7 +58,7 @@ export async function prepareDatabase(query: Query): Promise<void> {
   if (hasAdmin === "f") await query("CREATE ROLE admin LOGIN CREATEROLE");
   await query(
     `ALTER DATABASE ${
-      quoteIdentifier(database ?? "")
+      quoteName(database ?? "")
     } OWNER TO admin; GRANT ALL ON SCHEMA public TO admin`,
   );
   await query(SYS_SCHEMA);

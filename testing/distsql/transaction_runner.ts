@@ -5,7 +5,7 @@ import {
   recordDrops,
   validateConstraintAsync,
 } from "./async_ddl.ts";
-import { type BackendSession, queryRows, quoteIdentifier, throwBackendError } from "./backend.ts";
+import { type BackendSession, queryRows, throwBackendError } from "./backend.ts";
 import { toBackendSql } from "./backend_sql.ts";
 import { checkAgainstCatalog } from "./catalog_checks.ts";
 import type { DistSqlFault } from "./faults.ts";
@@ -29,6 +29,7 @@ import {
   textRowDescription,
   type WireMessage,
 } from "./wire.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 
 /** Execution of a statement on the database: with the simple or the extended protocol. */
 export interface Execution {
@@ -467,10 +468,10 @@ export class TransactionRunner {
   async #asSuperuser<T>(work: () => Promise<T>): Promise<T> {
     await queryRows(
       this.#backend,
-      `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#server.superuser)}`,
+      `SET SESSION AUTHORIZATION ${quoteName(this.#server.superuser)}`,
     );
     const result = await work();
-    await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#user)}`);
+    await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteName(this.#user)}`);
     return result;
   }
 

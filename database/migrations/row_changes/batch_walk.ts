@@ -1,10 +1,10 @@
 import type { Row } from "../../providers/provider.ts";
-import { literal } from "../history.ts";
 import { MigrationError } from "../migration_error.ts";
 import type { BatchPlan } from "./batch_decision.ts";
 import { fromList, getCondition, keyColumns } from "./count_rows.ts";
 import type { ReadRows } from "./read_facts.ts";
 import { filledColumn, getText, type RowChange } from "./row_change.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 
 /** One batch of a change. */
 export interface Batch {
@@ -63,7 +63,9 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
   const row = `(${columns.join(", ")})`;
   const value = (values: readonly string[]): string =>
     `(${
-      values.map((text, place) => `${literal(text)}::${table?.types.get(key[place]) ?? "text"}`)
+      values.map((text, place) =>
+        `${quoteLiteral(text)}::${table?.types.get(key[place]) ?? "text"}`
+      )
         .join(", ")
     })`;
   const distinct = getText(change, change.from) === "" ? "" : "DISTINCT ";

@@ -1,10 +1,10 @@
 import { findInCauseChain } from "../../../errors/cause_chain.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";
-import { quoteName } from "../history.ts";
 import type { ReadRows } from "./read_facts.ts";
 import { getText, type RowChange } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
 import type { ForeignKeyFacts, SchemaFacts, TableFacts } from "./schema_facts.ts";
+import { quoteName } from "../../sql/quote.ts";
 
 function isServerError(error: unknown): boolean {
   return findInCauseChain(error, (link) => getSqlState(link) !== undefined) !== undefined;

@@ -2,8 +2,8 @@ import { getName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { TokenEdits } from "../../distsql/token_edits.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
-import { literal } from "../history.ts";
 import { TIME_FUNCTIONS } from "./known_functions.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 
 /** Keywords for the transaction's time, with the type of their value. */
 const TIME_WORDS: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ export function freezeTime(sql: string, moment: string): string {
   const reader = new StatementReader(tokenize(sql));
   const edits = new TokenEdits(reader);
   for (const { from, to, type } of findTimeCalls(reader)) {
-    edits.replace(from, to, `CAST(${literal(moment)}::timestamptz AS ${type})`);
+    edits.replace(from, to, `CAST(${quoteLiteral(moment)}::timestamptz AS ${type})`);
   }
   return edits.isEmpty ? sql : edits.apply();
 }

@@ -1,4 +1,3 @@
-import { quoteName } from "../history.ts";
 import type { Row } from "../../providers/provider.ts";
 import {
   type ForeignKeyAction,
@@ -7,6 +6,7 @@ import {
   type SchemaFacts,
   type TableFacts,
 } from "./schema_facts.ts";
+import { quoteName } from "../../sql/quote.ts";
 
 /** Function that runs a query and returns its rows. */
 export type ReadRows = (sql: string) => Promise<Row[]>;

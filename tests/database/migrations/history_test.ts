@@ -2,13 +2,13 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { MigrationError, runMigrations } from "../../../database/mod.ts";
 import {
   createTables,
-  literal,
   nameTables,
   readApplied,
   readUnfinished,
 } from "../../../database/migrations/history.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { connectionLost, fakeSession, serverError, withMigrationLab } from "./migration_support.ts";
+import { quoteLiteral } from "../../../database/sql/quote.ts";
 
 Deno.test("nameTables() refuses names that are empty, or too long for the tables that come of them", () => {
   const names: [table: unknown, schema: unknown, message: string][] = [
@@ -46,7 +46,11 @@ Deno.test("literal() comes back from the server as it went, however the server r
     for (const setting of ["on", "off"]) {
       await rows(`SET standard_conforming_strings = ${setting}`);
       for (const text of ["", "it's", "\\", "\\'; DROP TABLE a; --", "\n\t", "ö💡"]) {
-        assertEquals((await rows(`SELECT ${literal(text)}::text AS text`))[0].text, text, setting);
+        assertEquals(
+          (await rows(`SELECT ${quoteLiteral(text)}::text AS text`))[0].text,
+          text,
+          setting,
+        );
       }
     }
   });

@@ -2,8 +2,9 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { applyAlterToSchema } from "../../../database/recreation/alter.ts";
 import { buildCreateTableSql } from "../../../database/recreation/create_table.ts";
 import { generateRecreationPlan } from "../../../database/recreation/plan.ts";
-import { quoteText, temporaryName } from "../../../database/recreation/sql_text.ts";
+import { temporaryName } from "../../../database/recreation/sql_text.ts";
 import type { TableSchema } from "../../../database/recreation/table_schema.ts";
+import { quoteLiteral } from "../../../database/sql/quote.ts";
 
 const NOTES: TableSchema = {
   schema: "app",
@@ -170,6 +171,6 @@ Deno.test("temporaryName() keeps names apart and within 63 bytes", () => {
 });
 
 Deno.test("quoteText() writes a literal that nothing leaves", () => {
-  assertEquals(quoteText(`a'b\\c`), `E'a''b\\\\c'`);
-  assertEquals(quoteText("it's"), "'it''s'");
+  assertEquals(quoteLiteral(`a'b\\c`), `E'a''b\\\\c'`);
+  assertEquals(quoteLiteral("it's"), "'it''s'");
 });

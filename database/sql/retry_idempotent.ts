@@ -1,11 +1,8 @@
-import { fullJitterDelay } from "../../core/async/backoff.ts";
-import { type Clock, systemClock } from "../../core/async/clock.ts";
-import { remainingMs } from "../../core/request_context.ts";
+import type { Clock } from "../../core/async/clock.ts";
+import { retry } from "../../core/async/retry.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { isSilent } from "../providers/statement_limit.ts";
 import { isCommitOutcomeUnknown, isOccError } from "../sqlstate.ts";
-
-const MAX_RETRIES = 8;
 
 /**
  * Retries idempotent work: after a conflict, and after a lost connection with unknown outcome.
@@ -14,22 +11,21 @@ const MAX_RETRIES = 8;
  * @param clock Clock that waits.
  * @returns The result of `fn`.
  */
-export async function retryIdempotent<T>(
-  fn: () => Promise<T>,
-  clock: Clock = systemClock,
-): Promise<T> {
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await fn();
-    } catch (error) {
-      const mayPass = isOccError(error) || isConnectionLost(error);
-      const delayMs = fullJitterDelay(attempt, { baseDelayMs: 50, maxDelayMs: 2000 });
-      // work that used its whole time limit is retried only once
-      const maxRetries = isSilent(error) ? 1 : MAX_RETRIES;
-      if (!mayPass || attempt > maxRetries || delayMs >= remainingMs(clock)) throw error;
-      await clock.sleep(delayMs);
-    }
+export function retryIdempotent<T>(fn: () => Promise<T>, clock?: Clock): Promise<T> {
+  let attempts = 0;
+  function work(): Promise<T> {
+    attempts++;
+    return fn();
   }
+  return retry(work, {
+    maxRetries: 8,
+    baseDelayMs: 50,
+    maxDelayMs: 2000,
+    clock,
+    // work that used its whole time limit is retried only once
+    isRetryable: (error) =>
+      (isOccError(error) || isConnectionLost(error)) && !(isSilent(error) && attempts > 1),
+  });
 }
 
 /**

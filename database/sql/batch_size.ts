@@ -1,0 +1,17 @@
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
+
+/**
+ * Checks whether the server rejected a statement because its transaction is too large: SQLSTATE
+ * 54000, program_limit_exceeded.
+ *
+ * @param error The thrown error.
+ */
+export function isOverLimit(error: unknown): boolean {
+  return findInCauseChain(error, (link) => getSqlState(link) === "54000") !== undefined;
+}
+
+/** Returns a smaller number of rows to try after a batch was too large. */
+export function shrinkBatch(rows: number): number {
+  return Math.max(1, Math.floor(rows / 4));
+}
