@@ -54,12 +54,12 @@ function writesRows(reader: StatementReader): boolean {
 
 /** Removes ASYNC from CREATE INDEX and ALTER TABLE … VALIDATE CONSTRAINT. */
 function dropAsync(reader: StatementReader, edits: TokenEdits): void {
-  const index = reader.is(0, "CREATE", "INDEX")
-    ? 2
-    : reader.is(0, "CREATE", "UNIQUE", "INDEX")
-    ? 3
-    : -1;
-  if (index > 0 && isAsyncKeyword(reader, index)) return edits.remove(index, index + 1);
+  if (reader.is(0, "CREATE")) {
+    const index = reader.skip(1, "UNIQUE") + 1;
+    if (reader.is(index - 1, "INDEX") && isAsyncKeyword(reader, index)) {
+      return edits.remove(index, index + 1);
+    }
+  }
   if (asyncTableAt(reader) >= 0) edits.remove(2, 3);
 }
 

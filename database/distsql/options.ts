@@ -59,12 +59,9 @@ const SMALLEST_LARGE_CACHE = 65536;
 
 function getDay(asOf: Date | string | undefined): IsoDay {
   if (asOf === undefined) return NEWEST;
-  const date = asOf instanceof Date
-    ? asOf
-    : /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(asOf)
-    ? new Date(asOf)
-    : new Date(NaN);
-  if (Number.isNaN(date.getTime())) {
+  const isDay = asOf instanceof Date || /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(asOf);
+  const date = new Date(asOf);
+  if (!isDay || Number.isNaN(date.getTime())) {
     throw new ConfigurationError(
       `asOf is ${String(asOf)}: give a Date or an ISO date such as 2026-08-25`,
     );

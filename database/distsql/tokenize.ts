@@ -211,6 +211,16 @@ function copyRowsEnd(sql: string, at: number): number {
   return end < 0 ? -1 : end + 3;
 }
 
+/** Checks for the letters of `E''`, `B''`, `X''` and `N''`, in lower case. */
+function isStringPrefix(letter: number): boolean {
+  return letter === 0x65 || letter === 0x62 || letter === 0x78 || letter === 0x6e;
+}
+
+/** Checks whether a token is part of a statement, so that a line of psql cannot follow. */
+function endsStatementStart(kind: SqlTokenKind): boolean {
+  return kind !== "space" && kind !== "line_comment" && kind !== "block_comment" && kind !== "psql";
+}
+
 /**
  * Splits SQL into tokens by PostgreSQL's rules (PostgreSQL 18, 4.1): nested comments, `E''`,
  * `U&''`, dollar quotes, quoted identifiers, strings continued on the next line. Never fails: an
@@ -257,10 +267,7 @@ export function tokenize(sql: string): SqlToken[] {
     } else if (isNameStart(code)) {
       const letter = code | 0x20;
       const third = sql.charCodeAt(at + 2);
-      if (
-        next === SINGLE_QUOTE &&
-        (letter === 0x65 || letter === 0x62 || letter === 0x78 || letter === 0x6e)
-      ) {
+      if (next === SINGLE_QUOTE && isStringPrefix(letter)) {
         kind = "string"; // E'', B'', X'', N''
         at = stringEnd(sql, at + 1, letter === 0x65);
       } else if (
@@ -305,9 +312,7 @@ export function tokenize(sql: string): SqlToken[] {
       }
       inCopy = awaitsRows = false;
       atStatementStart = true;
-    } else if (
-      kind !== "space" && kind !== "line_comment" && kind !== "block_comment" && kind !== "psql"
-    ) {
+    } else if (endsStatementStart(kind)) {
       atStatementStart = false;
     }
   }

@@ -44,10 +44,8 @@ export async function applyPending(
       let durationMs = batch?.durations.get(tag);
       if (durationMs === undefined) {
         const startedAt = monotonicNow(clock);
-        await (!migration.atomic ? applyStepwise : isSuspect ? applyOneByOne : applyAtomic)(
-          migration,
-          context,
-        );
+        const applyWhole = isSuspect ? applyOneByOne : applyAtomic;
+        await (migration.atomic ? applyWhole : applyStepwise)(migration, context);
         durationMs = monotonicNow(clock) - startedAt;
         isSuspect = false;
       }

@@ -41,7 +41,9 @@ export function compareTags(a: string, b: string): number {
 }
 
 function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
-  return x === y ? (a < b ? -1 : a > b ? 1 : 0) : x < y ? -1 : 1;
+  if (x !== y) return x < y ? -1 : 1;
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Returns the number at the beginning of a tag; 0 if there is none. */

@@ -112,7 +112,10 @@ function probeIndex(reader: StatementReader, start: number): CatalogProbe | Cata
   return {
     sql: INDEX_STATE,
     params: [name.name, table.text],
-    read: (row) => row === undefined ? "run" : row.valid === true ? "done" : "invalid",
+    read(row) {
+      if (row === undefined) return "run";
+      return row.valid === true ? "done" : "invalid";
+    },
   };
 }
 

@@ -75,11 +75,8 @@ function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema
 /** Converts a column: enums become text, serial columns become bigint identities. */
 function toColumn(column: DeclaredColumn): TableColumn {
   const { name, notNull, numbering, generated } = column;
-  const type = numbering !== undefined
-    ? "bigint"
-    : column.enum === undefined
-    ? column.type
-    : "text";
+  const plainType = column.enum === undefined ? column.type : "text";
+  const type = numbering === undefined ? plainType : "bigint";
   return {
     name,
     type: normalizeType(type),

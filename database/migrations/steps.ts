@@ -129,11 +129,8 @@ function planForDistSql(
 
 function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
   return steps.map(({ sql, ...rest }) => {
-    const run = rest.recreates
-      ? "recreate"
-      : isRowStatement(getReader(sql))
-      ? "transactional"
-      : "standalone";
+    if (rest.recreates) return toStep(sql, { run: "recreate", ...rest });
+    const run = isRowStatement(getReader(sql)) ? "transactional" : "standalone";
     return toStep(sql, { run, ...rest });
   });
 }

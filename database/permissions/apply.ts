@@ -248,10 +248,8 @@ class StatementRun {
       case "revoke":
         return await this.#send(writeGrants(differences), action.kind === "grant" ? [] : ABSENT);
       case "other":
-        return await this.#send(
-          [sql],
-          /^drop\b/i.test(sql) ? ABSENT : /^create\b/i.test(sql) ? PRESENT : [],
-        );
+        if (/^drop\b/i.test(sql)) return await this.#send([sql], ABSENT);
+        return await this.#send([sql], /^create\b/i.test(sql) ? PRESENT : []);
     }
   }
 

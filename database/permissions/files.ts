@@ -109,8 +109,8 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
 function summarizePermission(reader: StatementReader): string {
   const words: string[] = [];
   for (let at = 0; at < 3 && reader.token(at)?.kind === "word"; at++) words.push(reader.key(at));
-  const isCreate = words[0] === "CREATE" || words[0] === "ALTER" || words[0] === "DROP";
-  return words.slice(0, words[0] === "AWS" ? 3 : isCreate ? 2 : 1).join(" ");
+  const lengths: Record<string, number> = { AWS: 3, CREATE: 2, ALTER: 2, DROP: 2 };
+  return words.slice(0, lengths[words[0]] ?? 1).join(" ");
 }
 
 /** Creates one error for all variables, without values, which may be secrets. */

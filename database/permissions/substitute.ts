@@ -68,12 +68,8 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
   const tokens = tokenize(sql);
   for (let at = 0; at < tokens.length; at++) {
     const token = tokens[at];
-    const place = token.kind === "string"
-      ? "literal"
-      : token.kind === "quoted"
-      ? "name"
-      : undefined;
-    if (place !== undefined) {
+    if (token.kind === "string" || token.kind === "quoted") {
+      const place = token.kind === "string" ? "literal" : "name";
       text += token.text.replace(
         VARIABLE,
         (all, name: string, end: string, offset: number) =>

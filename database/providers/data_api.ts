@@ -149,6 +149,7 @@ function toApi(
   target: DataApiTarget,
   connectRetry: ConnectRetry,
 ): (limit: StatementLimit) => DataApiClient {
+  const { resourceArn, secretArn } = target;
   let underWay = 0;
   const idle = new IdleTimer();
   const lastAnswerMs = (): number => performance.now() - idle.elapsedMs;
@@ -209,17 +210,12 @@ function toApi(
       return transactionId;
     },
     async commit(transactionId: string): Promise<void> {
-      const { resourceArn, secretArn } = target;
       const commit = new sdk.CommitTransactionCommand({ resourceArn, secretArn, transactionId });
       await send((options) => client.send(commit, options), limit);
     },
     async rollback(transactionId: string): Promise<void> {
-      const { resourceArn, secretArn } = target;
-      const rollback = new sdk.RollbackTransactionCommand({
-        resourceArn,
-        secretArn,
-        transactionId,
-      });
+      const ended = { resourceArn, secretArn, transactionId };
+      const rollback = new sdk.RollbackTransactionCommand(ended);
       await send((options) => client.send(rollback, options), limit);
     },
   });

@@ -21,11 +21,8 @@ export class DataApiDialect extends Dialect {
   };
 
   override escapeParam = (index: number, value?: unknown): string => {
-    const encoder = is(value, Param)
-      ? value.encoder
-      : is(value, Placeholder)
-      ? undefined
-      : this.#encoder;
+    const known = is(value, Placeholder) ? undefined : this.#encoder;
+    const encoder = is(value, Param) ? value.encoder : known;
     this.#encoder = undefined;
     const type = getCastType(encoder);
     return type === undefined ? `:${index + 1}` : `cast(:${index + 1} as ${type})`;

@@ -33,6 +33,9 @@ export interface DataApiClient {
   rollback(transactionId: string): Promise<void>;
 }
 
+/** Types with the same values and any length. */
+const UNSIZED = { varchar: "varchar", char: "bpchar", bit: "bit varying" } as const;
+
 /**
  * Returns the type to cast a parameter to. The Data API sends every text to the server as type
  * text, which is not implicitly cast to uuid, json, enums or arrays. Lengths are omitted: a cast to
@@ -49,7 +52,7 @@ export function getCastType(encoder: unknown): string | undefined {
   );
   return type.replace(
     /\b(varchar|char|bit)\s*\(\d+\)/g,
-    (_, name) => name === "bit" ? "bit varying" : name === "char" ? "bpchar" : name,
+    (_, name: keyof typeof UNSIZED) => UNSIZED[name],
   )
     .replace(/^char(?=$|\[)/, "bpchar");
 }

@@ -94,11 +94,13 @@ function connectRetry(config: DatabaseConfig): ConnectRetry {
 function explain(error: unknown, username: string, isAdmin: boolean): unknown {
   const { message, hint } = readFailure(error);
   if (!/access denied/i.test(message)) return error;
+  const missing = isAdmin
+    ? "the IAM identity needs dsql:DbConnectAdmin on the cluster"
+    : "the IAM identity needs dsql:DbConnect on the cluster, and the role needs " +
+      `AWS IAM GRANT ${username} TO '<arn>'`;
   const why = /signature expired/i.test(hint)
     ? "its token had expired: the clock of this machine is wrong"
-    : isAdmin
-    ? "the IAM identity needs dsql:DbConnectAdmin on the cluster"
-    : `the IAM identity needs dsql:DbConnect on the cluster, and the role needs AWS IAM GRANT ${username} TO '<arn>'`;
+    : missing;
   return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, {
     cause: error,
   });

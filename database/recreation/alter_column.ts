@@ -55,6 +55,13 @@ const SERIAL: ReadonlySet<string> = new Set([
   ...["serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"],
 ]);
 
+function writeUnique(column: string, attributes: string): string {
+  const isDistinctness = /^NULLS\b/i.test(attributes);
+  return isDistinctness
+    ? `UNIQUE ${attributes} (${quoteName(column)})`
+    : `UNIQUE (${quoteName(column)}) ${attributes}`.trim();
+}
+
 function applyClause(
   schema: TableSchema,
   column: TableColumn,
@@ -76,11 +83,7 @@ function applyClause(
     case "check":
       return pushConstraint(schema, { ...base, type: "check", columns: columnsIn(schema, text) });
     case "unique": {
-      const rest = reader.text(bodyFrom + 1, to);
-      const isDistinctness = /^NULLS\b/i.test(rest);
-      const definition = isDistinctness
-        ? `UNIQUE ${rest} (${quoteName(column.name)})`
-        : `UNIQUE (${quoteName(column.name)}) ${rest}`.trim();
+      const definition = writeUnique(column.name, reader.text(bodyFrom + 1, to));
       return pushConstraint(schema, { ...base, type: "unique", definition });
     }
     case "primary_key": {

@@ -30,11 +30,8 @@ export function sameRows(a: RowDigest, b: RowDigest): boolean {
 function rowText(columns: readonly CopiedColumn[], side: "source" | "target"): string {
   if (columns.length === 0) return "''";
   return columns.map(({ name, expression, type, changes, collates }) => {
-    const value = side === "target"
-      ? quoteName(name)
-      : changes
-      ? `(${expression})::${type}`
-      : expression;
+    const source = changes ? `(${expression})::${type}` : expression;
+    const value = side === "target" ? quoteName(name) : source;
     // texts with different collations cannot be concatenated
     return `quote_nullable(${value}::text${collates ? ' COLLATE "C"' : ""})`;
   }).join(" || ',' || ");

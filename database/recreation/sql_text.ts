@@ -93,11 +93,9 @@ export function normalizeType(text: string): string {
   if (parts === undefined) return spaced;
   const { base, modifier, zone, array } = parts;
   const name = base.replace(/^pg_catalog\./, "");
-  let full = Object.hasOwn(ALIASES, name) && zone === undefined
-    ? ALIASES[name]
-    : zone
-    ? `${name} ${zone}`
-    : name;
+  const isAlias = Object.hasOwn(ALIASES, name) && zone === undefined;
+  const zoned = zone ? `${name} ${zone}` : name;
+  let full = isAlias ? ALIASES[name] : zoned;
   if (full === "character" && modifier === undefined && array === "" && name !== "bpchar") {
     full = "character(1)";
   }

@@ -16,7 +16,8 @@ const TIMESTAMP = new RegExp(
 export function readTimestamp(text: string): Date | number | string {
   const match = TIMESTAMP.exec(text);
   if (match === null) {
-    return text === "infinity" ? Infinity : text === "-infinity" ? -Infinity : text;
+    if (text === "infinity") return Infinity;
+    return text === "-infinity" ? -Infinity : text;
   }
   const [
     ,

@@ -14,11 +14,8 @@ export interface ServerCertificate {
 function der(tag: number, ...content: Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   const size = body.length;
-  const length = size < 0x80
-    ? [size]
-    : size < 0x100
-    ? [0x81, size]
-    : [0x82, size >> 8, size & 0xff];
+  const longForm = size < 0x100 ? [0x81, size] : [0x82, size >> 8, size & 0xff];
+  const length = size < 0x80 ? [size] : longForm;
   return Buffer.concat([Buffer.from([tag, ...length]), body]);
 }
 

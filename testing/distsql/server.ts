@@ -59,6 +59,9 @@ const DEFAULT_PRINCIPAL: DistSqlPrincipal = {
   arn: "arn:aws:iam::000000000000:role/app",
 };
 
+const DEFAULT_HOSTNAME = "localhost";
+const DEFAULT_REGION = "us-east-1";
+
 const DEFAULT_LIMITS: DistSqlLimits = {
   rows: 3000,
   bytes: 10 * 1024 * 1024,
@@ -181,39 +184,14 @@ export async function startDistSqlServer(
   }
 }
 
-async function startOn(
-  backend: Backend,
-  parse: StatementParser,
+/** Creates the check of a client's user name and token; it resolves to the refusal, if any. */
+function createAuthentication(
+  system: SystemWork,
   options: DistSqlServerOptions,
-): Promise<DistSqlServer> {
-  const { hostname = "localhost", region = "us-east-1", asOf = "9999-12-31", now = Date.now } =
-    options;
+): ConnectionHost["authenticate"] {
+  const { hostname = DEFAULT_HOSTNAME, region = DEFAULT_REGION, now = Date.now } = options;
   const principals = options.principals ?? [DEFAULT_PRINCIPAL];
-  const ownSessions = [await backend.openSession(), await backend.openSession()];
-  const [system, jobWork] = ownSessions.map(createSystemWork);
-  await system(prepareDatabase);
-
-  const faults = new FaultRegistry();
-  const statistics: DistSqlStatistics = {
-    connections: 0,
-    statements: 0,
-    commits: 0,
-    conflicts: 0,
-    refusals: 0,
-  };
-  const connections = new ConnectionTable(options.sessionLifetimeMs ?? 3_600_000);
-  let catalogVersion = 0;
-  const jobs = new JobRunner({
-    work: jobWork,
-    faults,
-    delayMs: options.jobDelayMs ?? 0,
-    onCatalogChange: () => catalogVersion++,
-  });
-
-  async function authenticate(
-    user: string,
-    token: string,
-  ): ReturnType<ConnectionHost["authenticate"]> {
+  return async function authenticate(user, token) {
     const checked = checkIamToken(token, { user, hostname, region, principals, now: now() });
     if ("fault" in checked) {
       return accessDenied(checked.fault === "expired" ? "Signature expired" : undefined);
@@ -221,31 +199,47 @@ async function startOn(
     if (user === "admin") return undefined;
     const mappings = await system((query) =>
       query(
-        `SELECT FROM sys.iam_mapping_records m JOIN pg_roles r ON r.rolname = m.pg_role_name AND r.rolcanlogin ` +
-          `WHERE m.pg_role_name = ${quoteLiteral(user)} AND m.arn = ${
-            quoteLiteral(checked.principal.arn)
-          }`,
+        "SELECT FROM sys.iam_mapping_records m JOIN pg_roles r ON r.rolname = m.pg_role_name " +
+          `AND r.rolcanlogin WHERE m.pg_role_name = ${quoteLiteral(user)} ` +
+          `AND m.arn = ${quoteLiteral(checked.principal.arn)}`,
       )
     );
     return mappings.length > 0 ? undefined : accessDenied();
-  }
+  };
+}
 
-  const host: ConnectionHost = {
+/** Parts of a server that its connections use. */
+interface ServerParts {
+  readonly backend: Backend;
+  readonly parse: StatementParser;
+  readonly options: DistSqlServerOptions;
+  readonly system: SystemWork;
+  readonly faults: FaultRegistry;
+  readonly statistics: DistSqlStatistics;
+  readonly connections: ConnectionTable;
+  readonly jobs: JobRunner;
+  readonly catalog: { version: number };
+}
+
+function createHost(parts: ServerParts): ConnectionHost {
+  const { backend, options, system, statistics, connections, jobs, catalog } = parts;
+  const { asOf = "9999-12-31", now = Date.now } = options;
+  return {
     backend,
-    faults,
+    faults: parts.faults,
     statistics,
     now,
-    parse,
-    authenticate,
+    parse: parts.parse,
+    authenticate: createAuthentication(system, options),
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     superuser: backend.superuser,
     isConcurrent: backend.isConcurrent,
     reportsCatalogChanges: options.catalogConflicts ?? false,
     get catalogVersion() {
-      return catalogVersion;
+      return catalog.version;
     },
     refuse: (statement) => checkRefusals(statement, asOf),
-    noteCatalogChange: () => ++catalogVersion,
+    noteCatalogChange: () => ++catalog.version,
     scheduleJobs: (jobIds) => jobs.schedule(jobIds),
     watchBlocked: (processId, marker) =>
       watchBlocked(system, () => connections.sessions(), processId, marker),
@@ -266,7 +260,31 @@ async function startOn(
       }
     },
   };
+}
 
+async function startOn(
+  backend: Backend,
+  parse: StatementParser,
+  options: DistSqlServerOptions,
+): Promise<DistSqlServer> {
+  const { hostname = DEFAULT_HOSTNAME, region = DEFAULT_REGION } = options;
+  const ownSessions = [await backend.openSession(), await backend.openSession()];
+  const [system, jobWork] = ownSessions.map(createSystemWork);
+  await system(prepareDatabase);
+
+  const faults = new FaultRegistry();
+  const statistics = { connections: 0, statements: 0, commits: 0, conflicts: 0, refusals: 0 };
+  const connections = new ConnectionTable(options.sessionLifetimeMs ?? 3_600_000);
+  const catalog = { version: 0 };
+  const jobs = new JobRunner({
+    work: jobWork,
+    faults,
+    delayMs: options.jobDelayMs ?? 0,
+    onCatalogChange: () => catalog.version++,
+  });
+  const host = createHost(
+    { backend, parse, options, system, faults, statistics, connections, jobs, catalog },
+  );
   const listener = await listen({
     hostname,
     port: options.port ?? 0,
@@ -292,7 +310,7 @@ async function startOn(
     statistics,
     port: listener.port,
     ca: listener.ca,
-    principal: principals[0],
+    principal: (options.principals ?? [DEFAULT_PRINCIPAL])[0],
     get connections() {
       return connections.size;
     },

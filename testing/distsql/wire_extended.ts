@@ -61,7 +61,7 @@ export function withResultFormats(
   let offset = 2;
   for (let column = 0; column < columns; column++) {
     offset = bytes.indexOf(0, offset) + 1 + 18;
-    const format = formats.length === 0 ? 0 : formats.length === 1 ? formats[0] : formats[column];
+    const format = formats.length === 1 ? formats[0] : formats[column];
     view.setInt16(offset - 2, format ?? 0);
   }
   return bytes;

@@ -150,7 +150,8 @@ function addValue(
   if (label === undefined || found.labels.includes(label)) return state;
   const neighbour = readLiteral(reader.token(at + 2));
   const place = neighbour === undefined ? -1 : found.labels.indexOf(neighbour);
-  const index = place < 0 ? found.labels.length : reader.is(at + 1, "BEFORE") ? place : place + 1;
+  const afterPlace = reader.is(at + 1, "BEFORE") ? place : place + 1;
+  const index = place < 0 ? found.labels.length : afterPlace;
   return {
     ...state,
     enums: withEntry(state.enums, { ...found, labels: found.labels.toSpliced(index, 0, label) }),

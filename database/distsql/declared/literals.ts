@@ -7,12 +7,9 @@ export function readLiteral(token: SqlToken | undefined): string | undefined {
   const { text } = token;
   const tag = /^\$[^$]*\$/.exec(text)?.[0];
   if (tag !== undefined) return text.slice(tag.length, -tag.length);
-  const start = /^e'/i.test(text) && !text.includes("\\")
-    ? 2
-    : text.startsWith("'")
-    ? 1
-    : undefined;
-  return start === undefined ? undefined : text.slice(start, -1).replaceAll("''", "'");
+  const start = /^e'/i.test(text) && !text.includes("\\") ? 1 : 0;
+  if (text[start] !== "'") return undefined;
+  return text.slice(start + 1, -1).replaceAll("''", "'");
 }
 
 /** Writes a string literal. */

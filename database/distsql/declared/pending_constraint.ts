@@ -145,12 +145,10 @@ export function addConstraints(
     const table = state.tables.get(key);
     if (table === undefined) return state;
     const known = new Set(table.columns.map((column) => column.name));
-    const columns = one.kind === "check"
-      ? columnsNamed(reader, one.from + 1, one.to, known)
-      : one.columns;
-    const nameColumns = one.kind === "check"
-      ? (columns.length === 1 ? columns : [])
-      : one.nameColumns;
+    const isCheck = one.kind === "check";
+    const columns = isCheck ? columnsNamed(reader, one.from + 1, one.to, known) : one.columns;
+    const checkNames = columns.length === 1 ? columns : [];
+    const nameColumns = isCheck ? checkNames : one.nameColumns;
     const parts = {
       schema: table.schema,
       table: table.name,

@@ -14,7 +14,8 @@ export const NO_ENUM: EnumClass = { is: "none" };
 
 /** Returns the enums that a value may have. */
 export function getEnums(one: EnumClass): readonly DeclaredEnum[] {
-  return one.is === "enum" ? [one.type] : one.is === "maybe" ? one.types : [];
+  if (one.is === "enum") return [one.type];
+  return one.is === "maybe" ? one.types : [];
 }
 
 /** Returns the class of a value that is one of several. */

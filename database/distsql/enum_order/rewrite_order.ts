@@ -40,15 +40,16 @@ const FLIPPED: Readonly<Record<string, string>> = { "<": ">", ">": "<", "<=": ">
 /** Returns the labels for which a comparison with one label is true. */
 function labelsBy({ labels }: DeclaredEnum, operator: string, label: string): string[] {
   const place = labels.indexOf(label);
-  return labels.filter((_, index) =>
-    operator === "<"
-      ? index < place
-      : operator === ">"
-      ? index > place
-      : operator === "<="
-      ? index <= place
-      : index >= place
-  );
+  switch (operator) {
+    case "<":
+      return labels.slice(0, Math.max(0, place));
+    case "<=":
+      return labels.slice(0, place + 1);
+    case ">":
+      return labels.slice(place + 1);
+    default:
+      return labels.slice(Math.max(0, place));
+  }
 }
 
 function rewriteComparison(

@@ -1,3 +1,4 @@
+import { findTypeChange } from "../find_type_change.ts";
 import {
   type DeclaredColumn,
   type DeclaredSchema,
@@ -81,11 +82,7 @@ function lowerSerial(
     t.refuse("serial-sequence", `DROP NOT NULL of the serial column ${column.name}`);
     return "done";
   }
-  const typeAt = reader.is(at, "TYPE")
-    ? at + 1
-    : reader.is(at, "SET", "DATA", "TYPE")
-    ? at + 3
-    : -1;
+  const typeAt = findTypeChange(reader, at);
   if (typeAt < 0 || changesDefault(reader, actions, column.name)) return "keep";
   const { name } = readObject(reader, typeAt);
   if (!INTEGERS.has(name)) {
@@ -113,11 +110,7 @@ function lowerAlterColumn(
   if (
     column?.numbering === "serial" && lowerSerial(alteration, column, range, actions) === "done"
   ) return;
-  const typeAt = reader.is(at, "TYPE")
-    ? at + 1
-    : reader.is(at, "SET", "DATA", "TYPE")
-    ? at + 3
-    : -1;
+  const typeAt = findTypeChange(reader, at);
   if (typeAt > 0 && t.options.enums === "check") {
     return lowerType(alteration, column, nameAt, typeAt, to, text);
   }

@@ -140,7 +140,7 @@ export function lowerType(
   const { reader, before, actions, table, t } = alteration;
   const usingAt = reader.find(USING, typeAt, end);
   const collateAt = reader.find(COLLATE, typeAt, usingAt < 0 ? end : usingAt);
-  const typeTo = collateAt >= 0 ? collateAt : usingAt >= 0 ? usingAt : end;
+  const typeTo = [collateAt, usingAt, end].find((position) => position >= 0) ?? end;
   const written = readObject(reader, typeAt);
   const isArray = written.end < typeTo &&
     (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));

@@ -1,3 +1,4 @@
+import { findTypeChange } from "../find_type_change.ts";
 import { readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
@@ -59,11 +60,7 @@ export function translateAlterColumn(
   const column = readName(reader, reader.skip(from + 1, "COLUMN"));
   const at = column.end;
   const text = reader.text(from, to);
-  const typeAt = reader.is(at, "TYPE")
-    ? at + 1
-    : reader.is(at, "SET", "DATA", "TYPE")
-    ? at + 3
-    : -1;
+  const typeAt = findTypeChange(reader, at);
   if (typeAt >= 0) return changeType(reader, typeAt, to, column.name, target, t);
   if (reader.is(at, "SET", "EXPRESSION")) {
     t.refuse("alter-column-type", `a change of column ${column.name}`);

@@ -129,12 +129,9 @@ export function cleanConstraint(
     t.refuse("index-key-columns", `a key of ${columns.length} columns`);
   }
   for (let at = bodyFrom; at < to; at = reader.next(at)) {
-    const isWith = reader.is(at, "WITH", "(");
-    const end = isWith
-      ? reader.next(at + 1)
-      : reader.is(at, "USING", "INDEX", "TABLESPACE")
-      ? reader.nameEnd(at + 3)
-      : at;
+    let end = at;
+    if (reader.is(at, "WITH", "(")) end = reader.next(at + 1);
+    else if (reader.is(at, "USING", "INDEX", "TABLESPACE")) end = reader.nameEnd(at + 3);
     if (end > at) {
       edits.remove(at, end);
       t.apply("constraint-storage");

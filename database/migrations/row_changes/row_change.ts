@@ -121,8 +121,8 @@ function findChangedPaths(reader: StatementReader): string[] {
   for (let at = 0; at < reader.size; at++) {
     const isStart = at === 0 || reader.is(at - 1, "(") || reader.is(at - 1, ")");
     if (!isStart) continue;
-    const name = reader.is(at, "UPDATE") ? at + 1 : reader.is(at, "DELETE", "FROM") ? at + 2 : -1;
-    if (name > 0) paths.push(readName(reader, reader.skip(name, "ONLY")).path);
+    const name = Math.max(reader.skip(at, "UPDATE"), reader.skip(at, "DELETE", "FROM"));
+    if (name > at) paths.push(readName(reader, reader.skip(name, "ONLY")).path);
   }
   return paths.filter((path) => path !== "");
 }

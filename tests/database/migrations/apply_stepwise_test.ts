@@ -122,7 +122,7 @@ Deno.test("applyStepwise() refuses statements that are not those which began", a
       assertEquals([error.code, error.tag, error.statement], ["MIGRATION", TAG, 2]);
       assertStringIncludes(
         error.message,
-        "stopped at statement 2 in an earlier run, and its statement 2 is not the same",
+        "stopped at statement 2 in an earlier run, and its statement 2 has changed since",
       );
     }
     assertEquals([await isApplied(lab), (await notes(lab)).length], [false, 2]);

@@ -155,7 +155,7 @@ Deno.test("markMigrationApplied() records without running, and refuses what does
     await assertRejects(
       () => markMigrationApplied({ migrationsFolder, database, tag: "0001_a" }),
       MigrationError,
-      "another content",
+      "a different content",
     );
   });
 });
