@@ -1,7 +1,7 @@
 import { adaptForStandardPg } from "../../../database/distsql/adapt.ts";
 import { buildCreateTableSql } from "../../../database/recreation/create_table.ts";
 import type { TableConstraint, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
+import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { CatalogObjects } from "./read_catalog.ts";
 
@@ -125,7 +125,7 @@ function finishTable(table: TableSchema): string[] {
   const own = tableKey(table);
   const { constraints, indexes, columns, schema = "public" } = table;
   const comment = (on: string, text: string | undefined) =>
-    text === undefined ? [] : [`COMMENT ON ${on} IS ${quoteText(text)}`];
+    text === undefined ? [] : [`COMMENT ON ${on} IS ${quoteLiteral(text)}`];
   return [
     ...constraints.filter(({ type, validated }) =>
       type === "unique" || type === "check" && !validated

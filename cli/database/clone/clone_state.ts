@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { qualify, quoteText } from "../../../database/recreation/sql_text.ts";
+import { qualify, quoteLiteral } from "../../../database/sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { DdlFile } from "./clone_ddl.ts";
@@ -52,7 +52,7 @@ export class CloneState {
   /** Reads the plan of an interrupted clone; ignores an incomplete plan. */
   async read(): Promise<StoredClone | undefined> {
     const { run } = this.#target;
-    const [there] = await run(`SELECT to_regclass(${quoteText(TABLE)}) IS NOT NULL AS there`);
+    const [there] = await run(`SELECT to_regclass(${quoteLiteral(TABLE)}) IS NOT NULL AS there`);
     if (there.there !== true) return undefined;
     const rows = await run(`SELECT item, plan FROM ${TABLE} ORDER BY item`);
     const header = rows.find(({ item }) => item === HEADER);
@@ -106,7 +106,7 @@ export class CloneState {
       bytes = 0;
     };
     for (const [item, part] of items) {
-      const value = `(${quoteText(item)}, ${quoteText(JSON.stringify(part))})`;
+      const value = `(${quoteLiteral(item)}, ${quoteLiteral(JSON.stringify(part))})`;
       if (values.length >= MAX_ROWS || bytes + value.length > MAX_BYTES) await flush();
       values.push(value);
       bytes += value.length;
@@ -115,8 +115,8 @@ export class CloneState {
     const { warnings } = plan;
     const header = JSON.stringify({ version: VERSION, source, options, warnings });
     await run(
-      `INSERT INTO ${TABLE} (item, plan) VALUES (${quoteText(HEADER)}, ${
-        quoteText(header)
+      `INSERT INTO ${TABLE} (item, plan) VALUES (${quoteLiteral(HEADER)}, ${
+        quoteLiteral(header)
       }) ON CONFLICT (item) DO NOTHING`,
     );
   }
@@ -142,7 +142,7 @@ export class CloneState {
 
   /** Returns the item key of a table. */
   async item(copy: TableCopy): Promise<string> {
-    const name = quoteText(
+    const name = quoteLiteral(
       `% ${qualify(copy.schema, copy.name)}`.replaceAll("\\", "\\\\").replaceAll("_", "\\_"),
     );
     const [row] = await this.#target.run(
@@ -154,7 +154,9 @@ export class CloneState {
   /** Reads the progress of a table. */
   async readCopy(item: string): Promise<CopyState> {
     const [row] = await this.#target.run(
-      `SELECT mark, copied::text AS copied, is_done FROM ${TABLE} WHERE item = ${quoteText(item)}`,
+      `SELECT mark, copied::text AS copied, is_done FROM ${TABLE} WHERE item = ${
+        quoteLiteral(item)
+      }`,
     );
     return {
       mark: row.mark === null ? null : JSON.parse(String(row.mark)),
@@ -170,11 +172,11 @@ export class CloneState {
    */
   async move(run: Run, item: string, from: CopyState, to: CopyState): Promise<boolean> {
     const text = (mark: CopyState["mark"]) =>
-      mark === null ? "NULL" : quoteText(JSON.stringify(mark));
+      mark === null ? "NULL" : quoteLiteral(JSON.stringify(mark));
     const before = from.mark === null ? "mark IS NULL" : `mark = ${text(from.mark)}`;
     const moved = await run(
       `UPDATE ${TABLE} SET mark = ${text(to.mark)}, copied = ${to.rows}, is_done = ${to.isDone} ` +
-        `WHERE item = ${quoteText(item)} AND NOT is_done AND ${before} RETURNING item`,
+        `WHERE item = ${quoteLiteral(item)} AND NOT is_done AND ${before} RETURNING item`,
     );
     return moved.length === 1;
   }

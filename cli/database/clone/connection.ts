@@ -1,12 +1,11 @@
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
 import { executeRows } from "../../../database/execute.ts";
 import type { DrizzleClient, Row } from "../../../database/providers/provider.ts";
+import { isSilent } from "../../../database/providers/statement_limit.ts";
 import { withDistSqlRetry } from "../../../database/retry.ts";
+import { isConnectionLost } from "../../../database/sql/retry_idempotent.ts";
 import { withTransaction } from "../../../database/transaction.ts";
 import { sql } from "../../../database/orm.ts";
-import { isAppError } from "../../../errors/app_error.ts";
-import { causeChain } from "../../../errors/cause_chain.ts";
-import { getSqlState } from "../../../errors/driver_error.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
@@ -114,7 +113,7 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
         try {
           return await retry(() => runOn(db)(text));
         } catch (error) {
-          if (!isConnectionLost(error) || isTimeout(error) || lost >= MAX_LOST_CONNECTIONS) {
+          if (!isConnectionLost(error) || isSilent(error) || lost >= MAX_LOST_CONNECTIONS) {
             throw error;
           }
           await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** lost));
@@ -125,31 +124,4 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
       retry(() => withTransaction(db, (tx) => work(runOn(tx as unknown as DrizzleClient)))),
     close: () => closeDrizzleClient(config),
   };
-}
-
-/**
- * Checks whether the outcome of a statement is unknown.
- *
- * @param error The thrown error.
- */
-export function isConnectionLost(error: unknown): boolean {
-  if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN");
-  const state = findSqlState(error);
-  return state === undefined ? !(error instanceof TypeError) : /^(?:08|57P0|XX)/.test(state);
-}
-
-/** Checks for a statement timeout: a retry would take as long. */
-function isTimeout(error: unknown): boolean {
-  return causeChain(error).some((link) =>
-    (link as { code?: unknown }).code === "CONNECTION_SILENT"
-  );
-}
-
-/**
- * Returns the SQLSTATE of an error or one of its causes.
- *
- * @param error The thrown error.
- */
-export function findSqlState(error: unknown): string | undefined {
-  return causeChain(error).map(getSqlState).find((state) => state !== undefined);
 }

@@ -1,8 +1,10 @@
+import { isOverLimit, shrinkBatch } from "../../../database/sql/batch_size.ts";
+import { isConnectionLost } from "../../../database/sql/retry_idempotent.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { qualify, quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
+import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
 import type { BatchLimits } from "./batch_limits.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
-import { type CloneConnection, findSqlState, isConnectionLost } from "./connection.ts";
+import type { CloneConnection } from "./connection.ts";
 import type { TableCopy } from "./plan_clone.ts";
 
 /** A batch of rows, rendered as SQL for the target. */
@@ -26,8 +28,6 @@ export interface CopyContext {
   readonly onProgress: (rows: number) => void;
 }
 
-/** program_limit_exceeded: limits of a transaction in DSQL, and of its memory for sorting. */
-const OVER_LIMIT = "54000";
 const MAX_LOST_CONNECTIONS = 8;
 const MAX_MARK_CONFLICTS = 2;
 
@@ -81,7 +81,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
         // a COMMIT of this clone whose response was lost may still succeed; another clone causes
         // conflicts repeatedly
         if (++moved > MAX_MARK_CONFLICTS) throw concurrentCloneError(copy, context);
-      } else if (findSqlState(error) === OVER_LIMIT && limits.rows > 1) shrink(limits);
+      } else if (isOverLimit(error) && limits.rows > 1) shrink(limits);
       else if (!isConnectionLost(error) || ++lost > MAX_LOST_CONNECTIONS) throw error;
       // the stored mark tells which rows are in the target
       at = await state.readCopy(item);
@@ -91,7 +91,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
 }
 
 function shrink(limits: { rows: number; bytes: number }): void {
-  limits.rows = Math.max(1, Math.floor(limits.rows / 4));
+  limits.rows = shrinkBatch(limits.rows);
   limits.bytes = Math.max(64 * 1024, Math.floor(limits.bytes / 2));
 }
 
@@ -119,7 +119,7 @@ export function buildBatchQuery(
   const where = after === null
     ? ""
     : ` WHERE (${key.map(({ sql }) => sql).join(", ")}) > (${
-      after.map((text, at) => `${quoteText(text)}::${key[at].type}`).join(", ")
+      after.map((text, at) => `${quoteLiteral(text)}::${key[at].type}`).join(", ")
     })`;
   return `SELECT string_agg(tuple, ',' ORDER BY number) FILTER (WHERE fits) AS tuples, ` +
     `count(*) FILTER (WHERE fits)::text AS rows, count(*)::text AS seen, ${

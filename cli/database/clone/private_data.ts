@@ -1,5 +1,5 @@
 import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
+import { quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
 import type { CloneOptions, Mask } from "./clone_options.ts";
 
 /** Tables of credentials by name without underscores, with a column that identifies them. */
@@ -114,12 +114,12 @@ export function maskExpression(
     return { refusal: `because its type is ${column.type}, and this mask requires a text column` };
   }
   const name = quoteName(column.name);
-  const hash = `md5(${quoteText(salt)} || ${name}::text)`;
+  const hash = `md5(${quoteLiteral(salt)} || ${name}::text)`;
   const value = mask === "hash"
     ? hash
     : mask === "email"
     ? `${hash} || '@example.com'`
-    : quoteText(mask.text);
+    : quoteLiteral(mask.text);
   const cut = type[1] === undefined ? value : `left(${value}, ${type[1]})`;
   return { sql: `CASE WHEN ${name} IS NOT NULL THEN ${cut} END` };
 }

@@ -1,6 +1,6 @@
 import { introspectTable } from "../../../database/recreation/introspect.ts";
 import type { TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteText } from "../../../database/recreation/sql_text.ts";
+import { qualify, quoteLiteral } from "../../../database/sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 
 /** A table, view or similar relation. */
@@ -54,9 +54,10 @@ export interface CatalogObjects {
 export const CLONE_SCHEMA = "trellis_clone";
 
 function isInUserSchema(isDistSql: boolean, alias = "n"): string {
-  const own = ["information_schema", CLONE_SCHEMA, ...isDistSql ? ["sys"] : []].map(quoteText).join(
-    ", ",
-  );
+  const own = ["information_schema", CLONE_SCHEMA, ...isDistSql ? ["sys"] : []].map(quoteLiteral)
+    .join(
+      ", ",
+    );
   return `${alias}.nspname NOT LIKE 'pg\\_%' AND ${alias}.nspname NOT IN (${own})`;
 }
 

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
-import { qualify, quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
+import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
 import { getLimits } from "./batch_limits.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
@@ -310,7 +310,7 @@ class Clone {
         continue;
       }
       const [there] = await this.#target.run(
-        `SELECT to_regclass(${quoteText(qualify(schema, name))}) IS NOT NULL AS there`,
+        `SELECT to_regclass(${quoteLiteral(qualify(schema, name))}) IS NOT NULL AS there`,
       );
       // existing tables of the target may use other sequences
       if (there.there === true) {
