@@ -55,74 +55,85 @@ export function createEvaluator(
   project: Project,
   packageTables: ReadonlyMap<string, TableName>,
 ): Evaluator {
-  const known: Map<ts.Node, Value> = new Map();
-  let depth = 0;
+  return new ProjectEvaluator(project, packageTables);
+}
 
-  function evaluate(expression: ts.Expression, env?: Env): Value {
+class ProjectEvaluator implements Evaluator {
+  readonly #project: Project;
+  readonly #packageTables: ReadonlyMap<string, TableName>;
+  readonly #known: Map<ts.Node, Value> = new Map();
+  #depth = 0;
+
+  constructor(project: Project, packageTables: ReadonlyMap<string, TableName>) {
+    this.#project = project;
+    this.#packageTables = packageTables;
+  }
+
+  evaluate(expression: ts.Expression, env?: Env): Value {
     if (env === undefined) {
-      const value = known.get(expression);
+      const value = this.#known.get(expression);
       if (value !== undefined) return value;
     }
-    if (depth > MAX_DEPTH) return unknown(expression);
+    if (this.#depth > MAX_DEPTH) return unknown(expression);
     // an expression that refers to itself is unknown
-    if (env === undefined) known.set(expression, unknown(expression));
-    depth++;
+    if (env === undefined) this.#known.set(expression, unknown(expression));
+    this.#depth++;
     try {
-      const value = compute(expression, env);
-      if (env === undefined) known.set(expression, value);
+      const value = this.#compute(expression, env);
+      if (env === undefined) this.#known.set(expression, value);
       return value;
     } finally {
-      depth--;
+      this.#depth--;
     }
   }
 
-  function compute(expression: ts.Expression, env: Env): Value {
+  #compute(expression: ts.Expression, env: Env): Value {
     const node = unwrap(expression);
-    if (node !== expression) return evaluate(node, env);
+    if (node !== expression) return this.evaluate(node, env);
     if (ts.isStringLiteralLike(node)) return { kind: "string", text: node.text };
     if (ts.isNumericLiteral(node)) return { kind: "string", text: node.text };
-    if (ts.isTemplateExpression(node)) return evaluateTemplate(node, env);
+    if (ts.isTemplateExpression(node)) return this.#evaluateTemplate(node, env);
     if (ts.isObjectLiteralExpression(node)) return { kind: "object", node, env };
     if (ts.isArrayLiteralExpression(node)) return { kind: "array", node, env };
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
       return { kind: "function", node };
     }
     if (ts.isClassExpression(node)) return { kind: "class", node };
-    if (ts.isIdentifier(node)) return evaluateName(node, env);
-    if (ts.isAwaitExpression(node)) return evaluate(node.expression, env);
+    if (ts.isIdentifier(node)) return this.#evaluateName(node, env);
+    if (ts.isAwaitExpression(node)) return this.evaluate(node.expression, env);
     if (ts.isPropertyAccessExpression(node)) {
-      return getMember(evaluate(node.expression, env), node.name.text, node);
+      return this.getMember(this.evaluate(node.expression, env), node.name.text, node);
     }
     if (ts.isElementAccessExpression(node)) {
-      const key = evaluate(node.argumentExpression, env);
+      const key = this.evaluate(node.argumentExpression, env);
       return key.kind === "string"
-        ? getMember(evaluate(node.expression, env), key.text, node)
+        ? this.getMember(this.evaluate(node.expression, env), key.text, node)
         : unknown(node);
     }
     if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
-      return join([evaluate(node.left, env), evaluate(node.right, env)], node);
+      return join([this.evaluate(node.left, env), this.evaluate(node.right, env)], node);
     }
-    if (ts.isCallExpression(node)) return evaluateCall(node, env);
+    if (ts.isCallExpression(node)) return this.#evaluateCall(node, env);
     return unknown(node);
   }
 
-  function evaluateTemplate(node: ts.TemplateExpression, env: Env): Value {
+  #evaluateTemplate(node: ts.TemplateExpression, env: Env): Value {
     const parts = node.templateSpans.flatMap((span): Value[] => [
-      evaluate(span.expression, env),
+      this.evaluate(span.expression, env),
       { kind: "string", text: span.literal.text },
     ]);
     return join([{ kind: "string", text: node.head.text }, ...parts], node);
   }
 
-  function evaluateName(name: ts.Identifier, env: Env): Value {
+  #evaluateName(name: ts.Identifier, env: Env): Value {
     if (name.text === "undefined") return { kind: "undefined" };
-    return evaluateTarget(project.getTarget(name), name, env);
+    return this.#evaluateTarget(this.#project.getTarget(name), name, env);
   }
 
-  function evaluateTarget(target: Target, at: ts.Node, env?: Env): Value {
-    if (target.kind === "expression") return evaluate(target.node);
+  #evaluateTarget(target: Target, at: ts.Node, env?: Env): Value {
+    if (target.kind === "expression") return this.evaluate(target.node);
     if (target.kind === "namespace") return { kind: "namespace", module: target.module };
-    if (target.kind === "package") return getPackageValue(target.module, target.name);
+    if (target.kind === "package") return this.#getPackageValue(target.module, target.name);
     if (target.kind !== "declaration") return unknown(at);
     const { node } = target;
     if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) {
@@ -132,21 +143,21 @@ export function createEvaluator(
     if (ts.isVariableDeclaration(node)) {
       const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
       return node.initializer !== undefined && isConst
-        ? evaluate(node.initializer, env)
+        ? this.evaluate(node.initializer, env)
         : unknown(at);
     }
     if (ts.isParameter(node)) return env?.get(node) ?? unknown(at);
-    if (ts.isBindingElement(node)) return evaluateBinding(node, at, env);
+    if (ts.isBindingElement(node)) return this.#evaluateBinding(node, at, env);
     return unknown(at);
   }
 
-  function evaluateBinding(node: ts.BindingElement, at: ts.Node, env: Env): Value {
+  #evaluateBinding(node: ts.BindingElement, at: ts.Node, env: Env): Value {
     const pattern = node.parent;
     const holder = pattern.parent;
     let whole: Value;
-    if (ts.isBindingElement(holder)) whole = evaluateBinding(holder, at, env);
+    if (ts.isBindingElement(holder)) whole = this.#evaluateBinding(holder, at, env);
     else if (ts.isVariableDeclaration(holder) && holder.initializer !== undefined) {
-      whole = evaluate(holder.initializer, env);
+      whole = this.evaluate(holder.initializer, env);
     } else whole = (ts.isParameter(holder) ? env?.get(holder) : undefined) ?? unknown(at);
     if (
       !ts.isObjectBindingPattern(pattern) || node.dotDotDotToken !== undefined ||
@@ -156,27 +167,30 @@ export function createEvaluator(
     }
     const key = node.propertyName ?? node.name;
     return ts.isIdentifier(key) || ts.isStringLiteralLike(key)
-      ? getMember(whole, key.text, at)
+      ? this.getMember(whole, key.text, at)
       : unknown(at);
   }
 
-  function getPackageValue(module: string, name: string): Value {
-    const table = packageTables.get(`${module}#${name}`);
+  #getPackageValue(module: string, name: string): Value {
+    const table = this.#packageTables.get(`${module}#${name}`);
     return table === undefined ? { kind: "package", module, name } : { kind: "table", table };
   }
 
-  function getMember(value: Value, name: string, at: ts.Node): Value {
+  getMember(value: Value, name: string, at: ts.Node): Value {
     switch (value.kind) {
       case "namespace":
-        return evaluateTarget(project.findExport(value.module, name), at);
+        return this.#evaluateTarget(this.#project.findExport(value.module, name), at);
       case "package":
-        return getPackageValue(value.module, value.name === "" ? name : `${value.name}.${name}`);
+        return this.#getPackageValue(
+          value.module,
+          value.name === "" ? name : `${value.name}.${name}`,
+        );
       case "factory":
         return name === "defineQuery" || name === "definePreparedQuery"
           ? { kind: "define" }
           : unknown(at);
       case "object": {
-        const found = getProperty(value, name);
+        const found = this.#getProperty(value, name);
         return found ?? unknown(at);
       }
       case "schema":
@@ -189,59 +203,59 @@ export function createEvaluator(
     }
   }
 
-  function getProperty({ node, env }: Value & { kind: "object" }, name: string): Value | undefined {
+  #getProperty({ node, env }: Value & { kind: "object" }, name: string): Value | undefined {
     for (const property of [...node.properties].reverse()) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = evaluate(property.expression, env);
+        const spread = this.evaluate(property.expression, env);
         if (spread.kind !== "object") return unknown(property);
-        const found = getProperty(spread, name);
+        const found = this.#getProperty(spread, name);
         if (found !== undefined) return found;
         continue;
       }
       const key = property.name;
       const text = ts.isComputedPropertyName(key)
-        ? evaluate(key.expression, env)
+        ? this.evaluate(key.expression, env)
         : { kind: "string", text: key.text };
       if (text.kind !== "string") return unknown(property);
       if ((text as { text: string }).text !== name) continue;
-      if (ts.isPropertyAssignment(property)) return evaluate(property.initializer, env);
-      if (ts.isShorthandPropertyAssignment(property)) return evaluateName(property.name, env);
+      if (ts.isPropertyAssignment(property)) return this.evaluate(property.initializer, env);
+      if (ts.isShorthandPropertyAssignment(property)) return this.#evaluateName(property.name, env);
       if (ts.isMethodDeclaration(property)) return { kind: "function", node: property };
       return unknown(property);
     }
     return undefined;
   }
 
-  function evaluateCall(node: ts.CallExpression, env: Env): Value {
+  #evaluateCall(node: ts.CallExpression, env: Env): Value {
     const callee = unwrap(node.expression);
     if (ts.isPropertyAccessExpression(callee)) {
-      const owner = evaluate(callee.expression, env);
+      const owner = this.evaluate(callee.expression, env);
       const method = callee.name.text;
       if (owner.kind === "schema" && /^(?:table|view|materializedView)$/.test(method)) {
-        return table(node, env, owner.name);
+        return this.#table(node, env, owner.name);
       }
       // methods that configure a table and return it
       if (owner.kind === "table") {
         return /^(?:enableRLS|as|existing|with|using)$/.test(method) ? owner : unknown(node);
       }
     }
-    const value = evaluate(callee, env);
+    const value = this.evaluate(callee, env);
     if (value.kind === "creator") {
-      const name = argument(node, 0, env);
-      return table(node, env, undefined, apply(value.rename, [name], node));
+      const name = this.#argument(node, 0, env);
+      return this.#table(node, env, undefined, this.#apply(value.rename, [name], node));
     }
     if (value.kind === "function") {
-      return apply(
+      return this.#apply(
         value,
-        node.arguments.map((each) => evaluate(each, env)),
+        node.arguments.map((each) => this.evaluate(each, env)),
         node,
       );
     }
     if (value.kind !== "package") return unknown(node);
-    return callPackage(node, value.module, value.name, env);
+    return this.#callPackage(node, value.module, value.name, env);
   }
 
-  function callPackage(node: ts.CallExpression, module: string, name: string, env: Env): Value {
+  #callPackage(node: ts.CallExpression, module: string, name: string, env: Env): Value {
     if (isTrellis(module)) {
       return name === "createQueryFactory" ? { kind: "factory" } : unknown(node);
     }
@@ -251,21 +265,21 @@ export function createEvaluator(
       case "pgTable.withRLS":
       case "pgView":
       case "pgMaterializedView":
-        return table(node, env);
+        return this.#table(node, env);
       case "pgSchema": {
-        const schema = argument(node, 0, env);
+        const schema = this.#argument(node, 0, env);
         return schema.kind === "string"
           ? { kind: "schema", name: schema.text }
           : unknown(node.arguments[0] ?? node);
       }
       case "pgTableCreator":
-        return { kind: "creator", rename: argument(node, 0, env) };
+        return { kind: "creator", rename: this.#argument(node, 0, env) };
       case "alias":
       case "aliasedTable":
-        return argument(node, 0, env);
+        return this.#argument(node, 0, env);
       case "getTableName":
       case "getTableUniqueName": {
-        const named = argument(node, 0, env);
+        const named = this.#argument(node, 0, env);
         return named.kind === "table"
           ? { kind: "string", text: printTable(named.table) }
           : unknown(node);
@@ -275,11 +289,11 @@ export function createEvaluator(
     }
   }
 
-  function table(
+  #table(
     node: ts.CallExpression,
     env: Env,
     schema?: string,
-    given: Value = argument(node, 0, env),
+    given: Value = this.#argument(node, 0, env),
   ): Value {
     if (given.kind !== "string") {
       return given.kind === "unknown" ? given : unknown(node.arguments[0] ?? node);
@@ -287,13 +301,15 @@ export function createEvaluator(
     return { kind: "table", table: { schema, name: given.text }, node };
   }
 
-  function argument(node: ts.CallExpression, index: number, env: Env): Value {
+  #argument(node: ts.CallExpression, index: number, env: Env): Value {
     const given = node.arguments[index];
-    return given === undefined || ts.isSpreadElement(given) ? unknown(node) : evaluate(given, env);
+    return given === undefined || ts.isSpreadElement(given)
+      ? unknown(node)
+      : this.evaluate(given, env);
   }
 
   /** Evaluates a function whose body is an expression, or a `return` after constants. */
-  function apply(value: Value, given: readonly Value[], at: ts.Node): Value {
+  #apply(value: Value, given: readonly Value[], at: ts.Node): Value {
     if (value.kind !== "function" || value.node.body === undefined) return unknown(at);
     const { node } = value;
     const env = new Map<ts.Node, Value>();
@@ -302,17 +318,15 @@ export function createEvaluator(
         env.set(parameter, given[index]);
       }
     });
-    if (!ts.isBlock(node.body!)) return evaluate(node.body!, env);
+    if (!ts.isBlock(node.body!)) return this.evaluate(node.body!, env);
     const { statements } = node.body;
     const last = statements.at(-1);
     const isPlain = statements.slice(0, -1).every((each) => ts.isVariableStatement(each));
     return isPlain && last !== undefined && ts.isReturnStatement(last) &&
         last.expression !== undefined
-      ? evaluate(last.expression, env)
+      ? this.evaluate(last.expression, env)
       : unknown(at);
   }
-
-  return { evaluate, getMember };
 }
 
 /**

@@ -54,10 +54,14 @@ export interface ImportAliases {
  * @returns The resolver.
  */
 export function createImportAliases(): ImportAliases {
-  const files = new Map<string, JsonObject | undefined>();
+  return new FileImportAliases();
+}
 
-  function readJson(path: string): JsonObject | undefined {
-    if (!files.has(path)) {
+class FileImportAliases implements ImportAliases {
+  readonly #files = new Map<string, JsonObject | undefined>();
+
+  #readJson(path: string): JsonObject | undefined {
+    if (!this.#files.has(path)) {
       const text = existsSync(path) ? readFileSync(path, "utf8") : undefined;
       const { config, error } = text === undefined
         ? { config: undefined, error: undefined }
@@ -67,27 +71,27 @@ export function createImportAliases(): ImportAliases {
           `${path}: ${ts.flattenDiagnosticMessageText(error.messageText, " ")}`,
         );
       }
-      files.set(path, config);
+      this.#files.set(path, config);
     }
-    return files.get(path);
+    return this.#files.get(path);
   }
 
-  function* upwards(folder: string): Generator<string> {
+  *#upwards(folder: string): Generator<string> {
     for (let at = folder;; at = dirname(at)) {
       yield at;
       if (dirname(at) === at) return;
     }
   }
 
-  function fromDeno(specifier: string, folder: string): AliasTargets {
-    for (const at of upwards(folder)) {
+  #fromDeno(specifier: string, folder: string): AliasTargets {
+    for (const at of this.#upwards(folder)) {
       const path = ["deno.json", "deno.jsonc"].map((name) => join(at, name)).find((file) =>
-        readJson(file)
+        this.#readJson(file)
       );
       if (path === undefined) continue;
-      const config = readJson(path)!;
+      const config = this.#readJson(path)!;
       const map = typeof config.importMap === "string" ? resolve(at, config.importMap) : undefined;
-      const imports = map === undefined ? config.imports : readJson(map)?.imports;
+      const imports = map === undefined ? config.imports : this.#readJson(map)?.imports;
       const target = matchImportMap(imports as JsonObject | undefined, specifier);
       if (target !== undefined) {
         return certain(
@@ -96,14 +100,14 @@ export function createImportAliases(): ImportAliases {
             : target,
         );
       }
-      const member = fromWorkspace(config, at, specifier);
+      const member = this.#fromWorkspace(config, at, specifier);
       if (member !== undefined) return certain(member);
     }
     return NOWHERE;
   }
 
   /** Resolves a member of a Deno workspace, which is imported by its name. */
-  function fromWorkspace(
+  #fromWorkspace(
     config: JsonObject,
     folder: string,
     specifier: string,
@@ -114,17 +118,17 @@ export function createImportAliases(): ImportAliases {
       : (workspace as { members?: unknown[] } | undefined)?.members;
     for (const member of [".", ...members ?? []]) {
       const at = resolve(folder, String(member));
-      const own = readJson(join(at, "deno.json")) ?? readJson(join(at, "deno.jsonc"));
+      const own = this.#readJson(join(at, "deno.json")) ?? this.#readJson(join(at, "deno.jsonc"));
       const target = own?.name === undefined ? undefined : exported(own, specifier);
       if (target !== undefined) return resolve(at, target);
     }
     return undefined;
   }
 
-  function fromPackageImports(specifier: string, folder: string): AliasTargets {
+  #fromPackageImports(specifier: string, folder: string): AliasTargets {
     if (!specifier.startsWith("#")) return NOWHERE;
-    for (const at of upwards(folder)) {
-      const config = readJson(join(at, "package.json"));
+    for (const at of this.#upwards(folder)) {
+      const config = this.#readJson(join(at, "package.json"));
       if (config === undefined) continue;
       const targets = matchPattern(config.imports as JsonObject | undefined, specifier);
       return certain(
@@ -134,13 +138,13 @@ export function createImportAliases(): ImportAliases {
     return NOWHERE;
   }
 
-  function fromTsConfig(specifier: string, folder: string): AliasTargets {
-    for (const at of upwards(folder)) {
+  #fromTsConfig(specifier: string, folder: string): AliasTargets {
+    for (const at of this.#upwards(folder)) {
       const path = ["tsconfig.json", "jsconfig.json"].map((name) => join(at, name)).find((file) =>
-        readJson(file)
+        this.#readJson(file)
       );
       if (path === undefined) continue;
-      const { paths, base, baseUrl } = compilerPaths(path, new Set());
+      const { paths, base, baseUrl } = this.#compilerPaths(path, new Set());
       const targets = matchPattern(paths, specifier).map((target) => resolve(base, target));
       if (targets.length > 0 && matchPattern({ ...paths, "*": undefined }, specifier).length > 0) {
         return certain(...targets);
@@ -154,11 +158,11 @@ export function createImportAliases(): ImportAliases {
     return NOWHERE;
   }
 
-  function compilerPaths(
+  #compilerPaths(
     path: string,
     seen: Set<string>,
   ): { paths?: JsonObject; base: string; baseUrl?: string } {
-    const config = readJson(path) ?? {};
+    const config = this.#readJson(path) ?? {};
     const at = dirname(path);
     const options = (config.compilerOptions ?? {}) as { paths?: JsonObject; baseUrl?: string };
     const baseUrl = options.baseUrl === undefined ? undefined : resolve(at, options.baseUrl);
@@ -167,9 +171,9 @@ export function createImportAliases(): ImportAliases {
     for (const parent of [config.extends ?? []].flat() as string[]) {
       if (!/^\.{0,2}\//.test(parent)) continue;
       const file = [resolve(at, parent), resolve(at, `${parent}.json`)].find((candidate) =>
-        readJson(candidate)
+        this.#readJson(candidate)
       );
-      if (file !== undefined && !seen.has(file)) inherited = compilerPaths(file, seen);
+      if (file !== undefined && !seen.has(file)) inherited = this.#compilerPaths(file, seen);
     }
     if (options.paths !== undefined) {
       return { paths: options.paths, base: baseUrl ?? at, baseUrl: baseUrl };
@@ -181,29 +185,33 @@ export function createImportAliases(): ImportAliases {
    * Resolves a package of the same repository, which node_modules links to: its real path is
    * outside node_modules.
    */
-  function fromLinkedPackage(specifier: string, folder: string): AliasTargets {
+  #fromLinkedPackage(specifier: string, folder: string): AliasTargets {
     const name = getPackageName(specifier);
-    for (const at of upwards(folder)) {
+    for (const at of this.#upwards(folder)) {
       const link = join(at, "node_modules", name);
       if (!existsSync(join(link, "package.json"))) continue;
       const real = realpathSync(link);
       if (/[/\\]node_modules[/\\]/.test(real)) return NOWHERE;
-      const config = readJson(join(real, "package.json"))!;
+      const config = this.#readJson(join(real, "package.json"))!;
       const target = exported({ main: "./index", ...config, name }, specifier);
       return target === undefined ? NOWHERE : certain(resolve(real, target));
     }
     return NOWHERE;
   }
 
-  return {
-    find(specifier, folder): AliasTargets {
-      for (const read of [fromPackageImports, fromDeno, fromTsConfig, fromLinkedPackage]) {
-        const targets = read(specifier, folder);
-        if (targets.candidates.length > 0) return targets;
-      }
-      return NOWHERE;
-    },
-  };
+  find(specifier: string, folder: string): AliasTargets {
+    const sources = [
+      () => this.#fromPackageImports(specifier, folder),
+      () => this.#fromDeno(specifier, folder),
+      () => this.#fromTsConfig(specifier, folder),
+      () => this.#fromLinkedPackage(specifier, folder),
+    ];
+    for (const read of sources) {
+      const targets = read();
+      if (targets.candidates.length > 0) return targets;
+    }
+    return NOWHERE;
+  }
 }
 
 /**

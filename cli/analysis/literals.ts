@@ -77,46 +77,68 @@ const TRANSPARENT_GLOBALS = ["Object.freeze", "Object.seal"];
  * @returns The reader.
  */
 export function createLiteralReader(project: Project): LiteralReader {
-  let depth = 0;
+  return new ProjectLiteralReader(project);
+}
 
-  function deeper<T>(node: ts.Node, work: () => T, otherwise: (node: ts.Node) => T): T {
-    if (depth > MAX_DEPTH) return otherwise(node);
-    depth++;
+class ProjectLiteralReader implements LiteralReader {
+  readonly #project: Project;
+  #depth = 0;
+
+  constructor(project: Project) {
+    this.#project = project;
+  }
+
+  #deeper<T>(node: ts.Node, work: () => T, otherwise: (node: ts.Node) => T): T {
+    if (this.#depth > MAX_DEPTH) return otherwise(node);
+    this.#depth++;
     try {
       return work();
     } finally {
-      depth--;
+      this.#depth--;
     }
   }
 
-  const follow = (expression: ScopedExpression): Resolution =>
-    deeper<Resolution>(expression.node, () => computeResolution(expression), unknown);
+  follow(expression: ScopedExpression): Resolution {
+    return this.#deeper<Resolution>(
+      expression.node,
+      () => this.#computeResolution(expression),
+      unknown,
+    );
+  }
 
-  function computeResolution({ node: expression, bindings }: ScopedExpression): Resolution {
+  #computeResolution({ node: expression, bindings }: ScopedExpression): Resolution {
     const node = unwrap(expression);
     if (ts.isIdentifier(node)) {
       return node.text === "undefined"
         ? { kind: "undefined" }
-        : resolveTarget(project.getTarget(node), node, bindings);
+        : this.#resolveTarget(this.#project.getTarget(node), node, bindings);
     }
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
       return { kind: "function", node, bindings };
     }
     if (ts.isPropertyAccessExpression(node)) {
-      return getMember(follow({ node: node.expression, bindings }), node.name.text, node);
+      return this.#getMember(
+        this.follow({ node: node.expression, bindings }),
+        node.name.text,
+        node,
+      );
     }
     if (ts.isElementAccessExpression(node)) {
-      const key = read({ node: node.argumentExpression, bindings });
+      const key = this.read({ node: node.argumentExpression, bindings });
       if (key.kind === "unknown") return unknown(key.node);
       if (typeof key.value === "object") return unknown(node);
-      return getMember(follow({ node: node.expression, bindings }), String(key.value), node);
+      return this.#getMember(
+        this.follow({ node: node.expression, bindings }),
+        String(key.value),
+        node,
+      );
     }
-    if (ts.isCallExpression(node)) return resolveCall(node, bindings);
+    if (ts.isCallExpression(node)) return this.#resolveCall(node, bindings);
     return { kind: "expression", node, bindings };
   }
 
-  function resolveTarget(target: Target, at: ts.Node, bindings?: Bindings): Resolution {
-    if (target.kind === "expression") return follow({ node: target.node });
+  #resolveTarget(target: Target, at: ts.Node, bindings?: Bindings): Resolution {
+    if (target.kind === "expression") return this.follow({ node: target.node });
     if (target.kind === "namespace" || target.kind === "package") return target;
     // the configuration is not executed, so it may use the enum without an import
     if (target.kind === "opaque" && ts.isIdentifier(at) && Object.hasOwn(PACKAGE_ENUMS, at.text)) {
@@ -129,51 +151,51 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (ts.isVariableDeclaration(node)) {
       const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
       return node.initializer !== undefined && isConst
-        ? follow({ node: node.initializer, bindings })
+        ? this.follow({ node: node.initializer, bindings })
         : unknown(at);
     }
-    if (ts.isParameter(node)) return resolveParameter(node, at, bindings);
-    return ts.isBindingElement(node) ? resolveBinding(node, at, bindings) : unknown(at);
+    if (ts.isParameter(node)) return this.#resolveParameter(node, at, bindings);
+    return ts.isBindingElement(node) ? this.#resolveBinding(node, at, bindings) : unknown(at);
   }
 
-  function resolveParameter(
+  #resolveParameter(
     node: ts.ParameterDeclaration,
     at: ts.Node,
     bindings?: Bindings,
   ): Resolution {
     if (bindings === undefined || !bindings.has(node)) return unknown(at);
     const given = bindings.get(node);
-    const resolution: Resolution = given === undefined ? { kind: "undefined" } : follow(given);
+    const resolution: Resolution = given === undefined ? { kind: "undefined" } : this.follow(given);
     return resolution.kind === "undefined" && node.initializer !== undefined
-      ? follow({ node: node.initializer, bindings })
+      ? this.follow({ node: node.initializer, bindings })
       : resolution;
   }
 
   /** Resolves a name in `const { limits: { timeout } } = settings`. */
-  function resolveBinding(node: ts.BindingElement, at: ts.Node, bindings?: Bindings): Resolution {
+  #resolveBinding(node: ts.BindingElement, at: ts.Node, bindings?: Bindings): Resolution {
     const { parent: pattern } = node;
     const holder = pattern.parent;
     const whole = ts.isBindingElement(holder)
-      ? resolveBinding(holder, at, bindings)
+      ? this.#resolveBinding(holder, at, bindings)
       : ts.isParameter(holder)
-      ? resolveParameter(holder, at, bindings)
+      ? this.#resolveParameter(holder, at, bindings)
       : holder.initializer !== undefined && (holder.parent.flags & ts.NodeFlags.Const) !== 0
-      ? follow({ node: holder.initializer, bindings })
+      ? this.follow({ node: holder.initializer, bindings })
       : unknown(at);
     if (node.dotDotDotToken !== undefined) return unknown(at);
     const key = ts.isArrayBindingPattern(pattern)
       ? String(pattern.elements.indexOf(node))
-      : getName((node.propertyName ?? node.name) as ts.PropertyName, bindings);
-    const resolution = key === undefined ? unknown(at) : getMember(whole, key, at);
+      : this.#getName((node.propertyName ?? node.name) as ts.PropertyName, bindings);
+    const resolution = key === undefined ? unknown(at) : this.#getMember(whole, key, at);
     return resolution.kind === "undefined" && node.initializer !== undefined
-      ? follow({ node: node.initializer, bindings })
+      ? this.follow({ node: node.initializer, bindings })
       : resolution;
   }
 
-  function getMember(owner: Resolution, name: string, at: ts.Node): Resolution {
+  #getMember(owner: Resolution, name: string, at: ts.Node): Resolution {
     switch (owner.kind) {
       case "namespace":
-        return resolveTarget(project.findExport(owner.module, name), at);
+        return this.#resolveTarget(this.#project.findExport(owner.module, name), at);
       case "package":
         return {
           kind: "package",
@@ -187,9 +209,9 @@ export function createLiteralReader(project: Project): LiteralReader {
       case "expression": {
         const { node } = owner;
         if (ts.isObjectLiteralExpression(node)) {
-          const property = getProperty({ node, bindings: owner.bindings }, name);
+          const property = this.getProperty({ node, bindings: owner.bindings }, name);
           if (property === undefined) return { kind: "undefined" };
-          return "unknown" in property ? unknown(property.unknown) : follow(property);
+          return "unknown" in property ? unknown(property.unknown) : this.follow(property);
         }
         if (
           ts.isArrayLiteralExpression(node) && /^\d+$/.test(name) &&
@@ -198,7 +220,7 @@ export function createLiteralReader(project: Project): LiteralReader {
           const element = node.elements[Number(name)];
           return element === undefined
             ? { kind: "undefined" }
-            : follow({ node: element, bindings: owner.bindings });
+            : this.follow({ node: element, bindings: owner.bindings });
         }
         return unknown(at);
       }
@@ -209,28 +231,28 @@ export function createLiteralReader(project: Project): LiteralReader {
     }
   }
 
-  function resolveCall(node: ts.CallExpression, bindings?: Bindings): Resolution {
+  #resolveCall(node: ts.CallExpression, bindings?: Bindings): Resolution {
     const [only] = node.arguments;
-    const callee = follow({ node: node.expression, bindings });
-    if (only !== undefined && node.arguments.length === 1 && isTransparent(node, callee)) {
-      return follow({ node: only, bindings });
+    const callee = this.follow({ node: node.expression, bindings });
+    if (only !== undefined && node.arguments.length === 1 && this.#isTransparent(node, callee)) {
+      return this.follow({ node: only, bindings });
     }
     if (callee.kind !== "function") return { kind: "expression", node, bindings };
-    const result = getResult(callee, { node, bindings });
-    return result === undefined ? { kind: "expression", node, bindings } : follow(result);
+    const result = this.getResult(callee, { node, bindings });
+    return result === undefined ? { kind: "expression", node, bindings } : this.follow(result);
   }
 
-  function isTransparent(node: ts.CallExpression, callee: Resolution): boolean {
+  #isTransparent(node: ts.CallExpression, callee: Resolution): boolean {
     if (callee.kind === "package") {
       return isTrellis(callee.module) && callee.name === "defineConfig";
     }
     const name = unwrap(node.expression);
     return ts.isPropertyAccessExpression(name) && ts.isIdentifier(name.expression) &&
       TRANSPARENT_GLOBALS.includes(`${name.expression.text}.${name.name.text}`) &&
-      project.getTarget(name.expression).kind === "opaque";
+      this.#project.getTarget(name.expression).kind === "opaque";
   }
 
-  function getResult(
+  getResult(
     fn: Resolution & { kind: "function" },
     { node: call, bindings }: ScopedExpression & { readonly node: ts.CallExpression },
   ): ScopedExpression | undefined {
@@ -248,22 +270,22 @@ export function createLiteralReader(project: Project): LiteralReader {
     return result && { node: result, bindings: inner };
   }
 
-  function getProperty(
+  getProperty(
     { node, bindings }: ScopedExpression & { readonly node: ts.ObjectLiteralExpression },
     name: string,
   ): Property {
     for (const property of [...node.properties].reverse()) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = follow({ node: property.expression, bindings });
+        const spread = this.follow({ node: property.expression, bindings });
         if (spread.kind === "undefined") continue;
         if (spread.kind !== "expression" || !ts.isObjectLiteralExpression(spread.node)) {
           return { unknown: spread.kind === "unknown" ? spread.node : property };
         }
-        const found = getProperty({ node: spread.node, bindings: spread.bindings }, name);
+        const found = this.getProperty({ node: spread.node, bindings: spread.bindings }, name);
         if (found !== undefined) return found;
         continue;
       }
-      const key = getName(property.name, bindings);
+      const key = this.#getName(property.name, bindings);
       if (key === undefined) return { unknown: property };
       if (key !== name) continue;
       if (ts.isPropertyAssignment(property)) return { node: property.initializer, bindings };
@@ -274,8 +296,8 @@ export function createLiteralReader(project: Project): LiteralReader {
     return undefined;
   }
 
-  function getNames(expression: ScopedExpression): Names {
-    const resolution = follow(expression);
+  getNames(expression: ScopedExpression): Names {
+    const resolution = this.follow(expression);
     if (resolution.kind === "undefined") return { names: [] };
     if (resolution.kind !== "expression" || !ts.isObjectLiteralExpression(resolution.node)) {
       return { unknown: resolution.kind === "unknown" ? resolution.node : expression.node };
@@ -283,29 +305,30 @@ export function createLiteralReader(project: Project): LiteralReader {
     const names = new Set<string>();
     for (const property of resolution.node.properties) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = getNames({ node: property.expression, bindings: resolution.bindings });
+        const spread = this.getNames({ node: property.expression, bindings: resolution.bindings });
         if ("unknown" in spread) return spread;
         for (const name of spread.names) names.add(name);
         continue;
       }
-      const name = getName(property.name, resolution.bindings);
+      const name = this.#getName(property.name, resolution.bindings);
       if (name === undefined) return { unknown: property };
       names.add(name);
     }
     return { names: [...names] };
   }
 
-  function getName(name: ts.PropertyName, bindings?: Bindings): string | undefined {
+  #getName(name: ts.PropertyName, bindings?: Bindings): string | undefined {
     if (!ts.isComputedPropertyName(name)) return name.text;
-    const key = read({ node: name.expression, bindings });
+    const key = this.read({ node: name.expression, bindings });
     return key.kind === "known" && typeof key.value !== "object" ? String(key.value) : undefined;
   }
 
-  const read = (expression: ScopedExpression): Literal =>
-    deeper<Literal>(expression.node, () => computeLiteral(expression), unknown);
+  read(expression: ScopedExpression): Literal {
+    return this.#deeper<Literal>(expression.node, () => this.#computeLiteral(expression), unknown);
+  }
 
-  function computeLiteral(expression: ScopedExpression): Literal {
-    const resolution = follow(expression);
+  #computeLiteral(expression: ScopedExpression): Literal {
+    const resolution = this.follow(expression);
     if (resolution.kind === "undefined") return { kind: "known", value: undefined };
     if (resolution.kind === "unknown") return resolution;
     if (resolution.kind === "package") {
@@ -323,11 +346,14 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (node.kind === ts.SyntaxKind.NullKeyword) return { kind: "known", value: null };
     const parts = listOperands(node);
     if (parts === undefined) {
-      return ts.isObjectLiteralExpression(node) ? readObject(node, bindings) : unknown(node);
+      return ts.isObjectLiteralExpression(node) ? this.#readObject(node, bindings) : unknown(node);
     }
     const values: unknown[] = [];
     for (const part of parts) {
-      const value = read({ node: ts.isSpreadElement(part) ? part.expression : part, bindings });
+      const value = this.read({
+        node: ts.isSpreadElement(part) ? part.expression : part,
+        bindings,
+      });
       if (value.kind === "unknown") return value;
       if (!ts.isSpreadElement(part)) values.push(value.value);
       else if (Array.isArray(value.value)) values.push(...value.value);
@@ -336,16 +362,16 @@ export function createLiteralReader(project: Project): LiteralReader {
     return compute(node, values);
   }
 
-  function readObject(node: ts.ObjectLiteralExpression, bindings?: Bindings): Literal {
+  #readObject(node: ts.ObjectLiteralExpression, bindings?: Bindings): Literal {
     const result = new Map<string, unknown>();
     for (const property of node.properties) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = read({ node: property.expression, bindings });
+        const spread = this.read({ node: property.expression, bindings });
         if (spread.kind === "unknown") return spread;
         for (const [key, value] of Object.entries(spread.value ?? {})) result.set(key, value);
         continue;
       }
-      const key = getName(property.name, bindings);
+      const key = this.#getName(property.name, bindings);
       if (key === undefined) return unknown(property.name);
       const initializer = ts.isPropertyAssignment(property)
         ? property.initializer
@@ -353,14 +379,12 @@ export function createLiteralReader(project: Project): LiteralReader {
         ? property.name
         : undefined;
       if (initializer === undefined) return unknown(property);
-      const value = read({ node: initializer, bindings });
+      const value = this.read({ node: initializer, bindings });
       if (value.kind === "unknown") return value;
       result.set(key, value.value);
     }
     return { kind: "known", value: Object.fromEntries(result) };
   }
-
-  return { read, follow, getProperty, getNames, getResult };
 }
 
 function enumMember(node: ts.EnumDeclaration, name: string): ts.Expression | undefined {

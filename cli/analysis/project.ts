@@ -48,98 +48,107 @@ export interface Project {
  * @returns The project.
  */
 export function openProject(root: string): Project {
-  const modules = new Map<string, SourceModule>();
-  const resolutions = new Map<string, Map<string, ModuleResolution>>();
-  const aliases = createImportAliases();
+  return new SourceProject(root);
+}
 
-  function read(path: string): SourceModule {
-    let module = modules.get(path);
-    if (module === undefined) modules.set(path, module = readSourceModule(path));
+class SourceProject implements Project {
+  readonly root: string;
+  readonly #modules = new Map<string, SourceModule>();
+  readonly #resolutions = new Map<string, Map<string, ModuleResolution>>();
+  readonly #aliases = createImportAliases();
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  read(path: string): SourceModule {
+    let module = this.#modules.get(path);
+    if (module === undefined) this.#modules.set(path, module = readSourceModule(path));
     return module;
   }
 
-  function getModule(node: ts.Node): SourceModule {
-    return read(node.getSourceFile().fileName);
+  getModule(node: ts.Node): SourceModule {
+    return this.read(node.getSourceFile().fileName);
   }
 
-  function resolve(specifier: ts.StringLiteralLike): ModuleResolution {
+  resolve(specifier: ts.StringLiteralLike): ModuleResolution {
     const from = specifier.getSourceFile().fileName;
-    let known = resolutions.get(from);
-    if (known === undefined) resolutions.set(from, known = new Map());
+    let known = this.#resolutions.get(from);
+    if (known === undefined) this.#resolutions.set(from, known = new Map());
     let found = known.get(specifier.text);
     if (found === undefined) {
-      known.set(specifier.text, found = resolveModule(specifier.text, from, aliases));
+      known.set(specifier.text, found = resolveModule(specifier.text, from, this.#aliases));
     }
     return found;
   }
 
-  function followImport(specifier: ts.StringLiteralLike, name: string, seen: Set<string>): Target {
-    const found = resolve(specifier);
+  #followImport(specifier: ts.StringLiteralLike, name: string, seen: Set<string>): Target {
+    const found = this.resolve(specifier);
     if (found.kind === "package") return { kind: "package", module: found.name, name };
     if (found.kind === "data") return { kind: "opaque" };
     if (found.kind === "missing") return { kind: "missing" };
-    const module = read(found.path);
-    return name === "" ? { kind: "namespace", module } : lookUp(module, name, seen);
+    const module = this.read(found.path);
+    return name === "" ? { kind: "namespace", module } : this.#lookUp(module, name, seen);
   }
 
-  function lookUp(module: SourceModule, name: string, seen: Set<string>): Target {
+  #lookUp(module: SourceModule, name: string, seen: Set<string>): Target {
     const key = `${module.path}\0${name}`;
     const missing: Target = {
       kind: "missing",
       message: module.commonJs === undefined
-        ? `${relative(root, module.path)} does not export "${name}"`
+        ? `${relative(this.root, module.path)} does not export "${name}"`
         : `${
-          relative(root, module.path)
+          relative(this.root, module.path)
         } is a CommonJS module, whose exports cannot be determined statically`,
     };
     if (seen.has(key)) return missing;
     seen.add(key);
     const entry = module.exports.get(name);
-    if (entry !== undefined) return followEntry(entry, seen);
+    if (entry !== undefined) return this.#followEntry(entry, seen);
     if (name === "default") return missing;
     let elsewhere: Target | undefined;
     for (const star of module.stars) {
-      const target = followImport(star, name, seen);
+      const target = this.#followImport(star, name, seen);
       if (target.kind === "package") elsewhere ??= target;
       else if (target.kind !== "missing") return target;
     }
     return elsewhere ?? missing;
   }
 
-  function followEntry(entry: ExportEntry, seen: Set<string>): Target {
-    if (entry.kind === "from") return followImport(entry.specifier, entry.name, seen);
-    if (entry.kind === "namespace") return followImport(entry.specifier, "", seen);
-    if (entry.kind === "local") return getTarget(entry.name, seen);
+  #followEntry(entry: ExportEntry, seen: Set<string>): Target {
+    if (entry.kind === "from") return this.#followImport(entry.specifier, entry.name, seen);
+    if (entry.kind === "namespace") return this.#followImport(entry.specifier, "", seen);
+    if (entry.kind === "local") return this.#getTarget(entry.name, seen);
     return ts.isExpression(entry.node) && !ts.isClassExpression(entry.node)
       ? { kind: "expression", node: entry.node }
       : { kind: "declaration", node: entry.node as Declaration };
   }
 
-  function getTarget(name: ts.Identifier, seen: Set<string> = new Set()): Target {
+  #getTarget(name: ts.Identifier, seen: Set<string> = new Set()): Target {
     const node = findDeclaration(name) ?? getScope(name.getSourceFile()).get(name.text);
     if (node === undefined) return { kind: "opaque" };
     if (ts.isImportSpecifier(node)) {
       const declaration = node.parent.parent.parent;
-      return followImport(
+      return this.#followImport(
         declaration.moduleSpecifier as ts.StringLiteral,
         (node.propertyName ?? node.name).text,
         seen,
       );
     }
     if (ts.isNamespaceImport(node)) {
-      return followImport(node.parent.parent.moduleSpecifier as ts.StringLiteral, "", seen);
+      return this.#followImport(node.parent.parent.moduleSpecifier as ts.StringLiteral, "", seen);
     }
     if (ts.isImportClause(node)) {
-      return followImport(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
+      return this.#followImport(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
     }
     if (ts.isImportEqualsDeclaration(node)) {
       const { moduleReference } = node;
-      if (ts.isIdentifier(moduleReference)) return getTarget(moduleReference, seen);
+      if (ts.isIdentifier(moduleReference)) return this.#getTarget(moduleReference, seen);
       if (
         ts.isExternalModuleReference(moduleReference) &&
         ts.isStringLiteralLike(moduleReference.expression)
       ) {
-        return followImport(moduleReference.expression, "", seen);
+        return this.#followImport(moduleReference.expression, "", seen);
       }
       return {
         kind: "missing",
@@ -149,35 +158,42 @@ export function openProject(root: string): Project {
     return { kind: "declaration", node };
   }
 
-  function getExportNames(module: SourceModule, seen: Set<string> = new Set()): string[] {
+  #getExportNames(module: SourceModule, seen: Set<string> = new Set()): string[] {
     if (seen.has(module.path)) return [];
     seen.add(module.path);
     const names = new Set(module.exports.keys());
     for (const star of module.stars) {
-      const found = resolve(star);
+      const found = this.resolve(star);
       if (found.kind !== "file") continue;
-      for (const name of getExportNames(read(found.path), seen)) {
+      for (const name of this.#getExportNames(this.read(found.path), seen)) {
         if (name !== "default") names.add(name);
       }
     }
     return [...names];
   }
 
-  return {
-    root,
-    get fileCount(): number {
-      return modules.size;
-    },
-    read,
-    resolve,
-    getTarget: (name) => getTarget(name),
-    findExport: (module, name) => lookUp(module, name, new Set()),
-    getExportNames: (module) => getExportNames(module),
-    getModule,
-    getPath: (node) => relative(root, node.getSourceFile().fileName).split(sep).join("/"),
-    getLine(node): number {
-      const source = node.getSourceFile();
-      return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
-    },
-  };
+  get fileCount(): number {
+    return this.#modules.size;
+  }
+
+  getTarget(name: ts.Identifier): Target {
+    return this.#getTarget(name);
+  }
+
+  findExport(module: SourceModule, name: string): Target {
+    return this.#lookUp(module, name, new Set());
+  }
+
+  getExportNames(module: SourceModule): string[] {
+    return this.#getExportNames(module);
+  }
+
+  getPath(node: ts.Node): string {
+    return relative(this.root, node.getSourceFile().fileName).split(sep).join("/");
+  }
+
+  getLine(node: ts.Node): number {
+    const source = node.getSourceFile();
+    return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+  }
 }

@@ -86,51 +86,85 @@ export function reach(
   roots: readonly Unit[],
   enterQueries = true,
 ): Reached {
-  const seen = new Set<Unit>();
-  const work: Unit[] = [];
-  const queries = new Set<QueryDeclaration>();
-  const grants: Extract<Effect, { kind: "grant" }>[] = [];
-  const auth: Extract<Effect, { kind: "auth" }>[] = [];
-  const authTables = new Map<string, AuthTable[]>();
-  const tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
-  const opaque = new Set<ts.Node>();
-  const wrappers = new Map<ts.Node, string>();
-  const variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
-  const unresolved: Unresolved[] = [];
-  const parameters = new Map<ts.Node, Parameter>();
-  const deferred = new Map<ts.Node, Parameter>();
-  const escaped = new Set<ts.Node>();
-  const classes = new Set<ts.ClassLikeDeclaration>();
-  const dispatches: { node: ts.ClassLikeDeclaration; path: Path }[] = [];
-  let isAuthConfigured = false;
+  return new ReachableCode(collection, evaluator, enterQueries).run(roots);
+}
 
-  function visit(unit: Unit): void {
-    if (seen.has(unit)) return;
-    seen.add(unit);
-    work.push(unit);
+class ReachableCode implements Reached {
+  readonly #collection: Collection;
+  readonly #evaluator: Evaluator;
+  readonly #enterQueries: boolean;
+  readonly #seen = new Set<Unit>();
+  readonly #work: Unit[] = [];
+  readonly queries = new Set<QueryDeclaration>();
+  readonly grants: Extract<Effect, { kind: "grant" }>[] = [];
+  readonly auth: Extract<Effect, { kind: "auth" }>[] = [];
+  readonly authTables = new Map<string, AuthTable[]>();
+  readonly tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
+  readonly opaque = new Set<ts.Node>();
+  readonly wrappers = new Map<ts.Node, string>();
+  readonly variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
+  readonly unresolved: Unresolved[] = [];
+  readonly #parameters = new Map<ts.Node, Parameter>();
+  readonly #deferred = new Map<ts.Node, Parameter>();
+  readonly #escaped = new Set<ts.Node>();
+  readonly #classes = new Set<ts.ClassLikeDeclaration>();
+  readonly #dispatches: { node: ts.ClassLikeDeclaration; path: Path }[] = [];
+  isAuthConfigured = false;
+
+  constructor(collection: Collection, evaluator: Evaluator, enterQueries: boolean) {
+    this.#collection = collection;
+    this.#evaluator = evaluator;
+    this.#enterQueries = enterQueries;
   }
 
-  function visitNode(node: ts.Node, path: Path): void {
-    const { unit, cut } = collection.units.get(node, path);
-    visit(unit);
+  /** Follows the roots to everything reachable. */
+  run(roots: readonly Unit[]): Reached {
+    for (const root of roots) this.#visit(root);
+    // parameters without any argument are known only after everything reachable was visited
+    while (this.#work.length > 0) {
+      this.#followAll();
+      for (const all of [this.#parameters, this.#deferred]) {
+        for (const [node, parameter] of all) this.#releaseUnknown(node, parameter);
+      }
+    }
+    for (const [node, { paths, arguments: given }] of this.#parameters) {
+      if (given.length > 0) continue;
+      for (const required of new Set(paths.map((path) => path.at(-1)).filter(isRequiredConstant))) {
+        this.#addUnresolvedParameter(node, required);
+      }
+    }
+    return this;
+  }
+
+  #visit(unit: Unit): void {
+    if (this.#seen.has(unit)) return;
+    this.#seen.add(unit);
+    this.#work.push(unit);
+  }
+
+  #visitNode(node: ts.Node, path: Path): void {
+    const { unit, cut } = this.#collection.units.get(node, path);
+    this.#visit(unit);
     const required = cut.at(-1);
-    if (isRequiredConstant(required)) addUnresolvedParameter(node, required);
-    visitArguments(cut);
+    if (isRequiredConstant(required)) this.#addUnresolvedParameter(node, required);
+    this.#visitArguments(cut);
   }
 
-  function addUnresolvedParameter(node: ts.Node, required: string): void {
+  #addUnresolvedParameter(node: ts.Node, required: string): void {
     const subject = getSubject(required);
-    unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
+    this.unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
   }
 
-  function visitArguments(path: Path): void {
+  #visitArguments(path: Path): void {
     for (const step of path) {
-      for (const argument of isCall(step) ? step.call.arguments ?? [] : []) visitNode(argument, []);
+      for (const argument of isCall(step) ? step.call.arguments ?? [] : []) {
+        this.#visitNode(argument, []);
+      }
     }
   }
 
-  function getParameter(node: ts.Node, user: Unit): Parameter {
-    const all = user.path.at(-1) === DEFER ? deferred : parameters;
+  #getParameter(node: ts.Node, user: Unit): Parameter {
+    const all = user.path.at(-1) === DEFER ? this.#deferred : this.#parameters;
     let parameter = all.get(node);
     if (parameter === undefined) {
       all.set(node, parameter = { isWhole: false, paths: [], arguments: [], released: 0 });
@@ -138,127 +172,102 @@ export function reach(
     return parameter;
   }
 
-  function follow(effect: Effect, from: Unit): void {
+  #follow(effect: Effect, from: Unit): void {
     switch (effect.kind) {
       case "unit":
       case "load":
-        return visit(effect.unit);
+        return this.#visit(effect.unit);
       case "parameter": {
-        const parameter = getParameter(effect.node, from);
+        const parameter = this.#getParameter(effect.node, from);
         parameter.paths.push(effect.path);
         // a required constant is always looked up by its own path
         const isExact = !parameter.isWhole || isRequiredConstant(effect.path.at(-1));
         parameter.isWhole ||= parameter.paths.length > MAX_PATHS;
         if (isExact) {
           for (const argument of parameter.arguments) {
-            visitNode(argument, effect.path);
+            this.#visitNode(argument, effect.path);
           }
         }
         if (parameter.isWhole) {
           for (const argument of parameter.arguments) {
-            visitNode(argument, []);
+            this.#visitNode(argument, []);
           }
         }
         return;
       }
       case "bind": {
-        const parameter = getParameter(effect.node, from);
+        const parameter = this.#getParameter(effect.node, from);
         parameter.arguments.push(effect.argument);
         for (const path of parameter.paths) {
           if (!parameter.isWhole || isRequiredConstant(path.at(-1))) {
-            visitNode(effect.argument, path);
+            this.#visitNode(effect.argument, path);
           }
         }
-        if (parameter.isWhole) visitNode(effect.argument, []);
+        if (parameter.isWhole) this.#visitNode(effect.argument, []);
         return;
       }
       case "escape":
-        return void escaped.add(effect.node);
+        return void this.#escaped.add(effect.node);
       case "dispatch":
-        dispatches.push(effect);
-        for (const other of classes) dispatch(other, effect);
+        this.#dispatches.push(effect);
+        for (const other of this.#classes) this.#dispatch(other, effect);
         return;
       case "query":
-        queries.add(effect.query);
-        visit(effect.query.tables);
-        if (enterQueries) { for (const unit of effect.query.body) visit(unit); }
+        this.queries.add(effect.query);
+        this.#visit(effect.query.tables);
+        if (this.#enterQueries) { for (const unit of effect.query.body) this.#visit(unit); }
         return;
       case "grant":
-        return void grants.push(effect);
+        return void this.grants.push(effect);
       case "auth":
-        return void auth.push(effect);
+        return void this.auth.push(effect);
       case "auth-configured":
-        isAuthConfigured = true;
+        this.isAuthConfigured = true;
         return;
       case "auth-table":
-        authTables.set(effect.model, [...authTables.get(effect.model) ?? [], effect]);
+        this.authTables.set(effect.model, [...this.authTables.get(effect.model) ?? [], effect]);
         return;
       case "opaque-sql":
-        return void opaque.add(effect.node);
+        return void this.opaque.add(effect.node);
       case "wrapper":
-        return void wrappers.set(effect.node, effect.module);
+        return void this.wrappers.set(effect.node, effect.module);
       case "table-access":
-        return void tableAccesses.push(effect);
+        return void this.tableAccesses.push(effect);
       case "env":
       case "env-definition":
-        return void variables.push(effect);
+        return void this.variables.push(effect);
       case "unresolved":
-        return void unresolved.push(effect);
+        return void this.unresolved.push(effect);
     }
   }
 
-  function dispatch(
+  #dispatch(
     subclass: ts.ClassLikeDeclaration,
     { node, path }: { node: ts.Node; path: Path },
   ): void {
-    if (subclass !== node && extendsClass(evaluator, subclass, node)) visitNode(subclass, path);
+    if (subclass !== node && extendsClass(this.#evaluator, subclass, node)) {
+      this.#visitNode(subclass, path);
+    }
   }
 
   /** Visits the arguments of calls to a parameter that may be an unknown function. */
-  function releaseUnknown(node: ts.Node, parameter: Parameter): void {
-    if (parameter.arguments.length > 0 && !escaped.has(node.parent)) return;
+  #releaseUnknown(node: ts.Node, parameter: Parameter): void {
+    if (parameter.arguments.length > 0 && !this.#escaped.has(node.parent)) return;
     for (const path of parameter.paths.slice(parameter.released)) {
-      if (path.at(-1) !== DEFER) visitArguments(path);
+      if (path.at(-1) !== DEFER) this.#visitArguments(path);
     }
     parameter.released = parameter.paths.length;
   }
 
-  function followAll(): void {
-    for (let unit = work.pop(); unit !== undefined; unit = work.pop()) {
-      if (ts.isClassLike(unit.node) && !classes.has(unit.node)) {
-        classes.add(unit.node);
-        for (const each of dispatches) dispatch(unit.node, each);
+  #followAll(): void {
+    for (let unit = this.#work.pop(); unit !== undefined; unit = this.#work.pop()) {
+      if (ts.isClassLike(unit.node) && !this.#classes.has(unit.node)) {
+        this.#classes.add(unit.node);
+        for (const each of this.#dispatches) this.#dispatch(unit.node, each);
       }
-      for (const effect of collection.getEffects(unit)) follow(effect, unit);
+      for (const effect of this.#collection.getEffects(unit)) this.#follow(effect, unit);
     }
   }
-
-  for (const root of roots) visit(root);
-  // parameters without any argument are known only after everything reachable was visited
-  while (work.length > 0) {
-    followAll();
-    for (const all of [parameters, deferred]) {
-      for (const [node, parameter] of all) releaseUnknown(node, parameter);
-    }
-  }
-  for (const [node, { paths, arguments: given }] of parameters) {
-    if (given.length > 0) continue;
-    for (const required of new Set(paths.map((path) => path.at(-1)).filter(isRequiredConstant))) {
-      addUnresolvedParameter(node, required);
-    }
-  }
-  return {
-    queries,
-    grants,
-    auth,
-    isAuthConfigured,
-    authTables,
-    tableAccesses,
-    opaque,
-    wrappers,
-    variables,
-    unresolved,
-  };
 }
 
 function extendsClass(evaluator: Evaluator, node: ts.ClassLikeDeclaration, base: ts.Node): boolean {

@@ -44,74 +44,87 @@ const UNIT = "__slice_";
  * @returns The slicer.
  */
 export function createSlicer(project: Project): Slicer {
-  const units: Unit[] = [];
-  const guards: SliceGuard[] = [];
-  const packages: SlicePackage[] = [];
-  const unitsByKey: Map<ts.Node | SourceModule | string, number> = new Map();
-  const packageIndexes: Map<string, number> = new Map();
-  const pending: (() => void)[] = [];
+  return new ProjectSlicer(project);
+}
 
-  const getLocation = (node: ts.Node): SourceLocation => ({
-    file: project.getPath(node),
-    line: project.getLine(node),
-  });
+class ProjectSlicer implements Slicer {
+  readonly #project: Project;
+  readonly #units: Unit[] = [];
+  readonly #guards: SliceGuard[] = [];
+  readonly #packages: SlicePackage[] = [];
+  readonly #unitsByKey: Map<ts.Node | SourceModule | string, number> = new Map();
+  readonly #packageIndexes: Map<string, number> = new Map();
+  readonly #pending: (() => void)[] = [];
+
+  constructor(project: Project) {
+    this.#project = project;
+  }
+
+  #getLocation(node: ts.Node): SourceLocation {
+    return ({
+      file: this.#project.getPath(node),
+      line: this.#project.getLine(node),
+    });
+  }
 
   /**
    * Adds a unit. Its code is generated later, not recursively, because chains of declarations may
    * be long.
    */
-  function reserve(
+  #reserve(
     key: ts.Node | SourceModule | string,
     unit: SliceUnit,
     write: () => string,
   ): number {
-    const known = unitsByKey.get(key);
+    const known = this.#unitsByKey.get(key);
     if (known !== undefined) return known;
-    const index = units.push({ ...unit, body: "" }) - 1;
-    unitsByKey.set(key, index);
-    pending.push(() => units[index].body = write());
+    const index = this.#units.push({ ...unit, body: "" }) - 1;
+    this.#unitsByKey.set(key, index);
+    this.#pending.push(() => this.#units[index].body = write());
     return index;
   }
 
-  const call = (index: number): string => `${UNIT}${index}()`;
-
-  function guard(node: ts.Node, message: string): string {
-    return `${UNIT}guard(${guards.push({ ...getLocation(node), message }) - 1})`;
+  #call(index: number): string {
+    return `${UNIT}${index}()`;
   }
 
-  function addExpression(expression: ts.Expression): number {
+  #guard(node: ts.Node, message: string): string {
+    return `${UNIT}guard(${this.#guards.push({ ...this.#getLocation(node), message }) - 1})`;
+  }
+
+  #addExpression(expression: ts.Expression): number {
     const holder = expression.parent;
     if (
       ts.isVariableDeclaration(holder) && holder.initializer === expression &&
       ts.isIdentifier(holder.name)
     ) {
-      const unit = addDeclaration(holder);
+      const unit = this.#addDeclaration(holder);
       if (unit !== undefined) return unit;
     }
-    return reserve(
+    return this.#reserve(
       expression,
-      { ...getLocation(expression), label: shorten(expression.getText()) },
+      { ...this.#getLocation(expression), label: shorten(expression.getText()) },
       () => {
-        return `return (${rewrite([expression], expression)});`;
+        return `return (${this.#rewrite([expression], expression)});`;
       },
     );
   }
 
   /** Adds the unit of a module-level declaration; returns `undefined` for local ones. */
-  function addDeclaration(node: ts.Node): number | undefined {
+  #addDeclaration(node: ts.Node): number | undefined {
     if (ts.isVariableDeclaration(node)) {
       const statement = node.parent.parent;
       if (!ts.isVariableStatement(statement) || !ts.isSourceFile(statement.parent)) {
         return undefined;
       }
       const label = node.name.getText();
-      return reserve(
+      return this.#reserve(
         node,
         {
-          ...getLocation(node),
+          ...this.#getLocation(node),
           label: shorten(label),
           isNamed: true,
-          exportedAs: getExportName(node),
+          exportedAs: this.#getExportName(node),
         },
         () => {
           const extra = getRegistrations(node);
@@ -119,10 +132,10 @@ export function createSlicer(project: Project): Slicer {
           const scope = [node, ...extra];
           const initializer = node.initializer === undefined
             ? "undefined"
-            : rewrite(scope, node.initializer);
+            : this.#rewrite(scope, node.initializer);
           return [
-            `const ${rewrite(scope, node.name)} = ${initializer};`,
-            ...extra.map((statement) => rewrite(scope, statement)),
+            `const ${this.#rewrite(scope, node.name)} = ${initializer};`,
+            ...extra.map((statement) => this.#rewrite(scope, statement)),
             `return ${ts.isIdentifier(node.name) ? names[0] : `{ ${names.join(", ")} }`};`,
           ].join("\n");
         },
@@ -131,8 +144,8 @@ export function createSlicer(project: Project): Slicer {
     if (!ts.isSourceFile(node.parent)) return undefined;
     if (ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)) {
       const name = node.name?.text ?? "value";
-      return reserve(node, { ...getLocation(node), label: name }, () => {
-        const text = withoutModifiers(node);
+      return this.#reserve(node, { ...this.#getLocation(node), label: name }, () => {
+        const text = this.#withoutModifiers(node);
         return node.name === undefined ? `return (${text});` : `${text}\nreturn ${name};`;
       });
     }
@@ -142,161 +155,178 @@ export function createSlicer(project: Project): Slicer {
       const parts = node.parent.statements.filter((each): each is typeof node =>
         each.kind === node.kind && (each as typeof node).name.text === name
       );
-      return reserve(parts[0], { ...getLocation(node), label: name }, () => {
-        return `${parts.map((part) => withoutModifiers(part, parts)).join("\n")}\nreturn ${name};`;
+      return this.#reserve(parts[0], { ...this.#getLocation(node), label: name }, () => {
+        return `${
+          parts.map((part) => this.#withoutModifiers(part, parts)).join("\n")
+        }\nreturn ${name};`;
       });
     }
     return undefined;
   }
 
-  function withoutModifiers(
+  #withoutModifiers(
     node: ts.Declaration & { readonly modifiers?: ts.NodeArray<ts.ModifierLike> },
     scope: readonly ts.Node[] = [node],
   ): string {
     const dropped = (node.modifiers ?? []).filter(({ kind }) =>
       kind === ts.SyntaxKind.ExportKeyword || kind === ts.SyntaxKind.DefaultKeyword
     ).map((modifier): Edit => ({ start: modifier.getStart(), end: modifier.end, text: "" }));
-    return rewrite(scope, node, dropped);
+    return this.#rewrite(scope, node, dropped);
   }
 
-  function addNamespace(module: SourceModule): number {
-    const place = { file: project.getPath(module.source), line: 1 };
-    return reserve(module, { ...place, label: place.file }, () => {
-      const members = project.getExportNames(module).map((name) =>
+  #addNamespace(module: SourceModule): number {
+    const place = { file: this.#project.getPath(module.source), line: 1 };
+    return this.#reserve(module, { ...place, label: place.file }, () => {
+      const members = this.#project.getExportNames(module).map((name) =>
         `get ${JSON.stringify(name)}() { return ${
-          renderTarget(project.findExport(module, name), module.source, name)
+          this.#renderTarget(this.#project.findExport(module, name), module.source, name)
         }; }`
       );
       return `return { ${members.join(", ")} };`;
     });
   }
 
-  function renderPackageMember(specifier: string, name: string, at: ts.Node): string {
+  #renderPackageMember(specifier: string, name: string, at: ts.Node): string {
     const from = at.getSourceFile().fileName;
     const key = `${specifier}\0${dirname(from)}`;
-    let index = packageIndexes.get(key);
+    let index = this.#packageIndexes.get(key);
     if (index === undefined) {
-      packageIndexes.set(key, index = packages.push({ ...getLocation(at), specifier, from }) - 1);
+      this.#packageIndexes.set(
+        key,
+        index = this.#packages.push({ ...this.#getLocation(at), specifier, from }) - 1,
+      );
     }
-    const unit = reserve(
+    const unit = this.#reserve(
       `${index}\0${name}`,
-      { ...getLocation(at), label: name || specifier, exportedAs: name || undefined },
+      { ...this.#getLocation(at), label: name || specifier, exportedAs: name || undefined },
       () => `return ${UNIT}member(${index}, ${JSON.stringify(name)});`,
     );
-    return call(unit);
+    return this.#call(unit);
   }
 
   /** Returns the specifier of an import in the same file, including registry and version. */
-  function findSpecifier(at: ts.Node): string | undefined {
+  #findSpecifier(at: ts.Node): string | undefined {
     let node: ts.Node | undefined = ts.isIdentifier(at) ? findDeclaration(at) : undefined;
     while (node !== undefined && !ts.isImportDeclaration(node)) node = node.parent;
     if (node === undefined) return undefined;
     const specifier = (node as ts.ImportDeclaration).moduleSpecifier as ts.StringLiteral;
-    return project.resolve(specifier).kind === "package" ? specifier.text : undefined;
+    return this.#project.resolve(specifier).kind === "package" ? specifier.text : undefined;
   }
 
   /** Renders the code that replaces a resolved name. */
-  function renderTarget(target: Target, at: ts.Node, name: string): string {
-    if (target.kind === "expression") return call(addExpression(target.node));
-    if (target.kind === "namespace") return call(addNamespace(target.module));
+  #renderTarget(target: Target, at: ts.Node, name: string): string {
+    if (target.kind === "expression") return this.#call(this.#addExpression(target.node));
+    if (target.kind === "namespace") return this.#call(this.#addNamespace(target.module));
     if (target.kind === "package") {
-      return renderPackageMember(findSpecifier(at) ?? target.module, target.name, at);
+      return this.#renderPackageMember(this.#findSpecifier(at) ?? target.module, target.name, at);
     }
     if (target.kind === "missing") {
-      return guard(at, target.message ?? `${name} is imported from a file that does not exist`);
+      return this.#guard(
+        at,
+        target.message ?? `${name} is imported from a file that does not exist`,
+      );
     }
-    if (target.kind === "opaque") return guard(at, `${name} cannot be imported here`);
-    return renderDeclared(target.node, at, name);
+    if (target.kind === "opaque") return this.#guard(at, `${name} cannot be imported here`);
+    return this.#renderDeclared(target.node, at, name);
   }
 
-  function renderDeclared(declaration: Declaration, at: ts.Node, name: string): string {
+  #renderDeclared(declaration: Declaration, at: ts.Node, name: string): string {
     let holder: ts.Node = declaration;
     while (ts.isBindingElement(holder)) holder = holder.parent.parent;
-    const unit = addDeclaration(holder);
+    const unit = this.#addDeclaration(holder);
     if (unit === undefined) {
-      return guard(at, `${name} is local to the enclosing function, so its value is unknown here`);
+      return this.#guard(
+        at,
+        `${name} is local to the enclosing function, so its value is unknown here`,
+      );
     }
     if (ts.isVariableDeclaration(holder)) {
       if (
         (holder.parent.flags & ts.NodeFlags.Const) === 0 && listAssignments(declaration).length > 0
       ) {
-        return guard(at, `${name} is reassigned after its declaration: declare it with const`);
+        return this.#guard(
+          at,
+          `${name} is reassigned after its declaration: declare it with const`,
+        );
       }
       if (!ts.isIdentifier(holder.name)) {
-        return `${call(unit)}.${((declaration as ts.BindingElement).name as ts.Identifier).text}`;
+        return `${this.#call(unit)}.${
+          ((declaration as ts.BindingElement).name as ts.Identifier).text
+        }`;
       }
     }
-    return call(unit);
+    return this.#call(unit);
   }
 
-  function renderJson(declaration: ts.Node | undefined): string | undefined {
+  #renderJson(declaration: ts.Node | undefined): string | undefined {
     if (declaration === undefined || !ts.isImportClause(declaration)) return undefined;
     const { text } = declaration.parent.moduleSpecifier as ts.StringLiteral;
     const path = resolve(dirname(declaration.getSourceFile().fileName), text);
     if (!text.startsWith(".") || !text.endsWith(".json") || !existsSync(path)) return undefined;
-    return call(
-      reserve(
+    return this.#call(
+      this.#reserve(
         path,
-        { ...getLocation(declaration), label: text },
+        { ...this.#getLocation(declaration), label: text },
         () => `return (${readFileSync(path, "utf8")});`,
       ),
     );
   }
 
   /** Renders the code that replaces an identifier; `undefined` keeps the identifier. */
-  function renderName(name: ts.Identifier, scope: readonly ts.Node[]): string | undefined {
+  #renderName(name: ts.Identifier, scope: readonly ts.Node[]): string | undefined {
     const declaration = findDeclaration(name);
     if (declaration === undefined) {
       if (PURE_GLOBALS.has(name.text) || isEnumMember(name)) return undefined;
-      return guard(
+      return this.#guard(
         name,
         `${name.text} is used, but it is not available when schemas are evaluated`,
       );
     }
     if (isWithin(declaration, scope)) return undefined;
-    const text = renderJson(declaration) ?? renderTarget(project.getTarget(name), name, name.text);
-    return isAssigned(name) ? `${guard(name, `${name.text} is assigned`)}.value` : text;
+    const text = this.#renderJson(declaration) ??
+      this.#renderTarget(this.#project.getTarget(name), name, name.text);
+    return isAssigned(name) ? `${this.#guard(name, `${name.text} is assigned`)}.value` : text;
   }
 
   /** Resolves `schemas.Note`, where `schemas` is a namespace import, to that export only. */
-  function findNamespaceMember(node: ts.Expression): Target | undefined {
+  #findNamespaceMember(node: ts.Expression): Target | undefined {
     if (ts.isIdentifier(node)) {
-      return findDeclaration(node) === undefined ? undefined : project.getTarget(node);
+      return findDeclaration(node) === undefined ? undefined : this.#project.getTarget(node);
     }
     if (!ts.isPropertyAccessExpression(node)) return undefined;
-    const owner = findNamespaceMember(node.expression);
+    const owner = this.#findNamespaceMember(node.expression);
     return owner?.kind === "namespace"
-      ? project.findExport(owner.module, node.name.text)
+      ? this.#project.findExport(owner.module, node.name.text)
       : undefined;
   }
 
-  function rewrite(scope: readonly ts.Node[], node: ts.Node, given: readonly Edit[] = []): string {
+  #rewrite(scope: readonly ts.Node[], node: ts.Node, given: readonly Edit[] = []): string {
     const edits = [...given];
     const source = node.getSourceFile();
     const start = node.getStart(source);
-    function replace(part: ts.Node, text: string): void {
+    const replace = (part: ts.Node, text: string): void => {
       const isCallee = isLeftmostOfNew(part);
       edits.push({
         start: part.getStart(source),
         end: part.end,
         text: isCallee ? `(${text})` : text,
       });
-    }
+    };
     visitValues(node, {
-      name(name, isShorthand): void {
-        const text = renderName(name, scope);
+      name: (name, isShorthand): void => {
+        const text = this.#renderName(name, scope);
         if (text !== undefined) replace(name, isShorthand ? `${name.text}: ${text}` : text);
       },
-      member(part): boolean {
-        const target = findNamespaceMember(part);
+      member: (part): boolean => {
+        const target = this.#findNamespaceMember(part);
         if (target === undefined || target.kind === "namespace") return false;
-        replace(part, renderTarget(target, part, part.name.text));
+        replace(part, this.#renderTarget(target, part, part.name.text));
         return true;
       },
-      special(part, what): void {
+      special: (part, what): void => {
         replace(
           part,
-          guard(part, `${what} is used, but it is not available when schemas are evaluated`),
+          this.#guard(part, `${what} is used, but it is not available when schemas are evaluated`),
         );
       },
     });
@@ -310,10 +340,10 @@ export function createSlicer(project: Project): Slicer {
     return text + source.text.slice(at, node.end);
   }
 
-  function getExportName(node: ts.VariableDeclaration): string | undefined {
+  #getExportName(node: ts.VariableDeclaration): string | undefined {
     if (!ts.isIdentifier(node.name)) return undefined;
     const { text } = node.name;
-    const names = [...project.getModule(node).exports].filter(([, entry]) =>
+    const names = [...this.#project.getModule(node).exports].filter(([, entry]) =>
       entry.kind === "local" && entry.name.text === text
     ).map(([name]) => name);
     if (names.length === 0) return undefined;
@@ -322,30 +352,29 @@ export function createSlicer(project: Project): Slicer {
       : names.filter((name) => name !== "default").sort()[0] ?? text;
   }
 
-  return {
-    add(expression): number {
-      const unit = addExpression(expression);
-      for (let next = pending.pop(); next !== undefined; next = pending.pop()) next();
-      return unit;
-    },
-    finish(): Slice {
-      const lines = units.map(({ body }, index) =>
-        `const ${UNIT}${index} = ${UNIT}unit(${index}, () => {\n${body}\n});`
-      );
-      const getters = units.map((_, index) => `${UNIT}${index}`).join(", ");
-      const text = `(function (${UNIT}unit, ${UNIT}guard, ${UNIT}member) {\n${
-        lines.join("\n")
-      }\nreturn [${getters}];\n})`;
-      const { outputText } = ts.transpileModule(text, {
-        compilerOptions: {
-          target: ts.ScriptTarget.ES2022,
-          module: ts.ModuleKind.ESNext,
-          isolatedModules: true,
-        },
-      });
-      return { code: outputText, units, guards, packages };
-    },
-  };
+  add(expression: ts.Expression): number {
+    const unit = this.#addExpression(expression);
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) next();
+    return unit;
+  }
+
+  finish(): Slice {
+    const lines = this.#units.map(({ body }, index) =>
+      `const ${UNIT}${index} = ${UNIT}unit(${index}, () => {\n${body}\n});`
+    );
+    const getters = this.#units.map((_, index) => `${UNIT}${index}`).join(", ");
+    const text = `(function (${UNIT}unit, ${UNIT}guard, ${UNIT}member) {\n${
+      lines.join("\n")
+    }\nreturn [${getters}];\n})`;
+    const { outputText } = ts.transpileModule(text, {
+      compilerOptions: {
+        target: ts.ScriptTarget.ES2022,
+        module: ts.ModuleKind.ESNext,
+        isolatedModules: true,
+      },
+    });
+    return { code: outputText, units: this.#units, guards: this.#guards, packages: this.#packages };
+  }
 }
 
 const MAX_LABEL = 60;
