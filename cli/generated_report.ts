@@ -11,6 +11,7 @@ interface Diagnostic {
 
 /**
  * Formats a diagnostic like a compiler: `src/a.ts:3: the message (FunctionName)`.
+ *
  * @param diagnostic The diagnostic.
  */
 export function formatDiagnostic({ file, line, message, functions = [] }: Diagnostic): string {
@@ -33,6 +34,7 @@ export function summarizeList(texts: readonly string[]): string {
 
 /**
  * Reports the changes of generated files, one line for each changed file.
+ *
  * @param output The output.
  * @param changes The planned changes.
  * @param isCheck True if nothing was written.

@@ -80,6 +80,7 @@ export function getAuthOperations(need: AuthNeed, models: Iterable<string>): Ope
 
 /**
  * Returns the columns that a use of the auth package needs for an operation.
+ *
  * @param need The use.
  * @param model The table's key in `AuthConfig.schema`.
  * @param operation The operation.

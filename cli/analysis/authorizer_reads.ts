@@ -65,6 +65,7 @@ function getMember(part: Part, name: string): Member {
  * Finds the headers, query parameters and other parts of the request that an authorizer reads.
  * Follows variables, destructuring and project functions that receive the request or a part of it.
  * Static analysis only.
+ *
  * @param project The sources.
  * @param definition The definition of the authorizer.
  * @returns The reads as REST API identity sources.

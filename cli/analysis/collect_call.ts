@@ -10,6 +10,7 @@ import { ts, unwrap } from "./typescript.ts";
 
 /**
  * Collects a call: the code it runs and how its result is used.
+ *
  * @param c The collector.
  * @param node The call.
  * @param path The use of the result.

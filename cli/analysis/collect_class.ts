@@ -8,6 +8,7 @@ import { ts } from "./typescript.ts";
 
 /**
  * Collects the use of a class: static members, instances created with `new`, or its evaluation.
+ *
  * @param c The collector.
  * @param node The class.
  * @param path The use of the class.

@@ -5,6 +5,7 @@ import { ts, unwrap } from "./typescript.ts";
 
 /**
  * Collects the use of a function: its calls, including `bind`, `call` and `apply`.
+ *
  * @param c The collector.
  * @param node The function.
  * @param path The use of the function.

@@ -31,6 +31,7 @@ const MODELS = ["user", "session", "account", "verification"] as const;
 /**
  * Collects the use of a name that a package exports. The exports of this package are known; any
  * other package may call its arguments.
+ *
  * @param c The collector.
  * @param node The reference.
  * @param module The package and its entry point.
@@ -125,6 +126,7 @@ export function isProcessModule(module: string): boolean {
 /**
  * Collects an environment variable that is read directly: `process.env.STAGE`. It counts as
  * optional.
+ *
  * @param c The collector.
  * @param node The reference.
  * @param path The use of `process`.

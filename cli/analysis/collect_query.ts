@@ -10,6 +10,7 @@ const METADATA = ["queryName", "tables", "transaction"];
 
 /**
  * Collects the use of a `defineQuery(options, fn)`.
+ *
  * @param c The collector.
  * @param node The call.
  * @param path The use of the query.

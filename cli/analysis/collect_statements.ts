@@ -4,6 +4,7 @@ import { ts } from "./typescript.ts";
 
 /**
  * Collects the code that statements run. Functions and classes run only when they are used.
+ *
  * @param c The collector.
  * @param node A statement, a block or a file.
  * @param result The use of the function's result.
@@ -34,6 +35,7 @@ export function collectStatements(c: Collector, node: ts.Node, result: Path): vo
 
 /**
  * Collects an expression that is returned by a function.
+ *
  * @param c The collector.
  * @param expression The expression.
  * @param result The use of the function's result.

@@ -11,6 +11,7 @@ import { ts } from "./typescript.ts";
 
 /**
  * Collects the use of an identifier.
+ *
  * @param c The collector.
  * @param name The identifier.
  * @param path The use of its value.
@@ -23,6 +24,7 @@ export function collectName(c: Collector, name: ts.Identifier, path: Path): void
 
 /**
  * Collects the use of a resolved name.
+ *
  * @param c The collector.
  * @param target The declaration, module or package that the name resolves to.
  * @param at The reference.
@@ -68,6 +70,7 @@ function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Pat
 
 /**
  * Collects the use of a package's namespace object.
+ *
  * @param c The collector.
  * @param node The reference.
  * @param module The package and its entry point.
@@ -126,6 +129,7 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
 
 /**
  * Returns the name of a property, or `undefined` if it is computed at run time.
+ *
  * @param c The collector.
  * @param name The property name.
  */

@@ -40,6 +40,7 @@ function findEnclosingOwner(
 
 /**
  * Collects the use of `this` or `super`.
+ *
  * @param c The collector.
  * @param node The keyword.
  * @param path The use of its value.

@@ -30,6 +30,7 @@ export interface FunctionEnvironment {
 /**
  * Finds the environment variables that a function reads with `getRequiredEnv`, `getOptionalEnv`,
  * `defineEnv` and `process.env.NAME` in the code that it can reach.
+ *
  * @param project The sources.
  * @param collection The effects.
  * @param evaluator Evaluates constants.

@@ -47,6 +47,7 @@ const MAX_DEPTH = 60;
 
 /**
  * Creates the evaluator of a project's constants: strings, tables and exports of packages.
+ *
  * @param project The project.
  * @param packageTables Tables that a package exports, by `package/path#name`.
  * @returns The evaluator.

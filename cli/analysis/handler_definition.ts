@@ -76,7 +76,7 @@ export function readHandlerDefinition(
   file: string,
 ): HandlerDefinition {
   const reader = createLiteralReader(project);
-  const found = findHandler(project, evaluator, reader, file);
+  const found = new HandlerFinder(project, evaluator, reader).find(file);
   const resolution: Resolution | undefined = found.options && reader.follow(found.options);
   const options = resolution?.kind === "expression" && ts.isObjectLiteralExpression(resolution.node)
     ? { node: resolution.node, bindings: resolution.bindings }
@@ -131,37 +131,47 @@ export function readHandlerDefinition(
 /** A name that no object has: looking it up visits every spread. */
 const NO_OPTION = "\0";
 
-function findHandler(
-  project: Project,
-  evaluator: Evaluator,
-  reader: LiteralReader,
-  file: string,
-): Found {
-  const module = project.read(file);
-  const target = project.findExport(module, "handler");
-  if (target.kind === "missing") {
-    return {
-      node: module.source,
-      message:
-        "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
-    };
-  }
-  if (target.kind === "expression") return findIn({ node: target.node }, 0);
-  if (target.kind !== "declaration") return { node: module.source, message: UNKNOWN_HANDLER };
-  const { node } = target;
-  if (ts.isFunctionDeclaration(node) || ts.isClassLike(node)) return { node };
-  if (!ts.isVariableDeclaration(node) || node.initializer === undefined) {
-    return { node, message: UNKNOWN_HANDLER };
-  }
-  return (node.parent.flags & ts.NodeFlags.Const) === 0
-    ? {
-      node,
-      message: "the handler is declared with let, so it may be reassigned. Use const",
-    }
-    : findIn({ node: node.initializer }, 0);
+/** Finds the expression that creates a handler. */
+class HandlerFinder {
+  readonly #project: Project;
+  readonly #evaluator: Evaluator;
+  readonly #reader: LiteralReader;
 
-  function findIn(expression: ScopedExpression, wrappers: number): Found {
-    const resolution = reader.follow(expression);
+  constructor(project: Project, evaluator: Evaluator, reader: LiteralReader) {
+    this.#project = project;
+    this.#evaluator = evaluator;
+    this.#reader = reader;
+  }
+
+  /** Finds the handler of a file. */
+  find(file: string): Found {
+    const module = this.#project.read(file);
+    const target = this.#project.findExport(module, "handler");
+    if (target.kind === "missing") {
+      return {
+        node: module.source,
+        message:
+          "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
+      };
+    }
+    if (target.kind === "expression") return this.#findIn({ node: target.node }, 0);
+    if (target.kind !== "declaration") return { node: module.source, message: UNKNOWN_HANDLER };
+    const { node } = target;
+    if (ts.isFunctionDeclaration(node) || ts.isClassLike(node)) return { node };
+    if (!ts.isVariableDeclaration(node) || node.initializer === undefined) {
+      return { node, message: UNKNOWN_HANDLER };
+    }
+    if ((node.parent.flags & ts.NodeFlags.Const) === 0) {
+      return {
+        node,
+        message: "the handler is declared with let, so it may be reassigned. Use const",
+      };
+    }
+    return this.#findIn({ node: node.initializer }, 0);
+  }
+
+  #findIn(expression: ScopedExpression, wrappers: number): Found {
+    const resolution = this.#reader.follow(expression);
     if (resolution.kind === "function") return { node: resolution.node };
     if (resolution.kind !== "expression") {
       return { node: expression.node, message: UNKNOWN_HANDLER };
@@ -169,22 +179,22 @@ function findHandler(
     if (!ts.isCallExpression(resolution.node) || wrappers > MAX_WRAPPERS) {
       return { node: resolution.node, message: UNKNOWN_HANDLER };
     }
-    return findInCall({ node: resolution.node, bindings: resolution.bindings }, wrappers);
+    return this.#findInCall({ node: resolution.node, bindings: resolution.bindings }, wrappers);
   }
 
-  function findInCall(
+  #findInCall(
     { node, bindings }: ScopedExpression & { readonly node: ts.CallExpression },
     wrappers: number,
   ): Found {
-    const direct = getTrellisFunction(node.expression, bindings);
+    const direct = this.#getTrellisFunction(node.expression, bindings);
     if (direct !== undefined) {
       // define…Handler returns a function; calling that returns the handler
       if (!Object.hasOwn(OPTIONS_INDEX, direct)) return { node, message: UNKNOWN_HANDLER };
       return { definer: direct, node, options: argument(node, OPTIONS_INDEX[direct], bindings) };
     }
-    const maker = reader.follow({ node: node.expression, bindings });
+    const maker = this.#reader.follow({ node: node.expression, bindings });
     if (maker.kind === "expression" && ts.isCallExpression(maker.node)) {
-      const definer = getTrellisFunction(maker.node.expression, maker.bindings);
+      const definer = this.#getTrellisFunction(maker.node.expression, maker.bindings);
       if (definer !== undefined && /^define\w+Handler$/.test(definer)) {
         return { definer, node, options: argument(maker.node, 0, maker.bindings) };
       }
@@ -193,14 +203,16 @@ function findHandler(
     for (const each of node.arguments) {
       const inner = ts.isSpreadElement(each)
         ? undefined
-        : findIn({ node: each, bindings }, wrappers + 1);
+        : this.#findIn({ node: each, bindings }, wrappers + 1);
       if (inner?.definer !== undefined) return inner;
     }
-    return comesFromAnotherPackage(node, bindings) ? { node } : { node, message: UNKNOWN_HANDLER };
+    return this.#comesFromAnotherPackage(node, bindings)
+      ? { node }
+      : { node, message: UNKNOWN_HANDLER };
   }
 
   /** Checks for handlers such as `middy(run).use(guard)`. */
-  function comesFromAnotherPackage(
+  #comesFromAnotherPackage(
     node: ts.Expression,
     bindings: ScopedExpression["bindings"],
   ): boolean {
@@ -208,21 +220,21 @@ function findHandler(
     while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) {
       root = unwrap(root.expression);
     }
-    const resolution = reader.follow({ node: root, bindings });
+    const resolution = this.#reader.follow({ node: root, bindings });
     if (resolution.kind === "package") return !isTrellis(resolution.module);
     return resolution.kind === "expression" && resolution.node !== root &&
-      comesFromAnotherPackage(resolution.node, resolution.bindings);
+      this.#comesFromAnotherPackage(resolution.node, resolution.bindings);
   }
 
-  function getTrellisFunction(
+  #getTrellisFunction(
     callee: ts.Expression,
     bindings: ScopedExpression["bindings"],
   ): string | undefined {
-    const resolution = reader.follow({ node: callee, bindings });
+    const resolution = this.#reader.follow({ node: callee, bindings });
     if (resolution.kind === "package") {
       return isTrellis(resolution.module) ? resolution.name : undefined;
     }
-    const value = evaluator.evaluate(callee);
+    const value = this.#evaluator.evaluate(callee);
     return value.kind === "package" && isTrellis(value.module) ? value.name : undefined;
   }
 }

@@ -17,6 +17,7 @@ export const PACKAGE_ENUMS: Readonly<Record<string, Readonly<Record<string, stri
 
 /**
  * Returns the operands of an expression.
+ *
  * @param node An array, a template, or an operator expression.
  * @returns The operands; `undefined` for other expressions.
  */
@@ -30,6 +31,7 @@ export function listOperands(node: ts.Expression): readonly ts.Expression[] | un
 
 /**
  * Computes the value of an expression.
+ *
  * @param node An expression with operands.
  * @param values The values of the operands.
  * @returns The value; unknown for operators that are not supported.
@@ -86,6 +88,7 @@ function binary(operator: ts.SyntaxKind, left: unknown, right: unknown): unknown
 
 /**
  * Returns the value of a member of an enum that this package exports.
+ *
  * @param module The package of the name.
  * @param name `DatabaseOperation.Select`
  * @returns The value; `undefined` for other names.

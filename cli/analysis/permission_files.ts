@@ -30,6 +30,7 @@ export interface PermissionFiles {
 /**
  * Renders roles and grants as one SQL file per function, and a Terraform map from functions to
  * roles.
+ *
  * @param functions The required permissions; functions without database use get no role.
  * @param options Paths and role prefix.
  * @returns The contents; they depend only on the arguments.
@@ -61,6 +62,7 @@ export function renderPermissionFiles(
 
 /**
  * Returns the database role of a function: `fn_notes_by_note_id_get` for `NotesByNoteIdGet`.
+ *
  * @param functionName The function.
  * @param prefix The prefix of the role.
  * @returns At most 63 characters; a longer name is cut and gets a hash as a suffix.

@@ -43,6 +43,7 @@ interface Facts {
  * Creates a reader of the error statuses that code can end with: created errors of this package,
  * calls of its functions that throw, and responses with a literal status. References are followed
  * across files. Conditional code counts like all other code.
+ *
  * @param project The sources.
  * @returns The reader: returns the statuses of a node and of everything it refers to.
  */

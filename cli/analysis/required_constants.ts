@@ -71,6 +71,7 @@ export function isAuthTable(step: Step | undefined): boolean {
 
 /**
  * Reads a value that must be known statically.
+ *
  * @param c The collector.
  * @param node The expression.
  * @param path A path that begins with the required constant.
@@ -145,6 +146,7 @@ function collectPluginTables(c: Collector, schema: ts.ObjectLiteralExpression): 
 
 /**
  * Describes a required constant for a message.
+ *
  * @param c The collector.
  * @param step The step.
  */

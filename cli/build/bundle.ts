@@ -1,4 +1,4 @@
-import type { BuildFailure, BuildOptions, Message, Metafile } from "esbuild";
+import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from "esbuild";
 import { join, relative, resolve, sep } from "node:path";
 import { getPackageName } from "../analysis/import_aliases.ts";
 import type { BuildSettings } from "../config/build.ts";
@@ -8,7 +8,7 @@ import { denoPlugin } from "./deno_plugin.ts";
 import { createEagerRewrite, type Rewrite, rewritePlugin } from "./eager_imports.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
-import { createModulePaths } from "./module_paths.ts";
+import { createModulePaths, type ModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
 import {
   createExternalCheck,
@@ -18,7 +18,7 @@ import {
   selectParts,
 } from "./optional_parts.ts";
 import type { SourcePosition } from "./provider_location.ts";
-import { scanNeeds } from "./scan_needs.ts";
+import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The first line of a generated bundle. */
@@ -72,133 +72,16 @@ const BATCH = 16;
 
 /**
  * Bundles functions, one ES module each.
+ *
  * @param options Functions and settings.
  * @returns The errors; empty if all functions are bundled.
  * @throws {ConfigurationError} If esbuild or Deno is missing.
  */
 export async function bundleFunctions(options: BundleOptions): Promise<BundleError[]> {
-  const { root, functions, settings, onBundle, onProgress } = options;
-  if (functions.length === 0) return [];
+  if (options.functions.length === 0) return [];
   const esbuild = await loadEsbuild("trellis build");
-  const paths = createModulePaths(root);
-  const outdir = resolve(root, settings.dir);
   try {
-    const denoConfig = findDenoConfig(root);
-    const graph = denoConfig === undefined
-      ? undefined
-      : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
-    const resolvers = (rewrite?: Rewrite) =>
-      graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)];
-    const isExternal = createExternalCheck([
-      ...settings.external,
-      ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
-    ]);
-    const common: BuildOptions = {
-      absWorkingDir: root,
-      outdir,
-      outExtension: { ".js": ".mjs" },
-      bundle: true,
-      minify: true,
-      keepNames: settings.keepNames,
-      format: "esm",
-      platform: "node",
-      target: settings.target,
-      // prefers ES modules to CommonJS: only they can be tree-shaken
-      mainFields: ["module", "main"],
-      charset: "utf8",
-      legalComments: "none",
-      sourcemap: settings.sourceMaps === "none"
-        ? false
-        : settings.sourceMaps === "apart"
-        ? "external"
-        : "linked",
-      sourcesContent: false,
-      metafile: true,
-      write: false,
-      logLevel: "silent",
-      banner: { js: FIRST_LINE },
-    };
-    const entryPoints = (batch: readonly FunctionFile[]) =>
-      Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
-    const getOutput = ({ name }: FunctionFile) => join(outdir, name, "index.mjs");
-
-    const groups = new Map<
-      string,
-      { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }
-    >();
-    const unreadProviders = new Map<string, SourcePosition | undefined>();
-    for (const batch of batches(functions)) {
-      const needs = await scanNeeds(
-        esbuild,
-        { ...common, entryPoints: entryPoints(batch), plugins: resolvers() },
-        paths,
-      );
-      for (const fn of batch) {
-        const own = needs.get(getOutput(fn))!;
-        const parts = selectParts(fn.name, own, settings);
-        if (settings.databaseProviders === undefined) {
-          unreadProviders.set(fn.name, own.unreadPosition);
-        }
-        const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
-        const key = JSON.stringify([parts, required]);
-        const group = groups.get(key) ?? { functions: [], parts, required };
-        group.functions.push(fn);
-        groups.set(key, group);
-      }
-    }
-
-    const errors: BundleError[] = [];
-    let done = 0;
-    for (const { functions: group, parts, required } of groups.values()) {
-      const optionalParts = optionalPartsPlugin({
-        ...parts,
-        required: denoConfig === undefined ? required : [],
-        paths,
-        isExternal,
-      });
-      const [only, ...others] = parts.providers;
-      const rewrite = only === undefined || others.length > 0
-        ? undefined
-        : createEagerRewrite(only, isExternal, paths);
-      const plugins = [
-        optionalParts,
-        lazyBuiltinsPlugin(),
-        ...rewrite === undefined ? [] : [rewritePlugin(rewrite)],
-        ...resolvers(rewrite),
-      ];
-      for (const batch of batches(group)) {
-        const { metafile, outputFiles } = await esbuild.build({
-          ...common,
-          entryPoints: entryPoints(batch),
-          plugins,
-        }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
-        const texts = new Map(outputFiles.map((file) => [file.path, file]));
-        for (const fn of batch) {
-          const path = getOutput(fn);
-          const output = metafile.outputs[toPosix(relative(root, path))];
-          const source = toPosix(relative(root, fn.file));
-          if (!output.exports.includes("handler")) {
-            errors.push({ file: source, line: 1, column: 1, message: "does not export a handler" });
-            continue;
-          }
-          const { code, map } = addCommonJsGlobals(
-            texts.get(path)!.text,
-            texts.get(`${path}.map`)?.text,
-          );
-          onBundle({
-            name: fn.name,
-            source,
-            code,
-            map,
-            modules: getSizes(output, root, paths),
-            parts,
-            unreadProvider: unreadProviders.get(fn.name),
-          });
-        }
-        onProgress(done += batch.length, functions.length);
-      }
-    }
-    return errors;
+    return await bundleAll(await createBuild(esbuild, options), options);
   } catch (error) {
     const { errors } = error as BuildFailure;
     if (!Array.isArray(errors)) throw error;
@@ -206,6 +89,182 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleErr
   } finally {
     await esbuild.stop();
   }
+}
+
+/** The state of a build that all functions share. */
+interface Build {
+  readonly esbuild: Awaited<ReturnType<typeof loadEsbuild>>;
+  readonly root: string;
+  readonly settings: BundleOptions["settings"];
+  readonly common: BuildOptions & { readonly outdir: string };
+  readonly paths: ModulePaths;
+  readonly isDeno: boolean;
+  readonly isExternal: (name: string) => boolean;
+  readonly createResolvers: (rewrite?: Rewrite) => Plugin[];
+}
+
+/** Functions with the same optional parts, which share a call of esbuild. */
+interface BundleGroup {
+  readonly functions: FunctionFile[];
+  readonly parts: Parts;
+  /** Providers whose packages must be installed. */
+  readonly required: Needs["providers"];
+}
+
+async function createBuild(
+  esbuild: Build["esbuild"],
+  { root, functions, settings }: BundleOptions,
+): Promise<Build> {
+  const paths = createModulePaths(root);
+  const denoConfig = findDenoConfig(root);
+  const graph = denoConfig === undefined
+    ? undefined
+    : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
+  return {
+    esbuild,
+    root,
+    settings,
+    common: getBuildOptions(root, settings),
+    paths,
+    isDeno: denoConfig !== undefined,
+    isExternal: createExternalCheck([
+      ...settings.external,
+      ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
+    ]),
+    createResolvers: (rewrite) => graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)],
+  };
+}
+
+const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
+
+function getBuildOptions(root: string, settings: BundleOptions["settings"]): Build["common"] {
+  return {
+    absWorkingDir: root,
+    outdir: resolve(root, settings.dir),
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    minify: true,
+    keepNames: settings.keepNames,
+    format: "esm",
+    platform: "node",
+    target: settings.target,
+    // prefers ES modules to CommonJS: only they can be tree-shaken
+    mainFields: ["module", "main"],
+    charset: "utf8",
+    legalComments: "none",
+    sourcemap: SOURCE_MAPS[settings.sourceMaps],
+    sourcesContent: false,
+    metafile: true,
+    write: false,
+    logLevel: "silent",
+    banner: { js: FIRST_LINE },
+  };
+}
+
+async function bundleAll(
+  build: Build,
+  { functions, settings, onBundle, onProgress }: BundleOptions,
+): Promise<BundleError[]> {
+  const needs = await readAllNeeds(build, functions);
+  const errors: BundleError[] = [];
+  let done = 0;
+  for (const { functions: group, parts, required } of groupByParts(functions, needs, settings)) {
+    const plugins = createPlugins(build, parts, required);
+    for (const batch of batches(group)) {
+      for (const bundle of await bundleBatch(build, batch, plugins)) {
+        if ("message" in bundle) errors.push(bundle);
+        else {
+          const unreadProvider = settings.databaseProviders === undefined
+            ? needs.get(bundle.name)!.unreadPosition
+            : undefined;
+          onBundle({ ...bundle, parts, unreadProvider });
+        }
+      }
+      onProgress(done += batch.length, functions.length);
+    }
+  }
+  return errors;
+}
+
+/** Reads the needs of all functions, by name. */
+async function readAllNeeds(
+  { esbuild, common, paths, createResolvers }: Build,
+  functions: readonly FunctionFile[],
+): Promise<Map<string, ScannedNeeds>> {
+  const all = new Map<string, ScannedNeeds>();
+  for (const batch of batches(functions)) {
+    const plugins = createResolvers();
+    const options = { ...common, entryPoints: getEntryPoints(batch), plugins };
+    const needs = await scanNeeds(esbuild, options, paths);
+    for (const fn of batch) all.set(fn.name, needs.get(getOutputPath(common.outdir, fn))!);
+  }
+  return all;
+}
+
+function groupByParts(
+  functions: readonly FunctionFile[],
+  needs: ReadonlyMap<string, ScannedNeeds>,
+  settings: BundleOptions["settings"],
+): BundleGroup[] {
+  const groups = new Map<string, BundleGroup>();
+  for (const fn of functions) {
+    const own = needs.get(fn.name)!;
+    const parts = selectParts(fn.name, own, settings);
+    const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
+    const key = JSON.stringify([parts, required]);
+    const group: BundleGroup = groups.get(key) ?? { functions: [], parts, required };
+    group.functions.push(fn);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function createPlugins(
+  { paths, isDeno, isExternal, createResolvers }: Build,
+  parts: Parts,
+  required: BundleGroup["required"],
+): Plugin[] {
+  const [only, ...others] = parts.providers;
+  const rewrite = only === undefined || others.length > 0
+    ? undefined
+    : createEagerRewrite(only, isExternal, paths);
+  return [
+    optionalPartsPlugin({ ...parts, required: isDeno ? [] : required, paths, isExternal }),
+    lazyBuiltinsPlugin(),
+    ...rewrite === undefined ? [] : [rewritePlugin(rewrite)],
+    ...createResolvers(rewrite),
+  ];
+}
+
+async function bundleBatch(
+  { esbuild, root, common, paths }: Build,
+  batch: readonly FunctionFile[],
+  plugins: Plugin[],
+): Promise<(Omit<Bundle, "parts"> | BundleError)[]> {
+  const { metafile, outputFiles } = await esbuild.build({
+    ...common,
+    entryPoints: getEntryPoints(batch),
+    plugins,
+  }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
+  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
+  return batch.map((fn) => {
+    const path = getOutputPath(common.outdir, fn);
+    const output = metafile.outputs[toPosix(relative(root, path))];
+    const source = toPosix(relative(root, fn.file));
+    if (!output.exports.includes("handler")) {
+      return { file: source, line: 1, column: 1, message: "does not export a handler" };
+    }
+    const { code, map } = addCommonJsGlobals(texts.get(path)!, texts.get(`${path}.map`));
+    return { name: fn.name, source, code, map, modules: getSizes(output, root, paths) };
+  });
+}
+
+function getEntryPoints(batch: readonly FunctionFile[]): Record<string, string> {
+  return Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
+}
+
+function getOutputPath(outdir: string, { name }: FunctionFile): string {
+  return join(outdir, name, "index.mjs");
 }
 
 function* batches(functions: readonly FunctionFile[]): Generator<readonly FunctionFile[]> {

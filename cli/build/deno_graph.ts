@@ -44,6 +44,7 @@ export interface DenoGraph {
 /**
  * Finds the configuration of a Deno project. A project belongs to Node.js if package.json is
  * nearer, or in the same folder while Node.js runs this process.
+ *
  * @param root The project folder.
  * @returns Absolute path of deno.json; `undefined` for a Node.js project.
  */
@@ -64,6 +65,7 @@ const MAX_OUTPUT_BYTES = 512 * 1024 * 1024;
 /**
  * Resolves the imports of functions with Deno: its import map, lock file and cache for `npm:`,
  * `jsr:` and `https:`.
+ *
  * @param config Absolute path of deno.json.
  * @param files Absolute paths of the functions.
  * @returns The module graph.

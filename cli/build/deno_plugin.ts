@@ -26,6 +26,7 @@ const NATIVE = { isNative: true };
 /**
  * Creates a plugin with which esbuild resolves like Deno: import maps, `npm:`, `jsr:` and `https:`
  * modules, packages in Deno's cache.
+ *
  * @param graph The module graph.
  * @param paths Maps modules to packages.
  * @param rewrite Changes the code of remote modules.

@@ -17,6 +17,7 @@ export type Rewrite = (path: string, code: string) => string;
  * is loaded during initialization, when Lambda provides a full CPU. With a dynamic import, a
  * bundler wraps all modules that the driver shares with the rest (most of all drizzle) in
  * functions, which the engine parses twice: 5 ms of a cold start.
+ *
  * @param provider The provider that the function certainly uses.
  * @param isExternal Checks whether a package is not bundled and may be missing.
  * @param paths Maps modules to packages.

@@ -86,6 +86,7 @@ const DATABASE_CHECKS: readonly ProjectCheck[] = [
 
 /**
  * Lists the checks of a project.
+ *
  * @param generators The commands that generate files and have `--check`.
  * @returns The checks of generated files, then those of the database.
  */
@@ -112,6 +113,7 @@ interface CheckOutcome {
 
 /**
  * Creates the command `trellis check all`.
+ *
  * @param checks The checks, in order.
  * @returns The command.
  */

@@ -8,13 +8,11 @@ export type SourceMaps = "beside" | "apart" | "none";
 export interface BuildSettings {
   /**
    * Output folder. Each function becomes `<dir>/<Function>/index.mjs`.
-   *
    * @default "dist"
    */
   dir?: string;
   /**
    * The oldest Node.js version that the bundles must run on.
-   *
    * @default "node22"
    */
   target?: string;
@@ -22,7 +20,6 @@ export interface BuildSettings {
    * `beside` writes `index.mjs.map` next to the bundle, so it is deployed with the function;
    * `apart` writes to `<dir>.maps/<Function>/`, which is not deployed; `none` writes no source
    * maps.
-   *
    * @default "beside"
    */
   sourceMaps?: SourceMaps;
@@ -31,14 +28,12 @@ export interface BuildSettings {
    * `false` makes a bundle about 8 % smaller and its cold start up to 3 ms faster. Then set
    * `operationName` on each handler and `name` on each query, and do not compare class names in
    * code.
-   *
    * @default true
    */
   keepNames?: boolean;
   /**
    * `bundle` includes the installed version of `@aws-sdk/*`; `runtime` uses the version that the
    * Lambda runtime provides.
-   *
    * @default "bundle"
    */
   awsSdk?: "bundle" | "runtime";
@@ -50,20 +45,17 @@ export interface BuildSettings {
   /**
    * Functions that use the auth library although their sources do not show it, for example through a
    * package whose code cannot be analyzed; `"*"` applies to all functions.
-   *
    * @default []
    */
   betterAuth?: string[];
   /**
    * Packages that are not bundled because a layer or the image provides them.
-   *
    * @default []
    */
   external?: string[];
   /**
    * Maximum size of `index.mjs` in bytes, by function name; `"*"` applies to all other functions.
    * `trellis build --check` exits with 1 if a bundle is larger.
-   *
    * @default {}
    */
   budgets?: Record<string, number>;

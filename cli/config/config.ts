@@ -13,7 +13,6 @@ export interface TrellisConfig {
   /**
    * Folder of the functions, with the subfolders `api/`, `queue/`, `topic/`, `event/`, `schedule/`,
    * `storage/`, `websocket/`, `authorizer/` and `standalone/`.
-   *
    * @default "src/functions"
    */
   functionsDir?: string;

@@ -7,19 +7,16 @@ import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts"
 export interface DatabaseSettings {
   /**
    * Folder of the migrations.
-   *
    * @default "migrations"
    */
   migrationsDir?: string;
   /**
    * Table that records applied migrations.
-   *
    * @default "__orm_migrations"
    */
   migrationsTable?: string;
   /**
    * Schema of that table.
-   *
    * @default "orm"
    */
   migrationsSchema?: string;
@@ -30,7 +27,6 @@ export interface DatabaseSettings {
   provider?: DatabaseProvider;
   /**
    * Environment variable that holds the connection string.
-   *
    * @default "DATABASE_URL"
    */
   urlEnv?: string;
@@ -50,7 +46,6 @@ export interface DatabaseSettings {
   /**
    * Timeout in seconds for a statement of a command. Statements of migrations and copies of `db
    * clone` may run for an hour.
-   *
    * @default 60
    */
   statementTimeoutSeconds?: number;

@@ -4,7 +4,6 @@ import { isText, type SettingsGroup } from "./settings.ts";
 export interface DevSettings {
   /**
    * The port on the loopback address.
-   *
    * @default 8787
    */
   port?: number;

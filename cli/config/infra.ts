@@ -42,7 +42,6 @@ export interface FunctionInfra {
   maximumConcurrency?: number;
   /**
    * `topic`: the topic that the function subscribes to.
-   *
    * @default the function's name: `note-shared` for `NoteShared`
    */
   topic?: string;
@@ -56,7 +55,6 @@ export interface FunctionInfra {
   /**
    * `event`: the event bus; `"default"` is the default bus of the account, to which AWS services
    * send.
-   *
    * @default "events"
    */
   bus?: string;
@@ -74,7 +72,6 @@ export interface FunctionInfra {
   bucket?: string;
   /**
    * `storage`: the S3 event types that start the function.
-   *
    * @default ["s3:ObjectCreated:*"]
    */
   events?: string[];
@@ -84,7 +81,6 @@ export interface FunctionInfra {
   suffix?: string;
   /**
    * `websocket`: sends the function's return value back to the client.
-   *
    * @default false
    */
   twoWay?: boolean;
@@ -94,13 +90,11 @@ export interface FunctionInfra {
 export interface QueueInfra {
   /**
    * Creates a FIFO queue: ordered within a group, delivered exactly once.
-   *
    * @default false
    */
   fifo?: boolean;
   /**
    * FIFO: treats two messages with the same body within five minutes as one.
-   *
    * @default false
    */
   contentBasedDeduplication?: boolean;
@@ -111,19 +105,16 @@ export interface QueueInfra {
   visibilityTimeoutSeconds?: number;
   /**
    * How many times a message is received before it moves to the dead-letter queue.
-   *
    * @default 3
    */
   maxReceiveCount?: number;
   /**
    * How long a new message is hidden, in seconds.
-   *
    * @default 0
    */
   delaySeconds?: number;
   /**
    * How long a message is kept, in seconds.
-   *
    * @default 345600, four days
    */
   retentionSeconds?: number;
@@ -155,7 +146,6 @@ export interface ApiInfra {
   /**
    * How long a decision of the authorizer is cached, in seconds. With `"authorizer-optional"`
    * anywhere in the API it must be 0, because requests without credentials cannot be cached.
-   *
    * @default 300
    */
   authorizerTtlSeconds?: number;
@@ -163,7 +153,6 @@ export interface ApiInfra {
    * The cache key of the decision. API Gateway rejects a request that lacks one of these without
    * calling the authorizer. The list must contain every header and query parameter that the
    * authorizer reads.
-   *
    * @default ["method.request.header.Authorization"]
    */
   identitySources?: string[];
@@ -183,7 +172,6 @@ export interface WebSocketInfra {
   /**
    * What a connect request must contain; API Gateway rejects it otherwise, without calling the
    * authorizer.
-   *
    * @default ["route.request.header.Authorization"]
    */
   identitySources?: string[];
@@ -203,7 +191,6 @@ export interface InfraSettings {
   modulesPath?: string;
   /**
    * Prefix of every resource name: lower-case letters, digits and hyphens, at most 32 characters.
-   *
    * @default the name in deno.json or package.json
    */
   projectName?: string;
@@ -214,43 +201,36 @@ export interface InfraSettings {
   /**
    * The database behind `DATABASE_ENDPOINT`: `distsql` creates a cluster as soon as a function
    * reads that variable.
-   *
    * @default "distsql"
    */
   database?: "distsql" | "none";
   /**
    * Environment variables by name. A function receives those that its sources read.
-   *
    * @default {}
    */
   environment?: Record<string, EnvironmentValue>;
   /**
    * Settings of functions, by function name.
-   *
    * @default {}
    */
   functions?: Record<string, FunctionInfra>;
   /**
    * Queues by name; a queue that a function consumes needs no entry.
-   *
    * @default {}
    */
   queues?: Record<string, QueueInfra>;
   /**
    * Topics by name; a topic that a function subscribes to needs no entry.
-   *
    * @default {}
    */
   topics?: Record<string, Record<string, never>>;
   /**
    * Event buses by name; a bus that a function uses needs no entry.
-   *
    * @default {}
    */
   buses?: Record<string, BusInfra>;
   /**
    * Buckets by name; a bucket that a function uses needs no entry.
-   *
    * @default {}
    */
   buckets?: Record<string, BucketInfra>;

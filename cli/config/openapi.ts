@@ -12,13 +12,11 @@ export interface ConfiguredServer {
 export interface OpenapiSettings {
   /**
    * The generated document.
-   *
    * @default "openapi.json"
    */
   file?: string;
   /**
    * A reference page that is generated and checked together with the document, like `--html`.
-   *
    * @default none
    */
   htmlFile?: string;
@@ -29,7 +27,6 @@ export interface OpenapiSettings {
   title?: string;
   /**
    * Version of the API.
-   *
    * @default the version in deno.json or package.json, else "0.0.0"
    */
   version?: string;

@@ -13,26 +13,22 @@ export interface ConfiguredGrant {
 export interface PermissionsSettings {
   /**
    * Folder of the SQL files, which `applyPermissions` reads.
-   *
    * @default "permissions"
    */
   dir?: string;
   /**
    * Terraform file with the database role of each function, for `DATABASE_USERNAME`.
-   *
    * @default "infra/database_roles.tf"
    */
   terraformFile?: string;
   /**
    * Prefix of all role names; it separates the roles of functions from others, such as `admin`.
-   *
    * @default "fn_"
    */
   rolePrefix?: string;
   /**
    * Additional grants by function name. For a function listed here, code that cannot be resolved is
    * a warning instead of an error: the list is assumed to be complete.
-   *
    * @default {}
    */
   functions?: Record<string, ConfiguredGrant[]>;

@@ -49,6 +49,7 @@ type Json = Record<string, unknown>;
  * SNS (`Publish`, `PublishBatch`) and EventBridge (`PutEvents`). Implements the protocols of the
  * AWS SDK for JavaScript 3 (2026-11): AWS JSON 1.0 and 1.1, AWS query. Nothing is sent over the
  * network.
+ *
  * @param request The request.
  * @param response The response.
  * @param body The request body.
@@ -95,6 +96,7 @@ export function answerAwsClient(
 /**
  * Rejects requests that a browser page made. AWS clients run in functions and never send these
  * headers.
+ *
  * @param request The request.
  * @throws {ForbiddenError} If the request has `Origin` or `Sec-Fetch-Site`.
  */

@@ -8,6 +8,7 @@ const STYLE =
 /**
  * Renders the response of a function that cannot be built: HTML for browsers, JSON for all other
  * clients.
+ *
  * @param error The build error.
  * @param accept The `Accept` header of the request.
  */

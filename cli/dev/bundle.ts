@@ -38,6 +38,7 @@ const isDeno = process.versions.deno !== undefined;
 /**
  * Bundles the sources of a function. Project files, including aliased ones, are bundled, so that a
  * change to any of them yields a new module. Packages stay external, so that they are loaded once.
+ *
  * @param options The function.
  * @param inputs Receives the stamp of each source before it is read, even if the build fails.
  * @returns The module.

@@ -71,35 +71,43 @@ interface State {
  * @throws {ConfigurationError} If the functions folder is missing or invalid.
  */
 export function createFunctionStore(options: FunctionStoreOptions): FunctionStore {
-  const { root, functionsDir, outDir } = options;
-  const states = new Map<string, State>();
-  let folders: Inputs = new Map();
-  let functions: readonly FunctionFile[] = [];
-  let routes: readonly FunctionFile[] = [];
-  // module URLs must be unique: importing the same URL again returns the cached module
-  const prefix = Date.now().toString(36);
-  let bundles = 0;
-  rmSync(outDir, { recursive: true, force: true });
-  mkdirSync(outDir, { recursive: true });
-  scan();
+  return new ProjectFunctionStore(options);
+}
 
-  function scan(): boolean {
-    if (folders.size > 0 && !isChanged(folders)) return false;
+class ProjectFunctionStore implements FunctionStore {
+  readonly #options: FunctionStoreOptions;
+  readonly #states = new Map<string, State>();
+  #folders: Inputs = new Map();
+  #functions: readonly FunctionFile[] = [];
+  #routes: readonly FunctionFile[] = [];
+  // module URLs must be unique: importing the same URL again returns the cached module
+  readonly #prefix = Date.now().toString(36);
+  #bundles = 0;
+
+  constructor(options: FunctionStoreOptions) {
+    this.#options = options;
+    rmSync(this.#options.outDir, { recursive: true, force: true });
+    mkdirSync(this.#options.outDir, { recursive: true });
+    this.scan();
+  }
+
+  scan(): boolean {
+    if (this.#folders.size > 0 && !isChanged(this.#folders)) return false;
     // stamped before reading, so that a concurrent change is detected by the next scan
-    const present = stampFolders(functionsDir);
-    const api = join(functionsDir, "api");
-    const found = findFunctionFiles(functionsDir);
+    const present = stampFolders(this.#options.functionsDir);
+    const api = join(this.#options.functionsDir, "api");
+    const found = findFunctionFiles(this.#options.functionsDir);
     const files = new Map(found.map((fn) => [fn.file, fn]));
-    routes = existsSync(api) ? findRouteFiles(api).map(({ file }) => files.get(file)!) : [];
-    functions = found;
-    folders = present;
-    for (const file of states.keys()) if (!files.has(file)) states.delete(file);
+    this.#routes = existsSync(api) ? findRouteFiles(api).map(({ file }) => files.get(file)!) : [];
+    this.#functions = found;
+    this.#folders = present;
+    for (const file of this.#states.keys()) if (!files.has(file)) this.#states.delete(file);
     return true;
   }
 
-  function load(fn: FunctionFile): Promise<LoadedFunction> {
-    let state = states.get(fn.file);
-    if (state === undefined) states.set(fn.file, state = { inputs: new Map() });
+  load(fn: FunctionFile): Promise<LoadedFunction> {
+    let state = this.#states.get(fn.file);
+    if (state === undefined) this.#states.set(fn.file, state = { inputs: new Map() });
     if (state.building !== undefined) return state.building;
     if (
       state.loaded !== undefined && state.error === undefined && !state.isStale &&
@@ -108,33 +116,36 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
       return Promise.resolve(state.loaded);
     }
     const current = state;
-    return state.building = rebuild(fn, current).finally(() => current.building = undefined);
+    return state.building = this.#rebuild(fn, current).finally(() => current.building = undefined);
   }
 
-  async function rebuild(fn: FunctionFile, state: State): Promise<LoadedFunction> {
+  async #rebuild(fn: FunctionFile, state: State): Promise<LoadedFunction> {
     const inputs: Inputs = new Map();
     const isReload = state.loaded !== undefined || state.error !== undefined;
     try {
-      const outfile = join(outDir, `${fn.name}-${prefix}-${++bundles}.mjs`);
+      const outfile = join(
+        this.#options.outDir,
+        `${fn.name}-${this.#prefix}-${++this.#bundles}.mjs`,
+      );
       const { code } = await bundleFunction(
-        { name: fn.name, file: fn.file, root, outfile },
+        { name: fn.name, file: fn.file, root: this.#options.root, outfile },
         inputs,
       );
-      options.beforeLoad?.(inputs.keys());
+      this.#options.beforeLoad?.(inputs.keys());
       if (
         code !== state.code || state.isStale || state.error !== undefined ||
         state.loaded === undefined
       ) {
         writeFileSync(outfile, code);
-        state.loaded = await evaluate(fn, outfile);
+        state.loaded = await this.#evaluate(fn, outfile);
         if (state.file !== undefined) rmSync(state.file, { force: true });
         Object.assign(state, { code, file: outfile, isStale: false, error: undefined });
-        options.onLoaded?.(fn, isReload);
+        this.#options.onLoaded?.(fn, isReload);
       }
       return state.loaded;
     } catch (error) {
       if (!(error instanceof BuildError)) throw error;
-      if (error.message !== state.error?.message) options.onFailed?.(fn, error);
+      if (error.message !== state.error?.message) this.#options.onFailed?.(fn, error);
       state.error = error;
       throw error;
     } finally {
@@ -142,12 +153,12 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     }
   }
 
-  async function evaluate(fn: FunctionFile, file: string): Promise<LoadedFunction> {
+  async #evaluate(fn: FunctionFile, file: string): Promise<LoadedFunction> {
     let module: { handler?: LoadedFunction["handler"] & { operation?: RegisteredOperation } };
     try {
       module = await importFile(file);
     } catch (error) {
-      throw toLoadError(fn.name, error, root);
+      throw toLoadError(fn.name, error, this.#options.root);
     }
     const { handler } = module;
     if (typeof handler !== "function") {
@@ -158,31 +169,36 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     return { handler, operation: handler.operation };
   }
 
-  return {
-    list: () => functions,
-    routes: () => routes,
-    scan,
-    load,
-    peek(fn) {
-      const state = states.get(fn.file);
-      return { operation: state?.loaded?.operation, error: state?.error };
-    },
-    async refresh(): Promise<void> {
-      scan();
-      const known = functions.filter(({ file }) => states.has(file));
-      await Promise.allSettled(known.map((fn) => load(fn)));
-    },
-    invalidate(): void {
-      for (const state of states.values()) state.isStale = true;
-    },
-    folders(): Set<string> {
-      const all = new Set(folders.keys());
-      for (const { inputs } of states.values()) {
-        for (const file of inputs.keys()) all.add(dirname(file));
-      }
-      return all;
-    },
-  };
+  list(): readonly FunctionFile[] {
+    return this.#functions;
+  }
+
+  routes(): readonly FunctionFile[] {
+    return this.#routes;
+  }
+
+  peek(fn: FunctionFile): ReturnType<FunctionStore["peek"]> {
+    const state = this.#states.get(fn.file);
+    return { operation: state?.loaded?.operation, error: state?.error };
+  }
+
+  async refresh(): Promise<void> {
+    this.scan();
+    const known = this.#functions.filter(({ file }) => this.#states.has(file));
+    await Promise.allSettled(known.map((fn) => this.load(fn)));
+  }
+
+  invalidate(): void {
+    for (const state of this.#states.values()) state.isStale = true;
+  }
+
+  folders(): Set<string> {
+    const all = new Set(this.#folders.keys());
+    for (const { inputs } of this.#states.values()) {
+      for (const file of inputs.keys()) all.add(dirname(file));
+    }
+    return all;
+  }
 }
 
 function stampFolders(folder: string): Inputs {

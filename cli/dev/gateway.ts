@@ -41,6 +41,7 @@ export type { Gateway };
  * Serves functions on the loopback address like a REST API: a request becomes an API Gateway event,
  * a proxy result becomes a response, and each call gets a context with a deadline. Requests to
  * another host name, or from a page of another host, are rejected.
+ *
  * @param options Functions, port, authorizer.
  * @returns The running gateway.
  * @throws {ConfigurationError} If the port is in use.

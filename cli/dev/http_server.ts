@@ -37,6 +37,7 @@ export interface Gateway {
 /**
  * Listens on the loopback address. Requests to another host name, or from a page of another host,
  * are rejected.
+ *
  * @param handle Handles requests.
  * @param port The port; 0 picks a free one.
  * @returns The server.
@@ -126,6 +127,7 @@ function isLoopbackOrigin(origin: string): boolean {
 
 /**
  * Parses a request target.
+ *
  * @param target The target of the request line.
  */
 export function toUrl(target: string): URL {
@@ -139,6 +141,7 @@ export function toUrl(target: string): URL {
 
 /**
  * Reads the body of a request.
+ *
  * @param request The request.
  * @throws {PayloadTooLargeError} If it exceeds the limit of API Gateway.
  */
@@ -165,6 +168,7 @@ function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
 /**
  * Converts an error thrown outside a function to a response with the ids of its request, and logs
  * it unless it is a client error.
+ *
  * @param request The request.
  * @param error The thrown value.
  * @returns The response.
@@ -193,6 +197,7 @@ export function toFailure(request: Pick<IncomingMessage, "headers">, error: unkn
 
 /**
  * Sends a proxy result.
+ *
  * @param response The response.
  * @param result The value that the function returned.
  */
@@ -210,6 +215,7 @@ export function sendResult(response: ServerResponse, result: ProxyResult): void 
 
 /**
  * Creates the Lambda context of a local call.
+ *
  * @param functionName The function.
  * @param resources Declared resources: `timeout` in seconds (default 30), `memorySize` in MB.
  */

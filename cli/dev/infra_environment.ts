@@ -10,6 +10,7 @@ import { AWS_PATH, LOCAL_ACCOUNT } from "./aws_sink.ts";
  * Returns the environment variables that the configuration gives to deployed functions, with local
  * substitutes for resources: the URL of a queue points to this server. Buckets have no local
  * substitute, only a name.
+ *
  * @param config The configuration.
  * @param url The base URL of this server.
  * @returns Values by name. All functions run in one process, so each name has one value.
@@ -42,6 +43,7 @@ function toLocalValue(value: EnvironmentValue, url: string): string | undefined 
 /**
  * Returns variables that point the SQS, SNS and EventBridge clients to this server. Clients of
  * other services keep the developer's settings.
+ *
  * @param url The base URL of this server.
  */
 export function getAwsEnvironment(url: string): Record<string, string> {

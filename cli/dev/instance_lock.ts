@@ -6,6 +6,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 /**
  * Takes a lock, so that only one `trellis dev` uses the data: only one process can open an embedded
  * database.
+ *
  * @param file Absolute path of the lock file.
  * @returns Releases the lock.
  * @throws {ConfigurationError} If a running process holds the lock.

@@ -54,6 +54,7 @@ const ROLE = "trellis_dev";
 
 /**
  * Opens the local database of a project, applies its migrations, and seeds it if it is new.
+ *
  * @param options Database and folders.
  * @param provide Sets the connection variables before any code of the project runs.
  * @returns The database.

@@ -52,6 +52,7 @@ const SECRET =
 /**
  * Creates the environment of the functions. Precedence: the shell, `.env`, values of `trellis dev`,
  * generated secrets (which are kept between runs).
+ *
  * @param options Paths and environment.
  * @returns The environment.
  */

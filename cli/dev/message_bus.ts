@@ -34,6 +34,7 @@ const MAX_SENT = 200;
 
 /**
  * Creates a message bus.
+ *
  * @param options Functions and callbacks.
  */
 export function createMessageBus(

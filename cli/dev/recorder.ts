@@ -90,6 +90,7 @@ const MAX_LINES = 1000;
 
 /**
  * Starts recording: redirects the log output to the recorder.
+ *
  * @param pass Called with the raw text of log lines as well, to print it.
  * @returns The recorder.
  */

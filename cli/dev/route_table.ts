@@ -23,6 +23,7 @@ export type RouteMatch =
 /**
  * Matches requests like a REST API: a fixed segment before a parameter, a parameter before the rest
  * of a path.
+ *
  * @param routes The functions, the most specific routes first.
  * @returns Finds the route for a method and a path; `allowed` contains the methods of the path and
  * is empty if the path is unknown.

@@ -8,6 +8,7 @@ const MAX_TEXT = 16_384;
 /**
  * Returns a copy of an event for the page: credentials are redacted and long texts are cut. A
  * replay uses the original event, which stays in the process.
+ *
  * @param event The event.
  */
 export function toSafeInput(event: unknown): unknown {
@@ -32,6 +33,7 @@ export function toSafeInput(event: unknown): unknown {
 
 /**
  * Returns a redacted copy of a result for the page.
+ *
  * @param result The value that a function returned.
  */
 export function toSafeOutput(result: unknown): unknown {

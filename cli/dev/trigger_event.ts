@@ -49,6 +49,7 @@ export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, Trigge
 
 /**
  * Builds the event of a trigger.
+ *
  * @param fn The function.
  * @param input The body and query parameters.
  * @returns The event that Lambda would pass.

@@ -41,6 +41,7 @@ export interface FunctionFile {
  * other folders is one function, named after its path: `queue/send-mail.ts` is `SendMail`,
  * `queue/orders/index.ts` is `Orders`, and `websocket/$connect.ts` serves the route `$connect`.
  * Files and folders whose names begin with `_` or a dot are ignored, and so are tests.
+ *
  * @param folder Absolute path of the folder, such as `src/functions`.
  * @returns The functions, sorted by name.
  * @throws {ConfigurationError} If the folder is missing, a file is outside the known subfolders, an

@@ -31,6 +31,7 @@ export interface RouteFile {
  * and `UserLogin`, `files/[fileId]/index.delete.ts` is `DELETE /files/{fileId}` and
  * `FilesByFileIdDelete`, and `[...proxy]` matches the rest of a path. Files and folders whose names
  * begin with `_` or a dot are ignored, and so are tests.
+ *
  * @param folder The folder, such as `src/functions/api`.
  * @returns The routes, the most specific first, so that the first match is the right one.
  * @throws {ConfigurationError} If a file name has no known method, or two files define the same

@@ -35,6 +35,7 @@ const BOOLEANS = /^(?:fifo|contentBasedDeduplication)$/;
 
 /**
  * Checks the settings of functions, queues, topics, buses, buckets and APIs.
+ *
  * @param settings The configuration.
  * @param files The functions.
  * @returns Errors that name the setting and the fix.
@@ -110,6 +111,7 @@ const LONGEST_STAGE = "staging";
 /**
  * Checks for errors that AWS would only report during apply: names that are too long, two consumers
  * of one queue, overlapping notifications of a bucket.
+ *
  * @param functions The functions.
  * @param projectName Prefix of all names.
  * @param bucketPrefix Prefix of bucket names.

@@ -50,6 +50,7 @@ const SECRET_NAME =
  * Plans the environment of each function: configured values, values of the infrastructure, and a
  * Terraform variable for each required variable without a value. Optional variables without a value
  * are omitted. Values of secrets are never written.
+ *
  * @param functions The functions.
  * @param settings The configuration.
  * @param names The resources.

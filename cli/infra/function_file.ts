@@ -36,6 +36,7 @@ const MAX_QUEUE_NAME = 40;
 
 /**
  * Renders the module of a function and its dead-letter queue.
+ *
  * @param fn The function.
  * @param options References.
  */

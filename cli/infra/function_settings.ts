@@ -83,6 +83,7 @@ const NEEDED: Readonly<
 
 /**
  * Checks the configuration of a function.
+ *
  * @param name The function's name.
  * @param kind The trigger of the function.
  * @param settings The entry in `infra.functions`.

@@ -34,6 +34,7 @@ const FIXED_PART = /^[A-Za-z0-9._:~$-]+$/;
 
 /**
  * Builds the tree of API Gateway resources from the routes.
+ *
  * @param functions The functions in `api/`.
  * @returns The paths, and errors that API Gateway would report.
  */
@@ -101,6 +102,7 @@ export function usesAuthorizer({ options }: InfraFunction): boolean {
 
 /**
  * Renders the method and integration of a function.
+ *
  * @param fn The function.
  * @param paths The API's paths.
  * @param hasAuthorizer True if the API has an authorizer.
@@ -145,6 +147,7 @@ export interface ApiOptions {
 
 /**
  * Renders the API module, its path resources and preflight responses.
+ *
  * @param options The routes and settings.
  */
 export function renderApi(

@@ -47,6 +47,7 @@ export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, str
 
 /**
  * Shortens a name: a name that is too long is cut and gets a hash as a suffix.
+ *
  * @param name The name.
  * @param most The maximum length.
  */

@@ -1,9 +1,7 @@
 import type { ResolvedConfig } from "../config/config.ts";
-import { chooseAuthorizers } from "./authorizers.ts";
 import { checkLimits } from "./check_settings.ts";
-import { planEnvironments } from "./environment.ts";
 import { hasDeadLetters, renderFunction } from "./function_file.ts";
-import { planPaths, renderApi, renderRoute } from "./gateway.ts";
+import { renderApi, renderRoute } from "./gateway.ts";
 import {
   block,
   type Expression,
@@ -13,6 +11,7 @@ import {
   renderFile,
 } from "./hcl.ts";
 import type { InfraFunction, Problem, TerraformVariable } from "./infra_plan.ts";
+import { type PlanOptions, planResources, type ResourcePlan } from "./plan_resources.ts";
 import {
   renderMain,
   renderOutputs,
@@ -21,8 +20,6 @@ import {
   type RootOptions,
 } from "./root_files.ts";
 import {
-  DEFAULT_BUS,
-  gatherResources,
   renderBuckets,
   renderBuses,
   renderQueues,
@@ -38,14 +35,10 @@ export const FIRST_LINE: string =
   `${MARKER}. Do not edit. Without this line the file is not overwritten.`;
 
 /** Options of {@link renderInfra}. */
-export interface RenderOptions {
-  readonly functions: readonly InfraFunction[];
-  readonly config: Pick<ResolvedConfig, "infra">;
+export interface RenderOptions extends PlanOptions {
   readonly projectName: string;
   /** Folder of the bundles, relative to the Terraform files. */
   readonly distDir: string;
-  /** Returns the `source` of a module block. */
-  readonly moduleSource: (name: string) => string;
 }
 
 /** The generated Terraform. */
@@ -67,133 +60,25 @@ const STAGE = "live";
 /**
  * Renders the Terraform of a project: one file for each function, and one for each kind of shared
  * resource.
+ *
  * @param options Functions and settings.
  * @returns The contents; they depend only on the arguments.
  */
 export function renderInfra(options: RenderOptions): RenderedInfra {
-  const { config: { infra }, projectName, distDir } = options;
-  const functions = [...options.functions].sort((a, b) => a.name < b.name ? -1 : 1);
-  const modules = new Set<string>();
-  const moduleSource = (name: string): string => {
-    modules.add(name);
-    return options.moduleSource(name);
-  };
-  const ofKind = (kind: InfraFunction["kind"]) => functions.filter((fn) => fn.kind === kind);
-  const routes = ofKind("api");
-  const sockets = ofKind("websocket");
-  const queues = gatherResources(ofKind("queue"), Object.keys(infra.queues));
-  const topics = gatherResources(ofKind("topic"), Object.keys(infra.topics));
-  const buses = gatherResources(ofKind("event"), Object.keys(infra.buses));
-  const buckets = gatherResources(ofKind("storage"), Object.keys(infra.buckets));
-  const ownBuses = new Map([...buses.ids].filter(([name]) => name !== DEFAULT_BUS));
-  const authorizers = chooseAuthorizers(functions, infra);
-  const paths = planPaths(routes);
-  const environments = planEnvironments(functions, infra, {
-    queue: queues.ids,
-    topic: topics.ids,
-    bus: ownBuses,
-    bucket: buckets.ids,
-    hasWebSocket: sockets.length > 0,
-  });
-  const getEnvironment = (name: string) => environments.byFunction.get(name)!;
-  const hasDatabase = functions.some(({ name }) => getEnvironment(name).usesCluster);
-
+  const plan = planResources(options);
+  const { functions, paths, authorizers, environments, getEnvironment } = plan;
+  const { config: { infra }, projectName } = options;
   const files = new Map<string, string>();
-  function add(name: string, blocks: readonly HclBlock[], ...remarks: readonly string[]): void {
+  for (const { name, blocks, remarks = [] } of listFiles(plan, options)) {
     if (blocks.length > 0) files.set(name, renderFile([FIRST_LINE, ...remarks, ...blocks]));
-  }
-  const root: RootOptions = {
-    projectName,
-    moduleSource,
-    region: infra.region,
-    hasDatabase,
-    hasApi: routes.length > 0,
-    hasWebSocket: sockets.length > 0,
-    variables: environments.variables,
-    functions: Object.fromEntries(functions.map(({ name, id }) => [name, `module.fn_${id}`])),
-    deadLetters: [
-      ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
-      ...[...ownBuses.values()].map((id) => expression(`module.bus_${id}.dead_letter_queue_name`)),
-      ...functions.filter(hasDeadLetters).map(({ id }) =>
-        expression(`module.dead_letters_${id}.queue_name`)
-      ),
-    ],
-  };
-  add("versions.tf", renderVersions());
-  add("core.tf", renderMain(root));
-  add("variables.tf", renderVariables(root));
-  add("outputs.tf", renderOutputs(root));
-  if (queues.ids.size > 0) {
-    add("queues.tf", renderQueues(queues, infra.queues, moduleSource("queue")));
-  }
-  if (topics.ids.size > 0) add("topics.tf", renderTopics(topics, moduleSource("topic")));
-  if (ownBuses.size > 0) {
-    add("buses.tf", renderBuses(buses, infra.buses, moduleSource("event-bus")));
-  }
-  if (buckets.ids.size > 0) {
-    add(
-      "buckets.tf",
-      renderBuckets(buckets, infra.buckets, infra.bucketPrefix, moduleSource("storage")),
-    );
-  }
-  if (routes.length > 0) {
-    add(
-      "api.tf",
-      renderApi({
-        functions: routes,
-        paths,
-        authorizer: authorizers.api,
-        corsOrigin: corsOrigin(options, environments.variables),
-        source: moduleSource("rest-api"),
-        settings: {
-          description: infra.api.description,
-          throttle_burst_limit: infra.api.throttleBurstLimit,
-          throttle_rate_limit: infra.api.throttleRateLimit,
-          authorizer_ttl_seconds: authorizers.api?.admitsAnonymous === false
-            ? infra.api.authorizerTtlSeconds
-            : undefined,
-          authorizer_identity_source: authorizers.api?.admitsAnonymous === false
-            ? infra.api.identitySources?.join(",")
-            : undefined,
-        },
-      }),
-    );
-  }
-  if (sockets.length > 0) {
-    add("websocket.tf", [
-      renderWebSocket(
-        sockets,
-        authorizers.websocket,
-        infra.websocket,
-        moduleSource("websocket-api"),
-      ),
-    ]);
-  }
-  for (const fn of functions) {
-    add(
-      `fn_${fn.id}.tf`,
-      [
-        ...renderFunction(fn, {
-          environment: getEnvironment(fn.name),
-          sourceDir: `${distDir}/${fn.name}`,
-          moduleSource,
-          queues,
-          isApiAuthorizer: fn === authorizers.api?.fn,
-        }),
-        ...fn.kind === "api" ? renderRoute(fn, paths, authorizers.api !== undefined) : [],
-        ...renderTrigger(fn, buses, topics),
-      ],
-      `${fn.name}: ${fn.source}`,
-    );
   }
   return {
     files,
-    modules,
+    modules: plan.modules,
     variables: environments.variables,
-    withRole: functions.filter(({ name }) => "DATABASE_USERNAME" in getEnvironment(name).values)
-      .filter(({ name }) => isRole(getEnvironment(name).values.DATABASE_USERNAME)).map(({ name }) =>
-        name
-      ),
+    withRole: functions.map(({ name }) => name).filter((name) =>
+      isRole(getEnvironment(name).values.DATABASE_USERNAME)
+    ),
     errors: [
       ...checkLimits(functions, projectName, infra.bucketPrefix),
       ...paths.errors,
@@ -210,7 +95,115 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
   };
 }
 
-function isRole(value: HclValue): boolean {
+/** A Terraform file; a file without blocks is not written. */
+interface InfraFile {
+  readonly name: string;
+  readonly blocks: readonly HclBlock[];
+  /** Comments before the blocks. */
+  readonly remarks?: readonly string[];
+}
+
+function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
+  const root = toRootOptions(plan, options);
+  return [
+    { name: "versions.tf", blocks: renderVersions() },
+    { name: "core.tf", blocks: renderMain(root) },
+    { name: "variables.tf", blocks: renderVariables(root) },
+    { name: "outputs.tf", blocks: renderOutputs(root) },
+    ...listResourceFiles(plan, options.config.infra),
+    ...plan.routes.length === 0 ? [] : [{ name: "api.tf", blocks: renderRestApi(plan, options) }],
+    ...plan.sockets.length === 0
+      ? []
+      : [{ name: "websocket.tf", blocks: [renderWebSocket(plan, options.config.infra)] }],
+    ...plan.functions.map((fn) => toFunctionFile(fn, plan, options.distDir)),
+  ];
+}
+
+function toRootOptions(plan: ResourcePlan, { config, projectName }: RenderOptions): RootOptions {
+  const { functions, queues, ownBuses, getEnvironment } = plan;
+  return {
+    projectName,
+    moduleSource: plan.getModule,
+    region: config.infra.region,
+    hasDatabase: functions.some(({ name }) => getEnvironment(name).usesCluster),
+    hasApi: plan.routes.length > 0,
+    hasWebSocket: plan.sockets.length > 0,
+    variables: plan.environments.variables,
+    functions: Object.fromEntries(functions.map(({ name, id }) => [name, `module.fn_${id}`])),
+    deadLetters: [
+      ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
+      ...[...ownBuses.values()].map((id) => expression(`module.bus_${id}.dead_letter_queue_name`)),
+      ...functions.filter(hasDeadLetters).map(({ id }) =>
+        expression(`module.dead_letters_${id}.queue_name`)
+      ),
+    ],
+  };
+}
+
+function listResourceFiles(
+  { queues, topics, buses, ownBuses, buckets, getModule }: ResourcePlan,
+  infra: ResolvedConfig["infra"],
+): InfraFile[] {
+  const files: InfraFile[] = [];
+  if (queues.ids.size > 0) {
+    const blocks = renderQueues(queues, infra.queues, getModule("queue"));
+    files.push({ name: "queues.tf", blocks });
+  }
+  if (topics.ids.size > 0) {
+    files.push({ name: "topics.tf", blocks: renderTopics(topics, getModule("topic")) });
+  }
+  if (ownBuses.size > 0) {
+    const blocks = renderBuses(buses, infra.buses, getModule("event-bus"));
+    files.push({ name: "buses.tf", blocks });
+  }
+  if (buckets.ids.size > 0) {
+    const { bucketPrefix } = infra;
+    const blocks = renderBuckets(buckets, infra.buckets, bucketPrefix, getModule("storage"));
+    files.push({ name: "buckets.tf", blocks });
+  }
+  return files;
+}
+
+function renderRestApi(plan: ResourcePlan, options: RenderOptions): HclBlock[] {
+  const { routes, paths, authorizers, environments, getModule } = plan;
+  const { api } = options.config.infra;
+  const isCached = authorizers.api?.admitsAnonymous === false;
+  return renderApi({
+    functions: routes,
+    paths,
+    authorizer: authorizers.api,
+    corsOrigin: corsOrigin(options, environments.variables),
+    source: getModule("rest-api"),
+    settings: {
+      description: api.description,
+      throttle_burst_limit: api.throttleBurstLimit,
+      throttle_rate_limit: api.throttleRateLimit,
+      authorizer_ttl_seconds: isCached ? api.authorizerTtlSeconds : undefined,
+      authorizer_identity_source: isCached ? api.identitySources?.join(",") : undefined,
+    },
+  });
+}
+
+function toFunctionFile(fn: InfraFunction, plan: ResourcePlan, distDir: string): InfraFile {
+  const { paths, queues, topics, buses, authorizers, getModule, getEnvironment } = plan;
+  return {
+    name: `fn_${fn.id}.tf`,
+    remarks: [`${fn.name}: ${fn.source}`],
+    blocks: [
+      ...renderFunction(fn, {
+        environment: getEnvironment(fn.name),
+        sourceDir: `${distDir}/${fn.name}`,
+        moduleSource: getModule,
+        queues,
+        isApiAuthorizer: fn === authorizers.api?.fn,
+      }),
+      ...fn.kind === "api" ? renderRoute(fn, paths, authorizers.api !== undefined) : [],
+      ...renderTrigger(fn, buses, topics),
+    ],
+  };
+}
+
+function isRole(value: HclValue | undefined): boolean {
   return typeof value === "object" &&
     (value as Expression | null)?.hcl?.startsWith("local.database_roles") === true;
 }
@@ -228,11 +221,11 @@ function corsOrigin(
 }
 
 function renderWebSocket(
-  functions: readonly InfraFunction[],
-  authorizer: InfraFunction | undefined,
-  { identitySources }: ResolvedConfig["infra"]["websocket"],
-  source: string,
+  { sockets: functions, authorizers, getModule }: ResourcePlan,
+  { websocket: { identitySources } }: ResolvedConfig["infra"],
 ): HclBlock {
+  const { websocket: authorizer } = authorizers;
+  const source = getModule("websocket-api");
   const target = ({ id }: InfraFunction) => ({
     function_name: expression(`module.fn_${id}.function_name`),
     invoke_arn: expression(`module.fn_${id}.invoke_arn`),

@@ -34,6 +34,7 @@ export interface Resources {
 
 /**
  * Collects the resources of a kind: those that functions use, and those in the configuration.
+ *
  * @param functions The functions of the kind.
  * @param listed Names in the configuration.
  */
@@ -63,6 +64,7 @@ export const DEFAULT_TIMEOUT_SECONDS = 30;
 
 /**
  * Renders the queues.
+ *
  * @param queues Names and consumers.
  * @param settings The configuration.
  * @param source The module.
@@ -99,6 +101,7 @@ export function renderQueues(
 
 /**
  * Renders the topics with their subscriptions.
+ *
  * @param topics Names and subscribers.
  * @param source The module.
  */
@@ -125,6 +128,7 @@ export function renderTopics(topics: Resources, source: string): HclBlock[] {
 
 /**
  * Renders the event buses of the project.
+ *
  * @param buses Names and functions.
  * @param settings The configuration.
  * @param source The module.
@@ -148,6 +152,7 @@ export function renderBuses(
 
 /**
  * Renders the buckets with their notifications.
+ *
  * @param buckets Names and functions.
  * @param settings The configuration.
  * @param prefix Prefix of the names.

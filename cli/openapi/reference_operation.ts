@@ -34,6 +34,7 @@ export interface Operation {
 
 /**
  * Renders an operation of the reference page, initially collapsed.
+ *
  * @param method `get`
  * @param path `/notes/{noteId}`
  * @param operation The operation.
@@ -80,6 +81,7 @@ ${
 
 /**
  * Returns the anchor of an operation on the page.
+ *
  * @param operationId The operation id.
  */
 export function getOperationAnchor(operationId: string): string {

@@ -24,6 +24,7 @@ interface Placed {
 /**
  * Renders an OpenAPI document as a self-contained HTML page: no scripts, no fonts, no requests. Its
  * content security policy forbids them, so that texts of the document cannot add any.
+ *
  * @param document The result of `buildOpenApiDocument`.
  * @param options The URL of the document.
  * @returns The page.

@@ -8,6 +8,7 @@ const MAX_DEPTH = 8;
 
 /**
  * Returns the anchor of a component on the page.
+ *
  * @param name The name of the component.
  */
 export function getSchemaAnchor(name: string): string {

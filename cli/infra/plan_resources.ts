@@ -1,0 +1,81 @@
+import type { ResolvedConfig } from "../config/config.ts";
+import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
+import { type Environments, planEnvironments } from "./environment.ts";
+import { type GatewayPaths, planPaths } from "./gateway.ts";
+import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
+import { DEFAULT_BUS, gatherResources, type Resources } from "./triggers.ts";
+
+/** Options of {@link planResources}. */
+export interface PlanOptions {
+  readonly functions: readonly InfraFunction[];
+  readonly config: Pick<ResolvedConfig, "infra">;
+  /** Returns the `source` of a module block. */
+  readonly moduleSource: (name: string) => string;
+}
+
+/** The resources of a project and how they are connected. */
+export interface ResourcePlan {
+  readonly functions: readonly InfraFunction[];
+  readonly routes: readonly InfraFunction[];
+  readonly sockets: readonly InfraFunction[];
+  readonly queues: Resources;
+  readonly topics: Resources;
+  readonly buses: Resources;
+  /** Terraform names of the event buses except the default bus. */
+  readonly ownBuses: ReadonlyMap<string, string>;
+  readonly buckets: Resources;
+  readonly authorizers: Authorizers;
+  readonly paths: GatewayPaths;
+  readonly environments: Environments;
+  getEnvironment(functionName: string): FunctionEnvironment;
+  /** The modules that were requested with `getModule`. */
+  readonly modules: ReadonlySet<string>;
+  /** Returns the `source` of a module block. */
+  getModule(name: string): string;
+}
+
+/**
+ * Plans the resources of a project.
+ *
+ * @param options Functions and settings.
+ * @returns The resources with their names and connections.
+ */
+export function planResources(options: PlanOptions): ResourcePlan {
+  const { config: { infra }, functions: all, moduleSource } = options;
+  const functions = [...all].sort((a, b) => a.name < b.name ? -1 : 1);
+  const ofKind = (kind: InfraFunction["kind"]) => functions.filter((fn) => fn.kind === kind);
+  const routes = ofKind("api");
+  const sockets = ofKind("websocket");
+  const queues = gatherResources(ofKind("queue"), Object.keys(infra.queues));
+  const topics = gatherResources(ofKind("topic"), Object.keys(infra.topics));
+  const buses = gatherResources(ofKind("event"), Object.keys(infra.buses));
+  const buckets = gatherResources(ofKind("storage"), Object.keys(infra.buckets));
+  const ownBuses = new Map([...buses.ids].filter(([name]) => name !== DEFAULT_BUS));
+  const environments = planEnvironments(functions, infra, {
+    queue: queues.ids,
+    topic: topics.ids,
+    bus: ownBuses,
+    bucket: buckets.ids,
+    hasWebSocket: sockets.length > 0,
+  });
+  const modules = new Set<string>();
+  return {
+    functions,
+    routes,
+    sockets,
+    queues,
+    topics,
+    buses,
+    ownBuses,
+    buckets,
+    authorizers: chooseAuthorizers(functions, infra),
+    paths: planPaths(routes),
+    environments,
+    getEnvironment: (name) => environments.byFunction.get(name)!,
+    modules,
+    getModule(name): string {
+      modules.add(name);
+      return moduleSource(name);
+    },
+  };
+}
