@@ -1,5 +1,5 @@
 /**
- * The light face of Trellis: errors, environment, observability, core and validation, without database and auth.
+ * The core of Trellis: errors, environment, observability, handlers and validation, without database and auth.
  *
  * @example
  * ```ts
@@ -70,11 +70,15 @@ export {
   type WrapperMetadata,
 } from "./core/mod.ts";
 export {
+  type ApiHandler,
+  type ApiHandlerFunction,
   type ApiHandlerParams,
+  type AuthMode,
   type AuthorizedApiParams,
   type AuthorizedOptionalApiParams,
   defineApiHandler,
   type DefineApiHandlerOptions,
+  type HandlerParams,
   type SessionApiParams,
   toJsonSchema,
   type ValidatedApiParams,

@@ -2,18 +2,17 @@ import { ANY_OPTION, OBJECT_OPTION, type OptionRule } from "../core/option_rules
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 
-/** Options of better-auth that `AuthConfig` replaces by its own. */
-type OwnForm =
+/** The options of better-auth that `AuthConfig` passes on. It replaces the others by its own. */
+export type LibraryOptions = Omit<
+  BetterAuthOptions,
   | "baseURL"
   | "database"
   | "plugins"
   | "secret"
   | "secrets"
   | "socialProviders"
-  | "trustedOrigins";
-
-/** The options of better-auth that `AuthConfig` passes on. */
-export type LibraryOptions = Omit<BetterAuthOptions, OwnForm>;
+  | "trustedOrigins"
+>;
 
 const TEXT_OPTION: OptionRule = [(value) => typeof value === "string", "a string"];
 

@@ -17,6 +17,8 @@ export { extractBearerToken } from "../core/http/bearer_token.ts";
 export type { SessionDetails, SessionResult, UserDetails } from "../core/http/session_registry.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
 export type { AuthConfig } from "./config.ts";
+export type { LibraryOptions } from "./library_options.ts";
+export type { AuthPlugins } from "./config.ts";
 export type { HmacAlgorithm } from "./hmac.ts";
 export type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./instance.ts";

@@ -13,6 +13,7 @@
  */
 export { defineConfig, type TrellisConfig } from "./config/config.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
+export type { Mask } from "./database/clone/clone_options.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";
 export type {

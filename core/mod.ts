@@ -19,7 +19,6 @@
 export { getHeader, getPath, getQueryString, readRawBody } from "./http/api_event.ts";
 export { getClientAddress } from "./http/client_address.ts";
 export { type Clock } from "./async/clock.ts";
-export { CORRELATION_ID_HEADER } from "./http/correlation_id.ts";
 export { type CorsOption } from "./http/cors.ts";
 export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat } from "./http/error_response.ts";
 export {
@@ -33,37 +32,29 @@ export {
 export type { AuthorizerRequest } from "./triggers/authorizer_request.ts";
 export {
   defineEventHandler,
-  type EventHandler,
   type EventHandlerFunction,
   type EventHandlerOptions,
   type EventHandlerParams,
 } from "./triggers/event.ts";
 export {
   defineQueueHandler,
-  type QueueHandler,
   type QueueHandlerFunction,
   type QueueHandlerOptions,
   type QueueHandlerParams,
 } from "./triggers/queue.ts";
-export type { QueueEnvelope } from "./triggers/queue_message.ts";
 export {
   defineScheduleHandler,
-  type ScheduleHandler,
   type ScheduleHandlerFunction,
-  type ScheduleHandlerOptions,
   type ScheduleHandlerParams,
 } from "./triggers/schedule.ts";
 export {
   defineStorageHandler,
   type StorageEvent,
-  type StorageHandler,
   type StorageHandlerFunction,
-  type StorageHandlerOptions,
   type StorageHandlerParams,
 } from "./triggers/storage.ts";
 export {
   defineTopicHandler,
-  type TopicHandler,
   type TopicHandlerFunction,
   type TopicHandlerOptions,
   type TopicHandlerParams,
@@ -83,15 +74,12 @@ export type {
   ScheduleEvent,
   SnsEvent,
   SnsMessage,
-  SnsMessageAttribute,
   SnsRecord,
   SqsBatchResult,
   SqsEvent,
-  SqsMessageAttribute,
   SqsRecord,
   TokenAuthorizerEvent,
   WebSocketEvent,
-  WebSocketEventType,
   WebSocketResult,
 } from "./triggers/trigger_events.ts";
 export type {
@@ -101,13 +89,10 @@ export type {
 } from "./triggers/trigger_options.ts";
 export {
   defineWebSocketHandler,
-  type WebSocketConnectParams,
-  type WebSocketDisconnectParams,
-  type WebSocketHandler,
   type WebSocketHandlerFunction,
   type WebSocketHandlerOptions,
   type WebSocketHandlerParams,
-  type WebSocketMessageParams,
+  type WebSocketParams,
 } from "./triggers/websocket.ts";
 export type {
   AlbEvent,
@@ -131,10 +116,10 @@ export {
 export { timingSafeEqual } from "./http/timing_safe_equal.ts";
 export { getOutgoingHeaders } from "./http/trace_id.ts";
 export { UserStatus } from "./http/user_status.ts";
+export type { Flat } from "./flat.ts";
 export type { ObservabilityOptions } from "./handler_settings.ts";
 export {
   type LambdaHandler,
-  type ObservedHandler,
   withObservability,
   type WrapperMetadata,
 } from "./with_observability.ts";

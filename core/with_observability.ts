@@ -52,7 +52,8 @@ export interface EventReader<E> {
   toLoggable(event: E, redact: ReadonlySet<string> | undefined): unknown;
 }
 
-const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceContext, toLoggable };
+/** Reads HTTP events, and any other event as one without headers. */
+export const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceContext, toLoggable };
 
 /**
  * Wraps a handler of any trigger. Each invocation gets a correlation id, one log line, metrics and a span, which are
@@ -77,7 +78,7 @@ const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceContext, t
  * ```
  */
 export function withObservability<E, R>(
-  handler: ObservedHandler<E, R>,
+  handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Promise<R>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
   return observeHandler(handler, options, HTTP_EVENTS);

@@ -19,14 +19,15 @@ export type EnvDefinition = Readonly<
   Record<string, EnvVariable<unknown> | StandardSchema<unknown>>
 >;
 
-type Parsed<V> = V extends StandardSchema<infer T> ? T
+/** The type of the value of one variable. */
+export type EnvValue<V> = V extends StandardSchema<infer T> ? T
   : V extends { schema: StandardSchema<infer T> } ? T
   : string;
 
 /** The values that a definition gives. */
 export type Env<D extends EnvDefinition> = {
-  readonly [K in keyof D]: D[K] extends { optional: true } ? Parsed<D[K]> | undefined
-    : Parsed<D[K]>;
+  readonly [K in keyof D]: D[K] extends { optional: true } ? EnvValue<D[K]> | undefined
+    : EnvValue<D[K]>;
 };
 
 /** Options of {@link defineEnv}. */

@@ -16,6 +16,7 @@ export {
   type DefineEnvOptions,
   type Env,
   type EnvDefinition,
+  type EnvValue,
   type EnvVariable,
 } from "./define_env.ts";
 export { type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";

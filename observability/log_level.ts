@@ -1,5 +1,8 @@
-/** Severities by name, least first. `SILENT` shows nothing. */
-export const LOG_LEVELS = {
+/** The name of a severity, as in `LOG_LEVEL`. `SILENT` turns the log off. */
+export type LogLevel = "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "CRITICAL" | "SILENT";
+
+/** Severities by name, lowest first. */
+export const LOG_LEVELS: Readonly<Record<LogLevel, number>> = {
   TRACE: 6,
   DEBUG: 8,
   INFO: 12,
@@ -7,10 +10,7 @@ export const LOG_LEVELS = {
   ERROR: 20,
   CRITICAL: 24,
   SILENT: 28,
-} as const;
-
-/** A severity, as `LOG_LEVEL` names it. */
-export type LogLevel = keyof typeof LOG_LEVELS;
+};
 
 /**
  * Reads the name of a level in any case.

@@ -1,10 +1,10 @@
 // deno-lint-ignore-file no-console
 /**
  * Builds the reference of all public symbols with `deno doc`, or checks that each has a doc
- * comment.
+ * comment and names exported types only.
  *
  *   deno run -A scripts/api_docs.ts [--out <folder>]   writes the site, by default to docs/api
- *   deno run -A scripts/api_docs.ts --check            exits with 1 if a symbol has no doc comment
+ *   deno run -A scripts/api_docs.ts --check            exits with 1 if a symbol does not
  *
  * @module
  */
@@ -26,8 +26,7 @@ export interface DocFault {
  * Returns the symbols of this project without a doc comment from the output of `deno doc --lint`.
  *
  * Excluded are the types of zod that `z` re-exports, constructors (the class and its parameters are
- * documented), members that override documented ones, further signatures of an overloaded function,
- * and `private-type-ref`, which also includes every type of drizzle and zod in a signature.
+ * documented), members that override documented ones, and further signatures of an overloaded function.
  *
  * @param text The output, without colours.
  * @param root The project's folder.
@@ -44,6 +43,62 @@ export function readDocFaults(text: string, root: string): DocFault[] {
     faults.push({ file, line: Number(line), code: code.trim() });
   }
   return faults;
+}
+
+/**
+ * Files whose private types may appear in public types. The types in `auth/columns.ts` are short names for drizzle's column
+ * builders, which is what a reader has to look up.
+ */
+const EXEMPT_FILES: ReadonlySet<string> = new Set(["auth/columns.ts"]);
+
+/** A public symbol that names a private type. */
+export interface PrivateType {
+  /** Path from the root of the project. */
+  readonly file: string;
+  readonly line: number;
+  readonly symbol: string;
+  readonly type: string;
+}
+
+/**
+ * Reads the complaints about private types of the project out of what `deno doc --lint` prints. Types of packages (zod, drizzle,
+ * better-auth) are left out: the packages document them.
+ *
+ * @param text What it printed, without colours.
+ * @param root The project's folder.
+ * @param sourceLines The lines of the project's sources: they tell its types from those of packages.
+ */
+export function readPrivateTypes(
+  text: string,
+  root: string,
+  sourceLines: ReadonlySet<string>,
+): PrivateType[] {
+  const found: PrivateType[] = [];
+  const complaint =
+    /^error\[private-type-ref\]: public type '(.+)' references private type '(.+)'\n\s*--> ([^\n]+):(\d+):\d+\n(?:(?!^error).*\n)*?\s*\d+ \| ([^\n]*)\n\s*\|\s*-+ this is the referenced type/gm;
+  for (const [, symbol, type, path, line, declaration] of text.matchAll(complaint)) {
+    const file = path.replace(root, "");
+    if (!path.startsWith(root) || EXEMPT_FILES.has(file)) continue;
+    if (!sourceLines.has(declaration.trim())) continue;
+    found.push({ file, line: Number(line), symbol, type });
+  }
+  return found;
+}
+
+/** Returns the lines of the library, without indentation. */
+async function readSourceLines(folders: readonly string[]): Promise<Set<string>> {
+  const lines = new Set<string>();
+  async function add(folder: string): Promise<void> {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      const path = `${folder}/${name}`;
+      if (isDirectory) await add(path);
+      else if (name.endsWith(".ts")) {
+        for (const line of (await Deno.readTextFile(path)).split("\n")) lines.add(line.trim());
+      }
+    }
+  }
+  for (const folder of folders) await add(`${ROOT}${folder}`);
+  return lines;
 }
 
 async function deno(args: string[]): Promise<{ success: boolean; text: string }> {
@@ -63,12 +118,20 @@ if (import.meta.main) {
   const config = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
   const entries = Object.values<string>(config.exports);
   if (values.check) {
-    const faults = readDocFaults((await deno(["doc", "--lint", ...entries])).text, ROOT);
+    const { text } = await deno(["doc", "--lint", ...entries]);
+    const faults = readDocFaults(text, ROOT);
+    const folders = new Set(entries.map((entry) => entry.split("/")[1]));
+    folders.delete("mod.ts");
+    const privateTypes = readPrivateTypes(text, ROOT, await readSourceLines([...folders]));
+    for (const { file, line, symbol, type } of privateTypes) {
+      console.error(`${file}:${line}: ${symbol} names the type ${type}, which is not exported`);
+    }
     for (const { file, line, code } of faults) {
       console.error(`${file}:${line}: no doc comment: ${code}`);
     }
     console.log(`${faults.length} public symbols without a doc comment`);
-    if (faults.length > 0) Deno.exitCode = 1;
+    console.log(`${privateTypes.length} public symbols that name a private type`);
+    if (faults.length + privateTypes.length > 0) Deno.exitCode = 1;
   } else {
     await Deno.remove(values.out, { recursive: true }).catch(() => {});
     const name = `${config.name} ${config.version}`;

@@ -4,7 +4,6 @@ import type {
   RequestAuthorizerEvent,
   TokenAuthorizerEvent,
   WebSocketEvent,
-  WebSocketEventType,
 } from "../core/triggers/trigger_events.ts";
 import { createHttpApiEvent, createRestApiEvent, type EventOptions } from "./events.ts";
 
@@ -90,7 +89,7 @@ export function createWebSocketDisconnectEvent(
 }
 
 function connectionContext(
-  eventType: WebSocketEventType,
+  eventType: WebSocketEvent["requestContext"]["eventType"],
   routeKey: string,
   { connectionId = "conn-1=", authorizer }: WebSocketEventOptions,
 ): WebSocketEvent["requestContext"] {

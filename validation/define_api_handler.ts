@@ -2,7 +2,7 @@ import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
-import { withObservability, type WrapperMetadata } from "../core/with_observability.ts";
+import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
 import { type AuthMode, createAuthenticator, type Identity, NO_IDENTITY } from "./authenticate.ts";
 import { addRenewedCookie } from "./authenticate_session.ts";
 import { checkApiOptions } from "./check_options.ts";
@@ -91,13 +91,11 @@ export function defineApiHandler<
 
     const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
     // outside of these steps: the correlation id before them, the log line, the metrics and the span after them
-    const lambda = withObservability(handleRequest, {
-      operationName,
-      logging,
-      metrics,
-      tracing,
-      respondToError,
-    });
+    const lambda = observeHandler(
+      handleRequest,
+      { operationName, logging, metrics, tracing, respondToError },
+      HTTP_EVENTS,
+    );
     const operation = registerOperation(describe(operationName, options));
     return Object.assign(lambda, { handler, operation });
   };

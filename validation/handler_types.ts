@@ -1,4 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
+import type { Flat } from "../core/flat.ts";
 import type { CorsOption } from "../core/http/cors.ts";
 import type { ErrorBodyFormat } from "../core/http/error_response.ts";
 import type {
@@ -103,20 +104,20 @@ export interface ApiHandlerParams {
   metadata: WrapperMetadata;
 }
 
-type Flat<T> = { [K in keyof T]: T[K] };
-type Input<TBody, TQuery, TPath> =
+/** The parsed inputs of a request, one for each schema. */
+export type InputParams<TBody, TQuery, TPath> =
   & ([TBody] extends [never] ? unknown : { /** The parsed body. */ body: TBody })
   & ([TQuery] extends [never] ? unknown : { /** The parsed query string. */ query: TQuery })
   & ([TPath] extends [never] ? unknown : { /** The parsed route parameters. */ path: TPath });
 
 /** Parameters of a handler with auth `none` or `bearer`. */
 export type ValidatedApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & Input<TBody, TQuery, TPath>
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath>
 >;
 
 /** Parameters of a handler with auth `authorizer`. */
 export type AuthorizedApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & Input<TBody, TQuery, TPath> & {
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & {
     authorizer: AuthorizerContext;
     userId: string;
     userStatus: UserStatus;
@@ -125,7 +126,7 @@ export type AuthorizedApiParams<TBody = never, TQuery = never, TPath = never> = 
 
 /** Parameters of a handler with auth `authorizer-optional`. Check `userStatus` before you use `userId`. */
 export type AuthorizedOptionalApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & Input<TBody, TQuery, TPath> & {
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & {
     authorizer: AuthorizerContext;
     userId: string | undefined;
     userStatus: UserStatus;
@@ -134,7 +135,7 @@ export type AuthorizedOptionalApiParams<TBody = never, TQuery = never, TPath = n
 
 /** Parameters of a handler with auth `session`. */
 export type SessionApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
-  ApiHandlerParams & Input<TBody, TQuery, TPath> & { userId: string; session: SessionResult }
+  ApiHandlerParams & InputParams<TBody, TQuery, TPath> & { userId: string; session: SessionResult }
 >;
 
 /** The parameters that options call for. */

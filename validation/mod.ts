@@ -33,6 +33,7 @@ export type {
   AuthorizedOptionalApiParams,
   DefineApiHandlerOptions,
   HandlerParams,
+  InputParams,
   SessionApiParams,
   ValidatedApiParams,
 } from "./handler_types.ts";
@@ -54,6 +55,7 @@ export {
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
 export { ZodError } from "./zod.ts";
+export type { Flat } from "../core/flat.ts";
 export type { CorsOption } from "../core/http/cors.ts";
 export type { LoggingConfig } from "../core/logging_config.ts";
 export type { UserStatus } from "../core/http/user_status.ts";

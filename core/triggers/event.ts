@@ -1,5 +1,6 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
+import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { listEventCorrelationIds } from "./correlation.ts";
@@ -20,8 +21,6 @@ export interface EventHandlerOptions<TDetail = never> extends AsyncTriggerOption
   schema?: StandardSchema<TDetail>;
 }
 
-type Flat<T> = { [K in keyof T]: T[K] };
-
 /** What the handler of an event gets. */
 export type EventHandlerParams<TDetail = never> = Flat<
   & {
@@ -39,13 +38,6 @@ export type EventHandlerParams<TDetail = never> = Flat<
 export type EventHandlerFunction<TDetail = never, TResult = unknown> = (
   params: EventHandlerParams<TDetail>,
 ) => TResult | Promise<TResult>;
-
-/** The function to export for Lambda. */
-export type EventHandler<TDetail = never, TResult = unknown> = TriggerHandler<
-  EventBridgeEvent,
-  TResult,
-  EventHandlerFunction<TDetail, TResult>
->;
 
 /**
  * Declares the target of an EventBridge rule. A failure, also of a detail that does not fit the schema, is thrown:
@@ -73,13 +65,15 @@ export type EventHandler<TDetail = never, TResult = unknown> = TriggerHandler<
  */
 export function defineEventHandler<TDetail = never>(
   options: EventHandlerOptions<TDetail> = {},
-): <TResult>(handler: EventHandlerFunction<TDetail, TResult>) => EventHandler<TDetail, TResult> {
+): <TResult>(
+  handler: EventHandlerFunction<TDetail, TResult>,
+) => TriggerHandler<EventBridgeEvent, TResult, EventHandlerFunction<TDetail, TResult>> {
   checkTriggerOptions("defineEventHandler", options, ["schema", ...ASYNC_KEYS]);
   const { schema } = options;
 
   return function wrapHandler<TResult>(
     handler: EventHandlerFunction<TDetail, TResult>,
-  ): EventHandler<TDetail, TResult> {
+  ): TriggerHandler<EventBridgeEvent, TResult, EventHandlerFunction<TDetail, TResult>> {
     checkHandler("defineEventHandler", handler);
 
     async function handle(

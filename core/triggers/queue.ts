@@ -2,16 +2,12 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError, UnexpectedError } from "../../errors/http_errors.ts";
 import { enableConcurrentInvocations } from "../../observability/invocation_context.ts";
 import { metrics } from "../../observability/metrics.ts";
+import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
-import {
-  openMessage,
-  QUEUE_ENVELOPES,
-  type QueueEnvelope,
-  type QueueMessage,
-} from "./queue_message.ts";
+import { openMessage, QUEUE_ENVELOPES, type QueueMessage } from "./queue_message.ts";
 import { beginBatch, type RecordIdentity, skipRecord, tryRecord } from "./record_scope.ts";
 import type { SqsBatchResult, SqsEvent, SqsRecord } from "./trigger_events.ts";
 import {
@@ -31,15 +27,13 @@ export interface QueueHandlerOptions<TBody = never> extends TriggerOptions {
    * to (`topic`, without raw message delivery), the detail of an EventBridge event whose rule sends to the queue (`event`).
    * @default "none"
    */
-  envelope?: QueueEnvelope;
+  envelope?: "none" | "topic" | "event";
   /**
    * Messages under way at once, 1 to 10,000; in a FIFO queue message groups, whose messages go one after the other.
    * @default 1
    */
   concurrency?: number;
 }
-
-type Flat<T> = { [K in keyof T]: T[K] };
 
 /** What the handler of a message gets. */
 export type QueueHandlerParams<TBody = never> = Flat<
@@ -56,13 +50,6 @@ export type QueueHandlerParams<TBody = never> = Flat<
 
 /** The function that a user writes: called once for each message. What it returns is not used; what it throws fails the message. */
 export type QueueHandlerFunction<TBody = never> = (params: QueueHandlerParams<TBody>) => unknown;
-
-/** The function to export for Lambda. */
-export type QueueHandler<TBody = never> = TriggerHandler<
-  SqsEvent,
-  SqsBatchResult,
-  QueueHandlerFunction<TBody>
->;
 
 /**
  * Declares the consumer of an SQS queue. Each message is worked on apart from the others, and those that failed are
@@ -97,7 +84,9 @@ export type QueueHandler<TBody = never> = TriggerHandler<
  */
 export function defineQueueHandler<TBody = never>(
   options: QueueHandlerOptions<TBody> = {},
-): (handler: QueueHandlerFunction<TBody>) => QueueHandler<TBody> {
+): (
+  handler: QueueHandlerFunction<TBody>,
+) => TriggerHandler<SqsEvent, SqsBatchResult, QueueHandlerFunction<TBody>> {
   checkTriggerOptions("defineQueueHandler", options, ["schema", "envelope", "concurrency"]);
   const { schema, envelope = "none", concurrency = 1 } = options;
   checkChoice("envelope", envelope, QUEUE_ENVELOPES);

@@ -11,9 +11,6 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineScheduleHandler}. */
-export type ScheduleHandlerOptions = AsyncTriggerOptions;
-
 /** What the handler of a schedule gets. */
 export interface ScheduleHandlerParams {
   /** The event as the schedule sends it. */
@@ -30,13 +27,6 @@ export interface ScheduleHandlerParams {
 export type ScheduleHandlerFunction<TResult = unknown> = (
   params: ScheduleHandlerParams,
 ) => TResult | Promise<TResult>;
-
-/** The function to export for Lambda. */
-export type ScheduleHandler<TResult = unknown> = TriggerHandler<
-  ScheduleEvent,
-  TResult,
-  ScheduleHandlerFunction<TResult>
->;
 
 /**
  * Declares what runs on a schedule: of EventBridge Scheduler, as the function module makes it, or of a rule. A failure is
@@ -59,13 +49,15 @@ export type ScheduleHandler<TResult = unknown> = TriggerHandler<
  * ```
  */
 export function defineScheduleHandler(
-  options: ScheduleHandlerOptions = {},
-): <TResult>(handler: ScheduleHandlerFunction<TResult>) => ScheduleHandler<TResult> {
+  options: AsyncTriggerOptions = {},
+): <TResult>(
+  handler: ScheduleHandlerFunction<TResult>,
+) => TriggerHandler<ScheduleEvent, TResult, ScheduleHandlerFunction<TResult>> {
   checkTriggerOptions("defineScheduleHandler", options, ASYNC_KEYS);
 
   return function wrapHandler<TResult>(
     handler: ScheduleHandlerFunction<TResult>,
-  ): ScheduleHandler<TResult> {
+  ): TriggerHandler<ScheduleEvent, TResult, ScheduleHandlerFunction<TResult>> {
     checkHandler("defineScheduleHandler", handler);
 
     function handle(

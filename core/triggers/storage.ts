@@ -14,9 +14,6 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineStorageHandler}. */
-export type StorageHandlerOptions = AsyncTriggerOptions;
-
 /** What a bucket sends: itself, through EventBridge, or once for a test. */
 export type StorageEvent = S3Event | S3EventBridgeEvent | S3TestEvent;
 
@@ -49,9 +46,6 @@ export interface StorageHandlerParams {
 /** The function that a user writes: called once for each change. What it returns is not used. */
 export type StorageHandlerFunction = (params: StorageHandlerParams) => unknown;
 
-/** The function to export for Lambda. */
-export type StorageHandler = TriggerHandler<StorageEvent, void, StorageHandlerFunction>;
-
 /**
  * Declares what happens when objects of a bucket change, whether the bucket notifies the function itself or through
  * EventBridge. Keys are decoded. A failure fails the invocation after all its changes were tried: Lambda then invokes it
@@ -76,8 +70,10 @@ export type StorageHandler = TriggerHandler<StorageEvent, void, StorageHandlerFu
  * ```
  */
 export function defineStorageHandler(
-  options: StorageHandlerOptions = {},
-): (handler: StorageHandlerFunction) => StorageHandler {
+  options: AsyncTriggerOptions = {},
+): (
+  handler: StorageHandlerFunction,
+) => TriggerHandler<StorageEvent, void, StorageHandlerFunction> {
   checkTriggerOptions("defineStorageHandler", options, ASYNC_KEYS);
 
   return function wrapHandler(handler) {

@@ -1,5 +1,6 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
+import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -21,8 +22,6 @@ export interface TopicHandlerOptions<TMessage = never> extends AsyncTriggerOptio
   schema?: StandardSchema<TMessage>;
 }
 
-type Flat<T> = { [K in keyof T]: T[K] };
-
 /** What the handler of a message gets. */
 export type TopicHandlerParams<TMessage = never> = Flat<
   & {
@@ -40,13 +39,6 @@ export type TopicHandlerParams<TMessage = never> = Flat<
 export type TopicHandlerFunction<TMessage = never> = (
   params: TopicHandlerParams<TMessage>,
 ) => unknown;
-
-/** The function to export for Lambda. */
-export type TopicHandler<TMessage = never> = TriggerHandler<
-  SnsEvent,
-  void,
-  TopicHandlerFunction<TMessage>
->;
 
 /**
  * Declares a subscriber of an SNS topic. A failure, also of a message that does not fit the schema, fails the invocation
@@ -75,7 +67,9 @@ export type TopicHandler<TMessage = never> = TriggerHandler<
  */
 export function defineTopicHandler<TMessage = never>(
   options: TopicHandlerOptions<TMessage> = {},
-): (handler: TopicHandlerFunction<TMessage>) => TopicHandler<TMessage> {
+): (
+  handler: TopicHandlerFunction<TMessage>,
+) => TriggerHandler<SnsEvent, void, TopicHandlerFunction<TMessage>> {
   checkTriggerOptions("defineTopicHandler", options, ["schema", ...ASYNC_KEYS]);
   const { schema } = options;
 

@@ -5,16 +5,6 @@ import type {
   RestApiEvent,
 } from "../http/lambda.ts";
 
-/** An attribute that a sender put beside an SQS message. */
-export interface SqsMessageAttribute {
-  /** `String`, `Number`, `Binary`, or one of these with a label of the sender's. */
-  readonly dataType: string;
-  /** The value, unless it is binary. */
-  readonly stringValue?: string;
-  /** The value in base64, when it is binary. */
-  readonly binaryValue?: string;
-}
-
 /** One message of an SQS queue. */
 export interface SqsRecord {
   /** SQS' id of the message; the same in each delivery. */
@@ -35,7 +25,13 @@ export interface SqsRecord {
     readonly [name: string]: string | undefined;
   };
   /** What the sender put beside the message. */
-  readonly messageAttributes: Readonly<Record<string, SqsMessageAttribute | undefined>>;
+  readonly messageAttributes: Readonly<
+    Record<
+      string,
+      | { readonly dataType: string; readonly stringValue?: string; readonly binaryValue?: string }
+      | undefined
+    >
+  >;
   /** `aws:sqs` */
   readonly eventSource: string;
   /** ARN of the queue; that of a FIFO queue ends with `.fifo`. */
@@ -56,14 +52,6 @@ export interface SqsBatchResult {
   batchItemFailures: { itemIdentifier: string }[];
 }
 
-/** An attribute that a publisher put beside an SNS message. */
-export interface SnsMessageAttribute {
-  /** `String`, `Number`, `Binary` or `String.Array`. */
-  readonly Type: string;
-  /** The value. */
-  readonly Value: string;
-}
-
 /** A message of an SNS topic. In a queue it is the JSON of the body, unless the subscription asks for raw delivery. */
 export interface SnsMessage {
   /** `Notification` */
@@ -79,7 +67,9 @@ export interface SnsMessage {
   /** ISO 8601. */
   readonly Timestamp: string;
   /** What the publisher put beside the message. */
-  readonly MessageAttributes?: Readonly<Record<string, SnsMessageAttribute | undefined>>;
+  readonly MessageAttributes?: Readonly<
+    Record<string, { readonly Type: string; readonly Value: string } | undefined>
+  >;
 }
 
 /** One message of an SNS topic, as Lambda gets it. */
@@ -212,9 +202,6 @@ export interface S3EventBridgeEvent extends EventBridgeEvent {
   };
 }
 
-/** What happens on a WebSocket connection. */
-export type WebSocketEventType = "CONNECT" | "MESSAGE" | "DISCONNECT";
-
 /** An event of a WebSocket API. */
 export interface WebSocketEvent {
   /** With CONNECT and DISCONNECT. */
@@ -227,7 +214,7 @@ export interface WebSocketEvent {
   readonly requestContext: {
     /** `$connect`, `$disconnect`, `$default` or a route of your own. */
     readonly routeKey: string;
-    readonly eventType: WebSocketEventType;
+    readonly eventType: "CONNECT" | "MESSAGE" | "DISCONNECT";
     readonly connectionId: string;
     /** Id of this event. */
     readonly requestId: string;

@@ -1,6 +1,7 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import { buildErrorResponse } from "../http/error_response.ts";
+import type { Flat } from "../flat.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../http/lambda.ts";
 import { toGatewayResult } from "../http/proxy_result.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
@@ -21,9 +22,8 @@ export interface WebSocketHandlerOptions<TBody = never> extends TriggerOptions {
   schema?: StandardSchema<TBody>;
 }
 
-type Flat<T> = { [K in keyof T]: T[K] };
-
-interface CommonParams {
+/** The parameters that are the same for connects, messages and disconnects. */
+export interface WebSocketParams {
   /** The event as the gateway sends it. */
   event: WebSocketEvent;
   /** The connection: what messages are sent back to. */
@@ -36,40 +36,23 @@ interface CommonParams {
   metadata: WrapperMetadata;
 }
 
-/** What the handler gets when a client wants to connect. */
-export type WebSocketConnectParams = Flat<
-  CommonParams & { /** Somebody connects. */ eventType: "CONNECT" }
->;
-
-/** What the handler gets when a connection has ended. The gateway sends it when it can: it may be missing. */
-export type WebSocketDisconnectParams = Flat<
-  CommonParams & { /** Somebody is gone. */ eventType: "DISCONNECT" }
->;
-
-/** What the handler gets with a message. */
-export type WebSocketMessageParams<TBody = never> = Flat<
-  & CommonParams
-  & { /** A message came. */ eventType: "MESSAGE" }
-  & ([TBody] extends [never] ? unknown : { /** The parsed message. */ body: TBody })
->;
-
-/** What the handler gets: `eventType` tells which it is. */
+/**
+ * The parameters of a WebSocket handler. `eventType` says what happened. The gateway sends a disconnect if it can, so
+ * it may be missing.
+ */
 export type WebSocketHandlerParams<TBody = never> =
-  | WebSocketConnectParams
-  | WebSocketDisconnectParams
-  | WebSocketMessageParams<TBody>;
+  | Flat<WebSocketParams & { /** A client wants to connect. */ eventType: "CONNECT" }>
+  | Flat<WebSocketParams & { /** The connection has ended. */ eventType: "DISCONNECT" }>
+  | Flat<
+    & WebSocketParams
+    & { /** A message has arrived. */ eventType: "MESSAGE" }
+    & ([TBody] extends [never] ? unknown : { /** The parsed message. */ body: TBody })
+  >;
 
 /** The function that a user writes. Without a result the answer is 200, without a body. */
 export type WebSocketHandlerFunction<TBody = never> = (
   params: WebSocketHandlerParams<TBody>,
 ) => WebSocketResult | void | Promise<WebSocketResult | void>;
-
-/** The function to export for Lambda. */
-export type WebSocketHandler<TBody = never> = TriggerHandler<
-  WebSocketEvent,
-  WebSocketResult,
-  WebSocketHandlerFunction<TBody>
->;
 
 /**
  * Declares a function behind routes of a WebSocket API. What it throws becomes the same status and body as that of an API
@@ -102,7 +85,9 @@ export type WebSocketHandler<TBody = never> = TriggerHandler<
  */
 export function defineWebSocketHandler<TBody = never>(
   options: WebSocketHandlerOptions<TBody> = {},
-): (handler: WebSocketHandlerFunction<TBody>) => WebSocketHandler<TBody> {
+): (
+  handler: WebSocketHandlerFunction<TBody>,
+) => TriggerHandler<WebSocketEvent, WebSocketResult, WebSocketHandlerFunction<TBody>> {
   checkTriggerOptions("defineWebSocketHandler", options, ["schema"]);
   const { schema, logging, metrics, tracing } = options;
 
