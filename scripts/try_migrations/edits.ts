@@ -21,6 +21,8 @@ export const ENGINE_LIMITS: Readonly<Record<string, string>> = {
   "index-operator-class-unsupported": "GIN or vector index",
   "text-search": "text search",
   "create-table-temporary": "temporary table",
+  "create-table-as": "table made from a query",
+  "constraint-exclude": "EXCLUDE constraint",
   "materialized-view": "materialized view",
 };
 
