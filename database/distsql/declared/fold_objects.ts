@@ -157,7 +157,7 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
     const end = reader.nameEnd(at);
     const isAfterFrom = reader.is(at - 1, "FROM") || reader.is(at - 1, "JOIN");
     const isRelation = isAfterFrom && isDeclared(state, readObject(reader, at));
-    // what qualifies a column is no column itself
+    // a qualifier of a column is not a column itself
     if (end > at && !isRelation) names.add(readPart(reader, end - 1));
     for (let last = at + 1; last <= end; last += 2) {
       const name = {

@@ -107,9 +107,10 @@ export const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
 /** Operators that compare for equality. */
 export const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 
-/** Checks for a token that ends an operand of a comparison. */
+/** Reserved words that may be part of an operand. */
 const OPERAND_TAILS: ReadonlySet<string> = new Set(["END", "COLLATE", "FILTER", "OVER"]);
 
+/** Checks for a token that ends an operand of a comparison. */
 export function endsOperand(key: string): boolean {
   return key === "," || key === ";" || ORDERING.has(key) || EQUALITY.has(key) || key === ":=" ||
     key === "=>" ||

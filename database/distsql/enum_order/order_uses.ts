@@ -123,13 +123,14 @@ class UseFinder {
     return this.#classes.literalAt(range);
   }
 
-  /** Returns the enum that is certainly compared, or those that may be. */
+  /** Checks for a number literal, which is never an enum. */
   #isNumber(range: Range): boolean {
     const [from, to] = unwrap(this.#reader, range);
     const start = this.#reader.skip(from, "-");
     return to === start + 1 && this.#reader.token(start)?.kind === "number";
   }
 
+  /** Returns the enum that is certainly compared, or those that may be. */
   #typesOf(
     classes: readonly EnumClass[],
   ): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {

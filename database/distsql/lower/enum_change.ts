@@ -346,7 +346,7 @@ export function lowerDropEnum(
     ...defaults.map(({ table, column }) => `the default of ${table}.${column.name}`),
   ];
   if (!cascades && uses.length > 0) {
-    t.refuse("type-enum-change", `DROP TYPE of an enum that is in use: ${uses.join(", ")}`);
+    t.refuse("type-enum-change", `dropping an enum that is in use: ${uses.join(", ")}`);
     return [];
   }
   const alter = (table: string, action: string): Lowered =>
@@ -361,7 +361,7 @@ export function lowerDropEnum(
   ];
 }
 
-/** The columns whose defaults are made of enums, by the enums' keys. */
+/** Returns the columns whose defaults contain enums, by the enums' keys. */
 function defaultsOfEnums(schema: DeclaredSchema, keys: readonly string[]): EnumColumn[] {
   return [...schema.tables].flatMap(([key, table]) =>
     table.columns

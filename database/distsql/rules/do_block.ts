@@ -52,7 +52,7 @@ function ignoredBy(reader: StatementReader, from: number): string[] | undefined 
   return reader.is(at, "END") && at + 1 === reader.size ? ignores : undefined;
 }
 
-/** What would make a condition look for more or less than one type. */
+/** Keywords by which a condition would match more or less than one type. */
 const OTHER_LOGIC = new Set([
   "OR",
   "NOT",
@@ -65,7 +65,7 @@ const OTHER_LOGIC = new Set([
   "GROUP",
 ]);
 
-/** True if a subquery looks into pg_type for a name, in the schema in use, and for nothing else. */
+/** Checks whether a subquery only searches pg_type for a name, in the current schema. */
 function looksForType(block: StatementReader, from: number, to: number, name: string): boolean {
   let [readsTypes, namesType] = [false, false];
   for (let at = from; at < to; at++) {
@@ -78,7 +78,7 @@ function looksForType(block: StatementReader, from: number, to: number, name: st
   return readsTypes && namesType;
 }
 
-/** The statement between THEN and END IF: itself, or as the text of EXECUTE. */
+/** Returns the statement between THEN and END IF, written directly or as the text of EXECUTE. */
 function readGuarded(block: StatementReader, from: number, end: number): StatementReader {
   if (!block.is(from, "EXECUTE") || end !== from + 2) {
     return new StatementReader(tokenize(block.text(from, end)));

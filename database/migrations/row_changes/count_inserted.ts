@@ -2,13 +2,15 @@ import { readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { MAX_ROWS } from "./row_limit.ts";
 
-/** Returns how many rows a relation has at most when the statement runs; `undefined` when that is not known. */
+/**
+ * Returns the maximum number of rows of a relation when the statement runs; `undefined` if unknown.
+ */
 export type CountRelation = (path: string) => number | undefined;
 
 const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
 const FROM: ReadonlySet<string> = new Set(["FROM"]);
 
-/** Words of a query that can give more rows than its tables have. */
+/** Words of queries that can return more rows than their tables have. */
 const NOT_COUNTED: ReadonlySet<string> = new Set([
   ...[
     "UNION",
@@ -33,11 +35,11 @@ const NOT_COUNTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Counts the rows that an INSERT adds at most: those of VALUES, or what a query gives over tables whose rows are known.
- * No statement can add more than the limit.
+ * Returns the maximum number of rows that an INSERT adds: the rows of VALUES, or those of a query
+ * over tables with a known number of rows. No statement can add more than the limit.
  *
  * @param reader The statement, which may begin with WITH.
- * @param insert Where INSERT stands.
+ * @param insert Position of INSERT.
  * @param count Counts the rows of a table.
  */
 export function countInserted(
@@ -58,7 +60,10 @@ export function countInserted(
   return Math.min(rows, MAX_ROWS);
 }
 
-/** Counts the queries of WITH before an INSERT, so that it may read them; `undefined` when one is no plain query. */
+/**
+ * Counts the rows of WITH queries before an INSERT, which may read them; `undefined` if one is not
+ * a plain query.
+ */
 function readWith(
   reader: StatementReader,
   insert: number,
@@ -79,7 +84,10 @@ function readWith(
   return known;
 }
 
-/** Counts the rows of a query at most: each of its tables, also of its subqueries, is taken to be joined to the others. */
+/**
+ * Returns the maximum number of rows of a query: all of its tables, including those of subqueries,
+ * are assumed to be joined.
+ */
 function countQuery(
   reader: StatementReader,
   from: number,
@@ -97,13 +105,13 @@ function countQuery(
     if (relation === undefined || hasComma(reader, isQuery ? reader.next(at + 1) : end)) {
       return MAX_ROWS;
     }
-    // a query without rows may still give one row to another: max() of none, or an outer join
+    // a query over no rows may still return one: max(), or an outer join
     rows = Math.min((rows ?? 1) * Math.max(1, relation), MAX_ROWS);
   }
   return rows ?? MAX_ROWS;
 }
 
-/** Whether a query selects plain columns from a table without rows. */
+/** Checks whether a query selects plain columns from a table without rows. */
 function isEmpty(reader: StatementReader, from: number, to: number, count: CountRelation): boolean {
   const at = reader.find(FROM, from, to);
   if (at < 0 || !reader.is(from, "SELECT") || count(readName(reader, at + 1).path) !== 0) {
@@ -115,7 +123,7 @@ function isEmpty(reader: StatementReader, from: number, to: number, count: Count
   return true;
 }
 
-/** Whether a second table follows in the FROM list, with or without an alias of the first. */
+/** Checks for a second table in the FROM list, with or without an alias of the first. */
 function hasComma(reader: StatementReader, end: number): boolean {
   const at = reader.skip(end, "AS");
   return reader.is(at, ",") || (reader.isName(at) && reader.is(at + 1, ","));

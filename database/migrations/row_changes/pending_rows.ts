@@ -112,7 +112,7 @@ export class PendingRows {
     }
   }
 
-  /** How many rows a table has that earlier migrations create; `undefined` for others. */
+  /** Returns the number of rows of a table that pending migrations create; `undefined` for others. */
   #countCreated(path: string, facts: SchemaFacts): number | undefined {
     const table = findTable(facts, path);
     return table === undefined || table.live !== undefined ? undefined : this.addedTo(table);

@@ -445,7 +445,7 @@ Deno.test("toText() gives a field the text of a direct connection", () => {
   assertThrows(
     () => toText({ arrayValue: { longValues: [2 ** 53] } }, "_int8"),
     RangeError,
-    "cast it to text[]",
+    "cast the array to text[]",
   );
 });
 
