@@ -1,0 +1,50 @@
+/** A plain and a session handler answer, whoever installed the packages. */
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { CACHE, DATABASE_PACKAGES, packPackage, PROGRAMS } from "./support/package.ts";
+import { runOk } from "./support/run.ts";
+import { findTool, IS_FULL } from "./support/tools.ts";
+
+/** How packages are added to a project. */
+const MANAGERS: Readonly<Record<string, readonly string[]>> = {
+  npm: ["npm", "install", "--no-audit", "--no-fund"],
+  pnpm: ["npx", "--yes", "pnpm@10", "add"],
+  "yarn 1": ["npx", "--yes", "yarn@1", "add", "--no-progress"],
+  "yarn 4": ["npx", "--yes", "@yarnpkg/cli-dist@4", "add"],
+  bun: ["bun", "add"],
+};
+
+for (const [name, [command, ...args]] of Object.entries(MANAGERS)) {
+  Deno.test({
+    name: `a plain and a session handler answer after an installation by ${name}`,
+    ignore: !IS_FULL,
+    async fn() {
+      const tarball = await packPackage();
+      const bun = await findTool("bun");
+      const node = await findTool("node24");
+      if (bun === undefined || node === undefined) return;
+      const cwd = await Deno.makeTempDir({ dir: CACHE, prefix: "manager-" });
+      try {
+        await Deno.writeTextFile(
+          join(cwd, "package.json"),
+          '{ "private": true, "type": "module" }',
+        );
+        // yarn 4 looks for a project above, and keeps packages in archives without this
+        await Deno.writeTextFile(join(cwd, "yarn.lock"), "");
+        await Deno.writeTextFile(join(cwd, ".yarnrc.yml"), "nodeLinker: node-modules\n");
+        await Deno.copyFile(join(PROGRAMS, "handlers.mjs"), join(cwd, "handlers.mjs"));
+        // yarn 1 refuses to install better-auth's kysely where the oldest Node is in the path
+        const env = {
+          PATH: `${join(node, "bin")}:${join(bun, "bin")}:${Deno.env.get("PATH")}`,
+          METRICS_DISABLED: "true",
+        };
+        const packages = [...DATABASE_PACKAGES, "@electric-sql/pglite@0.5.16"];
+        await runOk(command, [...args, `@trellis/fn@file:${tarball}`, ...packages], { cwd, env });
+        const { stdout } = await runOk(join(node, "bin", "node"), ["handlers.mjs"], { cwd, env });
+        assertEquals(stdout, '{"twice":42}\n401\n');
+      } finally {
+        await Deno.remove(cwd, { recursive: true });
+      }
+    },
+  });
+}
