@@ -124,7 +124,7 @@ export function setHmacEngine(next: HmacEngine | undefined): void {
 }
 
 /**
- * Checks that one of the signatures belongs to one of the secrets. Comparisons take constant time.
+ * Checks that a signature matches a secret. Comparisons take constant time.
  *
  * @param algorithm The hash.
  * @param secrets The accepted secrets, several during a rotation.

@@ -16,7 +16,7 @@ const PAYMENTS_HEADER = "Payments-Signature";
 
 /**
  * Checks a webhook of Stripe's scheme: `t=<seconds>,v1=<hex>`, HMAC-SHA256 over `<seconds>.<raw
- * body>`. One of several `v1` values must match. Other keys are ignored.
+ * body>`. At least one `v1` value must match. Other keys are ignored.
  * Source: Stripe's documentation, "Verify webhook signatures manually".
  *
  * @param payload The raw request body.

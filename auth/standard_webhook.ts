@@ -18,7 +18,7 @@ import {
 /**
  * Checks a webhook of the Standard Webhooks scheme (symmetric, `v1`): HMAC-SHA256 over
  * `<id>.<timestamp>.<raw body>`, in base64, with the headers `webhook-id`, `webhook-timestamp` and
- * `webhook-signature`. One of several signatures must match; other
+ * `webhook-signature`. At least one signature must match; other
  * versions are ignored. A repeated message has the same `webhook-id`: store it to recognize
  * repetitions. Svix sends the same under the names `svix-id`, `svix-timestamp`
  * and `svix-signature`; they have priority over the standard names, like in Svix's library.

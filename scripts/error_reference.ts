@@ -34,10 +34,10 @@ const WHEN: Record<errors.ErrorCode, string> = {
   VALIDATION_FAILED:
     "Path, query or body do not match their schemas, or violate a constraint that the query maps. The body contains `errors`, messages by field.",
   UNAUTHORIZED: "The credential is missing or invalid. `WWW-Authenticate: Bearer` is set.",
-  FORBIDDEN: "The caller is known and may not do this.",
-  NOT_FOUND: "There is no such thing.",
+  FORBIDDEN: "The caller is authenticated but has no permission.",
+  NOT_FOUND: "The resource does not exist.",
   METHOD_NOT_ALLOWED: "The resource does not support the method. `Allow` lists the supported ones.",
-  CONFLICT: "The request does not fit the present state.",
+  CONFLICT: "The request conflicts with the current state.",
   UNIQUE_VIOLATION:
     "A row with the same values exists. The body contains `errors` if the query maps the constraint to a field.",
   FOREIGN_KEY_VIOLATION:
@@ -45,7 +45,7 @@ const WHEN: Record<errors.ErrorCode, string> = {
   PAYLOAD_TOO_LARGE: "The body is larger than `maxBodyBytes`.",
   UNSUPPORTED_MEDIA_TYPE: "The body is neither JSON nor a form, or not in UTF-8.",
   TOO_MANY_REQUESTS: "The caller sends too many requests. `Retry-After` is set.",
-  UNEXPECTED: "Anything else that was thrown.",
+  UNEXPECTED: "Any other thrown value.",
   CONFIGURATION: "A setting is missing or wrong; the log names it and the fix.",
   DATABASE: "A query failed after its retries; the log has its name and the SQLSTATE.",
   COMMIT_OUTCOME_UNKNOWN:
@@ -54,12 +54,11 @@ const WHEN: Record<errors.ErrorCode, string> = {
     "A transaction's client was used after its end, or a query waits for the transaction around it; the log names both.",
   MIGRATION:
     "A migration (`MigrationError`) or a table recreation (`RecreationError`) cannot be read, planned or applied.",
-  UNSUPPORTED_STATEMENT:
-    "The distributed provider refuses a statement and nothing equal can be sent.",
-  RECREATION_REQUIRED: "A change needs the table to be made again.",
+  UNSUPPORTED_STATEMENT: "Aurora DSQL does not support a statement, and there is no equivalent.",
+  RECREATION_REQUIRED: "A change requires a recreation of the table.",
   SERVICE_UNAVAILABLE:
     "A dependency is not available or overloaded, such as a database that refuses connections. `Retry-After` may be set.",
-  DEADLINE_EXCEEDED: "The function's time was nearly up, so it answered.",
+  DEADLINE_EXCEEDED: "The function was close to its timeout.",
 };
 
 const rows = Object.entries(errors.ERROR_CODES).map(([code, { status, title }]) =>
