@@ -225,7 +225,7 @@ function readColumns(
       ? maskExpression(column, mask, salt)
       : { refusal: conflict };
     if ("refusal" in masking) {
-      refusals.push(`${schema}.${tableName}: ${column.name} cannot be masked, ${masking.refusal}`);
+      refusals.push(`${schema}.${tableName}: ${column.name} cannot be masked ${masking.refusal}`);
       return { name: column.name, expression: "NULL::text" };
     }
     masked.push(`${column.name} (${typeof mask === "string" ? mask : "a fixed text"})`);

@@ -52,15 +52,15 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         ["CREATE TABLE notes (id int)"],
         [],
         3,
-        "has public.notes already, and a clone overwrites nothing",
+        "has public.notes, and a clone never overwrites tables",
       ],
-      ["same2", ["CREATE TABLE notes (id int)"], ["--beside"], 3, "has public.notes already"],
+      ["same2", ["CREATE TABLE notes (id int)"], ["--beside"], 3, "has public.notes, and"],
       [
         "other",
         ["CREATE TABLE other (id int)"],
         [],
         3,
-        "is not empty (public.other): take an empty database, or give --beside",
+        "is not empty (public.other): use an empty database, or --beside",
       ],
       [
         "other2",
@@ -81,7 +81,7 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         ["CREATE TABLE owners (id int, name text)"],
         ["--data-only"],
         3,
-        "has no table public.notes: migrate it first",
+        "has no table public.notes: run the migrations first",
       ],
       [
         "column",
@@ -90,9 +90,9 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         1,
         "error the target's public.notes lacks the column parent_id, owner_id, title",
       ],
-      ["tables", [], ["--tables", "nope"], 2, "--tables: nope, and serverless-pg postgres://"],
+      ["tables", [], ["--tables", "nope"], 2, "--tables: serverless-pg postgres://"],
       ["none", [], ["--tables", ","], 2, "--tables is empty"],
-      ["both", [], ["--schema-only", "--data-only"], 2, "leave nothing to do"],
+      ["both", [], ["--schema-only", "--data-only"], 2, "exclude each other"],
     ];
     for (const [name, statements, args, exitCode, message] of cases) {
       const TARGET = await make(name, statements);
@@ -245,10 +245,10 @@ Deno.test(
         );
         const again = await clone();
         assertEquals(again.exitCode, 3);
-        assertStringIncludes(again.stderr, "go on with --resume, or take an empty target");
+        assertStringIncludes(again.stderr, "continue with --resume, or use an empty target");
         assertStringIncludes(
           (await clone("--resume", "--beside")).stderr,
-          "began with other options",
+          "was started with other options",
         );
         const other = await runCommand(dbClone, [
           "--from-url-env",
@@ -257,13 +257,13 @@ Deno.test(
           "TARGET",
           "--resume",
         ]);
-        assertStringIncludes(other.stderr, "that stopped, and this is serverless-pg postgres://");
+        assertStringIncludes(other.stderr, ", not of serverless-pg postgres://");
         await runAll(pg(TARGET), ["DROP SEQUENCE clash"]);
         const resumed = await clone("--resume");
         assertEquals(resumed.exitCode, 0, resumed.stderr);
         assertStringIncludes(
           resumed.stdout,
-          "3 tables, 121 rows, gone on with an earlier clone: complete",
+          "3 tables, 121 rows (resumed): complete",
         );
       });
       assertEquals(await digest(pg(TARGET), SMALL_ROWS), await digest(pg(SOURCE), SMALL_ROWS));

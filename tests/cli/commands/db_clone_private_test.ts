@@ -58,8 +58,8 @@ Deno.test(
       assertEquals(result.exitCode, 0, result.stderr);
       for (
         const line of [
-          "public.sessions: its rows are left out",
-          "public.verification: its rows are left out",
+          "public.sessions: its rows are skipped",
+          "public.verification: its rows are skipped",
           "public.accounts: masked access_token (null), refresh_token (null), id_token (null), password (null)",
           "public.users: masked email (email)",
           "public.trainings: masked note (a fixed text), phone (hash)",
@@ -103,11 +103,11 @@ Deno.test(
 );
 
 const REFUSED: [masks: string, message: string][] = [
-  [`{ "users.mail": "hash" }`, "users.mail, and the source has no such column"],
-  [`{ "users.id": "hash" }`, "id cannot be masked, because because it is part of a key"],
-  [`{ "users.email": { text: "x" } }`, "email cannot be masked, its values are unique"],
-  [`{ "users.name": "null" }`, "name cannot be masked, it is NOT NULL"],
-  [`{ "users.created_at": "hash" }`, "created_at cannot be masked, its type is timestamp"],
+  [`{ "users.mail": "hash" }`, "the source has no column users.mail"],
+  [`{ "users.id": "hash" }`, "id cannot be masked because it is part of a key"],
+  [`{ "users.email": { text: "x" } }`, "email cannot be masked because its values are unique"],
+  [`{ "users.name": "null" }`, "name cannot be masked because it is NOT NULL"],
+  [`{ "users.created_at": "hash" }`, "created_at cannot be masked because its type is timestamp"],
 ];
 
 Deno.test(
@@ -153,7 +153,7 @@ Deno.test(
         unanswered.stderr,
         "Source: host 192.0.2.1:6432, database shop, role app",
       );
-      assertStringIncludes(unanswered.stderr, "give --yes");
+      assertStringIncludes(unanswered.stderr, "use --yes");
       const asked: string[] = [];
       const confirm = (question: string) => Promise.resolve((asked.push(question), false));
       const refused = await runInProcess(args, { confirm });

@@ -92,7 +92,7 @@ Deno.test(
       assertEquals(JSON.parse(marked.stdout).alreadyApplied, false);
       assertStringIncludes(
         (await run("db mark-applied", "0003_more")).stdout,
-        "was applied already",
+        "was already applied",
       );
       assertMatch((await run("db status")).stdout, /^0003_more +marked +\d{4}-/m);
       assertEquals((await run("db status", "--check")).exitCode, 0);
