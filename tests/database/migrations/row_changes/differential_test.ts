@@ -132,7 +132,7 @@ class Round {
   }
 
   #see(line: string): void {
-    if (line.includes("in parts of")) this.#tally.cut++;
+    if (line.includes("in batches of")) this.#tally.cut++;
   }
 
   /** Lets some runs meet a conflict or lose their connection, and some die and begin again. */

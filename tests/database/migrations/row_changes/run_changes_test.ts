@@ -196,7 +196,7 @@ Deno.test({
         );
       }
       assertEquals(
-        lines.filter((line) => line.includes("in parts of")),
+        lines.filter((line) => line.includes("in batches of")),
         ["large", "large", "keyed", "keyed"].map((table) =>
           `${table}: changed in batches of up to 1000 rows`
         ),
@@ -256,9 +256,9 @@ async function migrateAndKill(config: object, afterMs: number): Promise<boolean>
   const errors = new Response(child.stderr).text();
   let text = "";
   for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
-    const hasBegun = text.includes("in parts of");
+    const hasBegun = text.includes("in batches of");
     text += part;
-    if (!hasBegun && text.includes("in parts of")) setTimeout(() => kill(child), afterMs);
+    if (!hasBegun && text.includes("in batches of")) setTimeout(() => kill(child), afterMs);
   }
   const { signal, code } = await child.status;
   if (code !== 0 && signal === null) throw new Error(await errors);
