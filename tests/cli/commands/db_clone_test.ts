@@ -179,7 +179,7 @@ Deno.test("trellis db clone copies to the distributed provider and back", unsani
         assertEquals(refused.exitCode, 1, refused.stderr);
         assertMatch(
           refused.stdout,
-          /error public\.moods: numeric .* give --numeric <precision,scale>/,
+          /error public\.moods: numeric .* use --numeric <precision,scale>/,
         );
         assertStringIncludes(refused.stdout, "Nothing was cloned");
         const rounded = await runCommand(dbClone, [

@@ -94,10 +94,14 @@ Deno.test(
 Deno.test("trellis dev refuses what it cannot serve, with the exit code", SERVED, async () => {
   const cases: [args: string[], exitCode: number, message: RegExp][] = [
     [["--port", "none"], 2, /--port must be a port from 0 to 65535, got "none"/],
-    [["--port", "65536"], 2, /--port is "65536"/],
+    [["--port", "65536"], 2, /--port must be a port from 0 to 65535, got "65536"/],
     [["--db", "mysql"], 2, /--db must be one of .*, got "mysql"/],
     [["--port", "0"], 3, /The folder .*src\/functions/],
-    [["--project", "/nowhere/at/all"], 3, /The folder \/nowhere\/at\/all \(--project\)/],
+    [
+      ["--project", "/nowhere/at/all"],
+      3,
+      /The folder \/nowhere\/at\/all does not exist \(--project\)/,
+    ],
   ];
   const project = await createTestProject({});
   const cwd = Deno.cwd();
