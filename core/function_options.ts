@@ -1,9 +1,9 @@
 import { BOOLEAN_OPTION, checkOption, type OptionRule } from "./option_rules.ts";
 
-/** The least and the most of an option that is a whole number, and what it counts. */
+/** Minimum, maximum and unit of an integer option. */
 export type OptionRange = readonly [least: number, most: number, unit: string];
 
-/** Whole numbers that Lambda takes (Lambda quotas, CreateFunction). */
+/** Ranges of Lambda (Lambda quotas, CreateFunction). */
 export const FUNCTION_RANGES: Readonly<Record<string, OptionRange>> = {
   timeout: [1, 900, "seconds"],
   memorySize: [128, 10240, "MB"],
@@ -12,7 +12,7 @@ export const FUNCTION_RANGES: Readonly<Record<string, OptionRange>> = {
   retryAttempts: [0, 2, "retries"],
 };
 
-/** The rule of an option that is a whole number. */
+/** Returns the rule of an integer option. */
 export function wholeNumber([least, most, unit]: OptionRange): OptionRule {
   return [
     (value) => Number.isInteger(value) && value as number >= least && value as number <= most,
@@ -20,7 +20,7 @@ export function wholeNumber([least, most, unit]: OptionRange): OptionRule {
   ];
 }
 
-/** Where failed events go: an ARN of Lambda's own kinds. */
+/** Accepts the destinations of failed events. */
 export const DEAD_LETTER_QUEUE: OptionRule = [
   (value) => BOOLEAN_OPTION[0](value) || isTarget(value),
   "true, false or { targetArn } with the ARN of a queue or a topic",
@@ -42,18 +42,18 @@ export const FUNCTION_RULES: Readonly<Record<string, OptionRule>> = {
 };
 
 /**
- * Refuses a number out of its range.
+ * Checks a number against its range.
  *
- * @throws {ConfigurationError} Naming the option, the value and the range.
+ * @throws {ConfigurationError} If it is out of range. Names the option, the value and the range.
  */
 export function checkRange(name: string, value: unknown, range: OptionRange): void {
   checkOption(name, value, wholeNumber(range));
 }
 
 /**
- * Refuses a dead-letter setting that is neither a boolean nor the ARN of a queue or a topic.
+ * Checks that a dead-letter setting is a boolean or the ARN of a queue or a topic.
  *
- * @throws {ConfigurationError} Naming the option and the value.
+ * @throws {ConfigurationError} If it is invalid. Names the option and the value.
  */
 export function checkDeadLetterQueue(value: unknown): void {
   checkOption("deadLetterQueue", value, DEAD_LETTER_QUEUE);

@@ -7,7 +7,7 @@ import {
   type OptionRules,
 } from "./option_rules.ts";
 
-/** How a handler logs. */
+/** Logging options of a handler. */
 export interface LoggingConfig {
   /**
    * Lines below this level are left out.
@@ -15,26 +15,26 @@ export interface LoggingConfig {
    */
   level?: LogLevel;
   /**
-   * Whether the event is logged, redacted, at DEBUG.
+   * Logs the event at DEBUG, redacted.
    * @default false
    */
   logEvent?: boolean;
   /**
-   * Whether what the handler returned is logged, redacted, at DEBUG.
+   * Logs the result of the handler at DEBUG, redacted.
    * @default false
    */
   logResult?: boolean;
   /**
-   * Whether each invocation ends with one line at INFO that has its outcome and its duration. A failure is always logged.
+   * Logs the outcome and the duration of each invocation in one line at INFO. Failures are always logged.
    * @default true
    */
   summary?: boolean;
   /**
-   * The share of invocations, 0 to 1, that log from DEBUG on.
+   * Fraction of invocations, 0 to 1, that log at DEBUG.
    * @default 0
    */
   sampleRate?: number;
-  /** Names of further keys whose values are redacted, in any case. */
+  /** Names of more keys to redact, in any case. */
   redact?: readonly string[];
   /** Constant fields of each line. */
   fields?: Readonly<Record<string, unknown>>;
@@ -60,9 +60,9 @@ const RULES: OptionRules = {
 };
 
 /**
- * Refuses a configuration that cannot be meant.
+ * Checks a configuration.
  *
- * @throws {ConfigurationError} Naming the option and the value.
+ * @throws {ConfigurationError} If it is invalid. Names the option and the value.
  */
 export function checkLoggingConfig(config: LoggingConfig): void {
   checkOption("logging", config, OBJECT_OPTION);

@@ -1,40 +1,39 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 
-/** Whether a value can be meant, and in words what it must be. */
+/** A check of a value, and a description of valid values. */
 export type OptionRule = readonly [fits: (value: unknown) => boolean, expected: string];
 
-/** The rules of a function's options, by name: what is not named here it does not have. */
+/** The rules of all options of a function, by name. */
 export type OptionRules = Readonly<Record<string, OptionRule>>;
 
-/** For what is checked elsewhere. */
+/** Accepts any value, for options that are checked elsewhere. */
 export const ANY_OPTION: OptionRule = [() => true, "anything"];
 
-/** `true` or `false`, and nothing that only counts as one. */
+/** Accepts `true` and `false`. */
 export const BOOLEAN_OPTION: OptionRule = [(value) => typeof value === "boolean", "true or false"];
 
-/** An object of any kind, not `null`. */
+/** Accepts any object except `null`. */
 export const OBJECT_OPTION: OptionRule = [
   (value) => typeof value === "object" && value !== null,
   "an object",
 ];
 
-/** Something to call. */
+/** Accepts functions. */
 export const FUNCTION_OPTION: OptionRule = [(value) => typeof value === "function", "a function"];
 
-/** A text out of a list. */
+/** Accepts the strings of a list. */
 export function oneOf(choices: readonly string[]): OptionRule {
   return [(value) => choices.includes(value as string), choices.join(" or ")];
 }
 
 /**
- * Refuses options that cannot be meant, when the module is loaded and not at the first event. One that is `undefined`
- * counts as left out.
+ * Checks the options of a function when the module is loaded. An option that is `undefined` counts as omitted.
  *
- * @param owner What has the options, for messages: the name of a function or of the option that they are in.
+ * @param owner The function, or the outer option, that has the options. For messages.
  * @param options The options.
- * @param rules Its options.
- * @param prefix Stands before the option's name in a message: `logging.`.
- * @throws {ConfigurationError} Naming the option and the value.
+ * @param rules The rules of all its options.
+ * @param prefix Prefix of the option names in messages: `logging.`.
+ * @throws {ConfigurationError} If an option is unknown or invalid. Names the option and the value.
  */
 export function checkOptions(
   owner: string,
@@ -43,7 +42,7 @@ export function checkOptions(
   prefix = "",
 ): void {
   if (!OBJECT_OPTION[0](options)) {
-    // the value is not shown: it may be a secret that stands where the options belong
+    // the value is not shown: it may be a secret passed in place of the options
     const given = options === null ? "null" : `a ${typeof options}`;
     throw new ConfigurationError(`The options of ${owner} are ${given}: they must be an object`);
   }
@@ -58,9 +57,9 @@ export function checkOptions(
 }
 
 /**
- * Refuses a value of one option.
+ * Checks the value of one option.
  *
- * @throws {ConfigurationError} Naming the option, the value and what it must be.
+ * @throws {ConfigurationError} If it is invalid. Names the option, the value and valid values.
  */
 export function checkOption(name: string, value: unknown, [fits, expected]: OptionRule): void {
   if (!fits(value)) {
@@ -70,7 +69,7 @@ export function checkOption(name: string, value: unknown, [fits, expected]: Opti
 
 const MAX_LENGTH = 80;
 
-/** A value as it stands in a message; objects as JSON, as far as they have any. */
+/** Renders a value for a message, objects as JSON. */
 function render(value: unknown): string {
   if (typeof value === "function") return "a function";
   try {

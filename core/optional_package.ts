@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /**
- * Packages that may be missing, with the versions that work: the npm package's optional peers, and the parser of the command
- * line. Each is loaded where it is used, so that nobody installs or bundles what they do not use.
+ * The optional packages with their supported versions: the optional peers of the npm package, and the SQL parser of the
+ * command line. Each is loaded by the code that uses it, so that applications install and bundle only what they use.
  */
 export const OPTIONAL_PACKAGES = {
   "@aws-sdk/client-rds-data": "^3.1143.0",
@@ -21,11 +21,11 @@ export const OPTIONAL_PACKAGES = {
 export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
 
 /**
- * Explains a failed `import()` of an optional package: what needs it, and the command that installs it. Any other failure is
- * thrown as it is. Bundlers take an `import()` with a `catch` for one that may be missing, and bundle the rest.
+ * Explains a failed `import()` of an optional package with the command that installs it. Rethrows any other error
+ * unchanged. Bundlers treat an `import()` with a `catch` as optional.
  *
  * @param name The package.
- * @param purpose What needs it, as the message begins.
+ * @param purpose The feature that needs it: the start of the message.
  * @returns A function for `catch`, which throws.
  * @throws {ConfigurationError} When the package is not installed.
  */
@@ -41,7 +41,7 @@ export function explainMissing(name: OptionalPackage, purpose: string): (error: 
   };
 }
 
-/** Node, Bun and Deno name the package that was not found; a file missing inside of it is another fault. */
+/** Checks that the package itself is missing, and not a file inside it. */
 function isMissing(error: unknown, name: string): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };

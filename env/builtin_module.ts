@@ -9,8 +9,8 @@ interface BuiltinModules {
 }
 
 /**
- * A module of Node, loaded now. An import would load it with the program and read all that it exports, which takes 0.2 ms
- * (`node:async_hooks`) to 2 ms (`node:fs`) of every cold start.
+ * Loads a module of Node on demand. An import would load it with the program and read all of its exports, which takes
+ * 0.2 ms (`node:async_hooks`) to 2 ms (`node:fs`) of every cold start.
  *
  * @param name The module's name, with `node:`.
  * @returns The module, or `undefined` where the runtime has no `process.getBuiltinModule` (Node 20.16, Deno 2 and Bun 1.1

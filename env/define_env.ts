@@ -2,15 +2,15 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import { environment, type EnvSource, readEnv } from "./get_env.ts";
 import type { StandardSchema } from "./standard_schema.ts";
 
-/** How one variable is read. */
+/** Description of one variable. */
 export interface EnvVariable<T = string> {
   /** A schema of any library that follows Standard Schema (zod, valibot, arktype): it parses the text. */
   schema?: StandardSchema<T>;
   /** The value when the variable is unset. Without one the variable is required. */
   default?: T;
-  /** Whether the variable may be unset: its value is then `undefined`. */
+  /** True if the variable may be unset; its value is then `undefined`. */
   optional?: boolean;
-  /** Whether the value is kept out of what is printed, logged or serialised. */
+  /** True if the value must not be printed, logged or serialised. */
   secret?: boolean;
 }
 
@@ -24,7 +24,7 @@ export type EnvValue<V> = V extends StandardSchema<infer T> ? T
   : V extends { schema: StandardSchema<infer T> } ? T
   : string;
 
-/** The values that a definition gives. */
+/** The values of a definition. */
 export type Env<D extends EnvDefinition> = {
   readonly [K in keyof D]: D[K] extends { optional: true } ? EnvValue<D[K]> | undefined
     : EnvValue<D[K]>;
@@ -42,13 +42,13 @@ export interface DefineEnvOptions {
 const REDACTED = "[REDACTED]";
 
 /**
- * Declares the environment that a program needs, typed. Nothing is read before the first access; then everything is,
- * and all faults are told at once. Printing or serialising the result shows `[REDACTED]` for secrets.
+ * Declares the typed environment of a program. The first access reads all variables and reports all errors together.
+ * Printing or serialising the result shows `[REDACTED]` for secrets.
  *
  * @param definition Variables by name.
  * @param options Where to read from.
  * @returns An object with a value for each variable.
- * @throws {ConfigurationError} At the first access, when variables are missing or do not fit; names each, never a value.
+ * @throws {ConfigurationError} At the first access, if variables are missing or invalid. Names each, never a value.
  *
  * @example
  * ```ts
@@ -114,7 +114,7 @@ function parseEnv(definition: EnvDefinition, source: EnvSource): Record<string, 
       if (text === undefined) faults.push(`${name} is not set`);
       else values[name] = text;
     } else {
-      // a schema sees an unset variable too: its own default or optional() may stand for it
+      // a schema also receives an unset variable: it may have a default or be optional
       const result = variable.schema["~standard"].validate(text);
       if (result instanceof Promise) {
         faults.push(`${name} has a schema that validates asynchronously: use a synchronous one`);

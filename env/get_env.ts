@@ -1,21 +1,21 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runtimeProcess } from "./node_process.ts";
 
-/** Where variables are read from: `process.env` unless something else is handed in. */
+/** Source of variables, by default `process.env`. */
 export type EnvSource = Readonly<Record<string, string | undefined>>;
 
-/** The environment of this process. */
+/** Returns the environment of this process. */
 export function environment(): EnvSource {
   return runtimeProcess?.env ?? {};
 }
 
 /**
- * The value of an environment variable, or the fallback. An empty value counts as unset: Terraform and CI systems
- * set a variable that has no value to the empty string.
+ * Returns the value of an environment variable, or the fallback. An empty value counts as unset, because Terraform and
+ * CI systems set variables without a value to the empty string.
  *
  * @param name The variable's name.
- * @param fallback What to give when it is unset.
- * @returns The value as it stands, the fallback, or `undefined`.
+ * @param fallback The value if it is unset.
+ * @returns The unchanged value, the fallback, or `undefined`.
  *
  * @example
  * ```ts
@@ -31,10 +31,10 @@ export function getOptionalEnv(name: string, fallback?: string): string | undefi
 }
 
 /**
- * The value of an environment variable that must be set.
+ * Returns the value of a required environment variable.
  *
  * @param name The variable's name.
- * @returns The value as it stands, never empty.
+ * @returns The unchanged value, never empty.
  * @throws {ConfigurationError} When it is unset or empty; the message names the variable.
  *
  * @example
@@ -55,7 +55,7 @@ export function getRequiredEnv(name: string): string {
   return value;
 }
 
-/** One variable of a source, `undefined` when unset, empty, or when the runtime does not let us read it. */
+/** Returns one variable of a source, or `undefined` if it is unset, empty or not readable. */
 export function readEnv(source: EnvSource, name: string): string | undefined {
   try {
     return source[name] || undefined;

@@ -1,6 +1,6 @@
 /**
- * Environment variables: read one, require one, or declare all that a program needs, with types and with every fault
- * told at once.
+ * Environment variables: read one, require one, or declare all that a program needs, with types and one report of all
+ * errors.
  *
  * @example
  * ```ts

@@ -16,15 +16,15 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
-/** What parsing gives: a value, or issues. */
+/** The result of parsing: a value, or issues. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** One fault of an input. */
+/** One error in an input. */
 export interface StandardIssue {
-  /** What is wrong. */
+  /** Description of the error. */
   readonly message: string;
-  /** Where: keys from the outside in. */
+  /** Path of the value: keys from the outside in. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }

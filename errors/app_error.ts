@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from "./error_code.ts";
 /** Marks our errors across two copies of the package in one process, where `instanceof` fails. */
 const BRAND: symbol = Symbol.for("@trellis/fn/AppError");
 
-/** What may be told to an {@link AppError} beside its message. */
+/** Options of {@link AppError}. */
 export interface AppErrorOptions {
   /** The error that led to this one: logged, never sent to a client. */
   cause?: unknown;
@@ -19,7 +19,7 @@ export interface AppErrorOptions {
 }
 
 /**
- * The base of every error that the package throws on purpose. Switch on `code`, not on the message.
+ * Base class of all errors that the package throws. Switch on `code`, not on the message.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export interface AppErrorOptions {
  */
 export class AppError extends Error {
   override readonly name: string = "AppError";
-  /** Which kind of failure this is. */
+  /** The kind of failure. */
   readonly code: ErrorCode;
   /** HTTP status of the response that this error becomes. */
   readonly statusCode: number;
@@ -43,7 +43,7 @@ export class AppError extends Error {
   readonly expose: boolean;
 
   /**
-   * @param code Which kind of failure this is.
+   * @param code The kind of failure.
    * @param message What happened and what to do about it; the code's own phrase when left out.
    * @param options Cause, details, headers, exposure.
    */
@@ -64,7 +64,7 @@ export class AppError extends Error {
 }
 
 /**
- * Whether a value is an {@link AppError}, also one made by another copy of the package.
+ * Checks whether a value is an {@link AppError}, also of another copy of the package.
  *
  * @param value Anything, such as what a `catch` caught.
  * @param code When given, only this code counts.

@@ -1,16 +1,16 @@
-/** More links than this are no chain that a person reads. */
+/** Longer chains are cut. */
 const MAX_LINKS = 32;
 
 /**
- * The error itself and what led to it, through `cause` and the parts of an `AggregateError`, nearest first.
- * A chain that leads back to itself ends there.
+ * Lists an error and its causes, including the parts of an `AggregateError`, nearest first. A circular chain ends at
+ * the repeated error.
  *
  * @param error Anything that was thrown.
  * @returns At most 32 values, each once.
  */
 export function causeChain(error: unknown): unknown[] {
   const chain: unknown[] = [error];
-  // what is added while it goes on is visited too
+  // the loop also visits the links that it adds
   for (const link of chain) {
     for (const value of getCauses(link)) {
       if (
@@ -33,7 +33,7 @@ function getCauses(link: unknown): unknown[] {
 }
 
 /**
- * The first link of {@link causeChain} that fits.
+ * Returns the first link of {@link causeChain} that passes a test.
  *
  * @param error Anything that was thrown.
  * @param fits The test, called with each link.

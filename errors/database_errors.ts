@@ -15,7 +15,7 @@ export interface DatabaseErrorOptions extends AppErrorOptions {
   table?: string;
   /** The columns that the constraint covers. */
   columns?: readonly string[];
-  /** How many times the work was tried before it was given up. */
+  /** Number of attempts before the failure was final. */
   attempts?: number;
 }
 
@@ -41,9 +41,9 @@ export class DatabaseError extends AppError {
   readonly constraint: string | undefined;
   /** The table that the constraint belongs to, when the server named it. */
   readonly table: string | undefined;
-  /** The columns that the constraint covers; empty when the server did not name them. */
+  /** The columns of the constraint; empty if the server did not name them. */
   readonly columns: readonly string[];
-  /** How many times the work was tried, when a conflict (SQLSTATE 40001) ended the last try. */
+  /** Number of attempts, if the last one failed with a conflict (SQLSTATE 40001). */
   readonly attempts: number | undefined;
 
   /**
@@ -67,13 +67,13 @@ export class DatabaseError extends AppError {
   }
 
   /**
-   * Makes the error for whatever a driver threw: {@link UniqueViolationError},
-   * {@link ForeignKeyViolationError} or a `DatabaseError`. A `DatabaseError` stays as it is.
+   * Converts an error of a driver to a {@link UniqueViolationError}, a
+   * {@link ForeignKeyViolationError} or a `DatabaseError`. Returns a `DatabaseError` unchanged.
    *
-   * @param cause What was thrown.
+   * @param cause The thrown value.
    * @param queryName The name of the query.
-   * @param attempts How many times the work was tried, when a conflict ended it.
-   * @returns An error whose message shows neither SQL nor parameters, for the log only.
+   * @param attempts Number of attempts, if a conflict was the reason.
+   * @returns An error whose message contains neither SQL nor parameters, for the log only.
    */
   static from(cause: unknown, queryName?: string, attempts?: number): DatabaseError {
     if (cause instanceof DatabaseError) return cause;
@@ -103,7 +103,7 @@ export class DatabaseError extends AppError {
 /** unique_violation and exclusion_violation (PostgreSQL 18, appendix A). */
 const UNIQUE_STATES: ReadonlySet<string | undefined> = new Set(["23505", "23P01"]);
 
-/** foreign_key_violation; since PostgreSQL 18 restrict_violation stands for ON DELETE RESTRICT. */
+/** foreign_key_violation, and restrict_violation, which PostgreSQL 18 reports for ON DELETE RESTRICT. */
 const FOREIGN_KEY_STATES: ReadonlySet<string | undefined> = new Set(["23503", "23001"]);
 
 function describeFailure(options: DatabaseErrorOptions): string {
@@ -126,8 +126,8 @@ export interface UniqueViolationOptions extends DatabaseErrorOptions {
 }
 
 /**
- * 409: a row with the same values exists already (SQLSTATE 23505), or one that an exclusion constraint does not
- * allow beside this one (23P01). Never shows the values.
+ * 409: a row with the same values exists already (SQLSTATE 23505), or a row that conflicts with an exclusion
+ * constraint (23P01). The message never contains the values.
  *
  * @example
  * ```ts
@@ -158,16 +158,16 @@ export class UniqueViolationError extends DatabaseError {
 
 /** Options of {@link ForeignKeyViolationError}. */
 export interface ForeignKeyViolationOptions extends DatabaseErrorOptions {
-  /** The column, where there is one. */
+  /** The column, if there is one. */
   column?: string;
   /** Messages by field, in dotted paths; `_form` for the whole input. Sent to the client. */
   errors?: Readonly<Record<string, string[]>>;
 }
 
 /**
- * 409: a row that is referred to does not exist, or a row that is still referred to was to be deleted (SQLSTATE 23503,
- * 23001). Never shows the values. Thrown by queries whose foreign key is violated, with the table and columns that
- * refer, and by `assertRowExists`, with the table and column that were looked into.
+ * 409: a referenced row does not exist, or a row to delete is still referenced (SQLSTATE 23503, 23001). The message
+ * never contains the values. Queries throw it with the referencing table and columns, `assertRowExists` with the table
+ * and column that it searched.
  */
 export class ForeignKeyViolationError extends DatabaseError {
   override readonly name: string = "ForeignKeyViolationError";
@@ -192,8 +192,8 @@ export class ForeignKeyViolationError extends DatabaseError {
 }
 
 /**
- * 500: the connection was lost while COMMIT was under way, so the transaction may or may not have been applied.
- * It is not run again unless the caller says that the work is idempotent.
+ * 500: the connection was lost during COMMIT, so it is unknown whether the transaction was applied. The transaction is
+ * retried only if the caller declares that the work is idempotent.
  */
 export class CommitOutcomeUnknownError extends DatabaseError {
   override readonly name: string = "CommitOutcomeUnknownError";

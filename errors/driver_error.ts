@@ -1,9 +1,9 @@
 import { readKnownNames } from "./known_names.ts";
 
 /**
- * What a database driver's error may show in a log: PostgreSQL puts values of the statement into messages
- * (`invalid input syntax for type uuid: "…"`), details (`Key (email)=(…) already exists`) and, through drizzle,
- * whole statements with their parameters. Names of tables and constraints help whoever is paged; values must not leave.
+ * The part of a database driver's error that may be logged. PostgreSQL puts values of the statement into messages
+ * (`invalid input syntax for type uuid: "…"`) and details (`Key (email)=(…) already exists`), and drizzle adds whole
+ * statements with their parameters. Names of tables and constraints are kept, values are removed.
  * Source: PostgreSQL 18 documentation, appendix A (error codes) and 54.8 (error fields).
  */
 export interface DriverError {
@@ -62,7 +62,7 @@ const ENGINE_MESSAGES = [
 const ENGINE_MESSAGE = new RegExp(`^(?:ERROR: {1,2})?(?:${ENGINE_MESSAGES.join("|")})`, "i");
 
 /**
- * The SQLSTATE of a value that looks like a database driver's error (postgres.js, PGlite, Neon, node-postgres, Data API).
+ * Returns the SQLSTATE of a value that looks like a database driver's error (postgres.js, PGlite, Neon, node-postgres, Data API).
  *
  * @param error One link of a cause chain.
  * @returns Five characters, or `undefined` when this is no driver error.
@@ -94,7 +94,7 @@ export function readDriverError(
   if (sqlState === undefined) return undefined;
   const fields = error as Record<string, unknown>;
   const routine = typeof fields.routine === "string" ? fields.routine : undefined;
-  // class P0 is RAISE without a code of its own
+  // class P0 is RAISE without an explicit code
   if (sqlState.startsWith("P0") || (routine !== undefined && RAISE_ROUTINE.test(routine))) {
     return { sqlState, message: RAISED, names: {} };
   }

@@ -1,8 +1,8 @@
-/** What an {@link ErrorCode} means to an HTTP client. */
+/** The HTTP response of an {@link ErrorCode}. */
 export interface ErrorCodeEntry {
   /** HTTP status, RFC 9110 section 15. */
   readonly status: number;
-  /** The status' own phrase: what a client reads when the message stays inside. */
+  /** The reason phrase of the status, sent if the message is not shown. */
   readonly title: string;
 }
 

@@ -6,7 +6,7 @@ export interface ValidationErrorOptions extends AppErrorOptions {
   errors?: Readonly<Record<string, string[]>>;
 }
 
-/** 400: the input does not fit what was asked for. `errors` is part of the response. */
+/** 400: the input is invalid. `errors` is part of the response. */
 export class ValidationError extends AppError {
   override readonly name: string = "ValidationError";
   /** Messages by field. */
@@ -22,7 +22,7 @@ export class ValidationError extends AppError {
   }
 }
 
-/** 401: no credential, or one that is not good. Answers with `WWW-Authenticate: Bearer` (RFC 6750 section 3). */
+/** 401: the credential is missing or invalid. Sends `WWW-Authenticate: Bearer` (RFC 6750 section 3). */
 export class UnauthorizedError extends AppError {
   override readonly name: string = "UnauthorizedError";
 
@@ -38,7 +38,7 @@ export class UnauthorizedError extends AppError {
   }
 }
 
-/** 403: the caller is known and may not do this. */
+/** 403: the caller is authenticated but not allowed to do this. */
 export class ForbiddenError extends AppError {
   override readonly name: string = "ForbiddenError";
 
@@ -51,7 +51,7 @@ export class ForbiddenError extends AppError {
   }
 }
 
-/** 404: there is no such thing, or the caller may not learn that there is. */
+/** 404: the resource does not exist, or the caller may not know that it exists. */
 export class NotFoundError extends AppError {
   override readonly name: string = "NotFoundError";
 
@@ -64,12 +64,12 @@ export class NotFoundError extends AppError {
   }
 }
 
-/** 405: the resource does not know this method. */
+/** 405: the resource does not support this method. */
 export class MethodNotAllowedError extends AppError {
   override readonly name: string = "MethodNotAllowedError";
 
   /**
-   * @param allowed The methods that it knows: the `Allow` header (RFC 9110 section 10.2.1).
+   * @param allowed The supported methods, for the `Allow` header (RFC 9110 section 10.2.1).
    * @param options Cause, details, headers.
    */
   constructor(allowed: readonly string[], options: AppErrorOptions = {}) {
@@ -80,7 +80,7 @@ export class MethodNotAllowedError extends AppError {
   }
 }
 
-/** 409: the request does not fit the present state. */
+/** 409: the request conflicts with the current state. */
 export class ConflictError extends AppError {
   override readonly name: string = "ConflictError";
 
@@ -93,7 +93,7 @@ export class ConflictError extends AppError {
   }
 }
 
-/** 413: the body is larger than the handler takes. */
+/** 413: the body is larger than the limit of the handler. */
 export class PayloadTooLargeError extends AppError {
   override readonly name: string = "PayloadTooLargeError";
 
@@ -106,7 +106,7 @@ export class PayloadTooLargeError extends AppError {
   }
 }
 
-/** 415: the body's media type is not one that the handler reads. */
+/** 415: the handler does not support the media type of the body. */
 export class UnsupportedMediaTypeError extends AppError {
   override readonly name: string = "UnsupportedMediaTypeError";
 
@@ -119,9 +119,9 @@ export class UnsupportedMediaTypeError extends AppError {
   }
 }
 
-/** Options of the errors that tell a client when to come again. */
+/** Options of the errors with a `Retry-After` header. */
 export interface RetryAfterOptions extends AppErrorOptions {
-  /** Seconds until another try makes sense: the `Retry-After` header (RFC 9110 section 10.2.3). */
+  /** Seconds until the client should retry: the `Retry-After` header (RFC 9110 section 10.2.3). */
   retryAfterSeconds?: number;
 }
 
@@ -138,20 +138,20 @@ function withRetryAfter({ retryAfterSeconds, ...options }: RetryAfterOptions): A
   };
 }
 
-/** 429: the caller asks too often. Answers with `Retry-After`, 1 second unless told. */
+/** 429: the caller sends too many requests. Sends `Retry-After`, by default 1 second. */
 export class TooManyRequestsError extends AppError {
   override readonly name: string = "TooManyRequestsError";
 
   /**
    * @param message Shown to the client.
-   * @param options When to come again, and the options of every error.
+   * @param options When to retry, and the options of every error.
    */
   constructor(message?: string, options: RetryAfterOptions = {}) {
     super("TOO_MANY_REQUESTS", message, withRetryAfter({ retryAfterSeconds: 1, ...options }));
   }
 }
 
-/** 500: something that nobody foresaw. The client reads the status' phrase, the log the message and the cause. */
+/** 500: an unexpected failure. The message and the cause are logged; the client receives the phrase of the status. */
 export class UnexpectedError extends AppError {
   override readonly name: string = "UnexpectedError";
 
@@ -164,7 +164,7 @@ export class UnexpectedError extends AppError {
   }
 }
 
-/** 500: a setting is missing or wrong. The message names the setting and the fix, for the log only. */
+/** 500: a setting is missing or invalid. The message names the setting and the fix, and is only logged. */
 export class ConfigurationError extends AppError {
   override readonly name: string = "ConfigurationError";
 
@@ -177,20 +177,20 @@ export class ConfigurationError extends AppError {
   }
 }
 
-/** 503: something that the request needs is down; the same request may work later. */
+/** 503: a dependency of the request is unavailable. The same request may succeed later. */
 export class ServiceUnavailableError extends AppError {
   override readonly name: string = "ServiceUnavailableError";
 
   /**
    * @param message For the log only.
-   * @param options When to come again, and the options of every error.
+   * @param options When to retry, and the options of every error.
    */
   constructor(message = "Service unavailable", options: RetryAfterOptions = {}) {
     super("SERVICE_UNAVAILABLE", message, withRetryAfter(options));
   }
 }
 
-/** 504: the invocation's time was nearly up, so it answered instead of dying. */
+/** 504: the deadline of the invocation was reached before the handler finished. */
 export class DeadlineExceededError extends AppError {
   override readonly name: string = "DeadlineExceededError";
 

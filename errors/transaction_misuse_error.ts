@@ -1,8 +1,8 @@
 import { DatabaseError, type DatabaseErrorOptions } from "./database_errors.ts";
 
 /**
- * 500: the program uses a transaction in a way that cannot work. Its client was used after the transaction's end (a
- * forgotten `await`), or a query on the outer client waits for the transaction that waits for the query. Nothing was sent.
+ * 500: incorrect use of a transaction. Its client was used after the end of the transaction (a missing `await`), or a
+ * query on the outer client waits for the transaction that waits for the query. Nothing was sent to the database.
  *
  * @example
  * ```ts
@@ -25,10 +25,10 @@ export class TransactionMisuseError extends DatabaseError {
   }
 
   /**
-   * Names the query, where the error does not name it yet.
+   * Adds the name of the query, unless the error has one.
    *
    * @param queryName The name given to `withQueryMetrics` or `defineQuery`.
-   * @returns This error, or one that names the query in its message too.
+   * @returns This error, or a copy with the name in its message.
    */
   forQuery(queryName: string): TransactionMisuseError {
     if (this.queryName !== undefined) return this;

@@ -3,58 +3,57 @@ import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 import type { Span } from "./span.ts";
 
-/** What starts an {@link Invocation}. */
+/** The ids and names of an {@link Invocation}. */
 export interface InvocationStart {
-  /** Goes through logs, responses and calls to others. */
+  /** Id that appears in logs, responses and outgoing calls. */
   correlationId: string;
   /** Lambda's id of this invocation. */
   requestId: string;
-  /** X-Ray or W3C trace id, when the caller sent one. */
+  /** X-Ray or W3C trace id, if the caller sent one. */
   traceId: string | undefined;
-  /** The caller's span, when it sent one. */
+  /** The caller's span, if it sent one. */
   parentSpanId?: string;
-  /** Whether the caller records the trace, when it said so. */
+  /** True if the caller records the trace; `undefined` if unknown. */
   sampled?: boolean;
-  /** The name that metrics and spans carry. */
+  /** The name in metrics and spans. */
   operationName: string;
   /** Lambda's name of the function. */
   functionName: string | undefined;
-  /** Whether this is the first invocation of the process. */
+  /** True for the first invocation of the process. */
   coldStart: boolean;
 }
 
 /**
- * The state of one invocation, and all of it: nothing else in the package keeps any. Log lines and metrics collect
- * here and leave in one write.
+ * The whole state of one invocation. Log lines and metrics are collected here and written together.
  */
 export class Invocation {
-  /** Goes through logs, responses and calls to others. */
+  /** Id that appears in logs, responses and outgoing calls. */
   readonly correlationId: string;
   /** Lambda's id of this invocation. */
   readonly requestId: string;
-  /** X-Ray or W3C trace id, when the caller sent one. */
+  /** X-Ray or W3C trace id, if the caller sent one. */
   readonly traceId: string | undefined;
-  /** The caller's span, when it sent one. */
+  /** The caller's span, if it sent one. */
   readonly parentSpanId: string | undefined;
-  /** Whether the caller records the trace, when it said so. */
+  /** True if the caller records the trace; `undefined` if unknown. */
   readonly sampled: boolean | undefined;
-  /** The name that metrics and spans carry. */
+  /** The name in metrics and spans. */
   readonly operationName: string;
   /** Lambda's name of the function. */
   readonly functionName: string | undefined;
-  /** Whether this is the first invocation of the process. */
+  /** True for the first invocation of the process. */
   readonly coldStart: boolean;
-  /** What the environment said when the invocation began. */
+  /** The settings from the environment at the start of the invocation. */
   readonly settings: ObservabilitySettings;
-  /** Lines below this severity are left out. */
+  /** Lines below this severity are not logged. */
   level: number;
-  /** Key names whose values this handler wants redacted, in lower case. */
+  /** More key names to redact, in lower case. */
   redact: ReadonlySet<string> | undefined = undefined;
   /** Constant fields of each log line, serialised: `,"team":"notes"`. */
   fields = "";
-  /** The part of a log line that does not change during the invocation, once a line was written. */
+  /** The constant part of a log line; set by the first line. */
   linePrefix: string | undefined = undefined;
-  /** The span that new spans become children of. */
+  /** The active span: the parent of new spans. */
   span: Span | undefined = undefined;
   /** Metrics by dimension set. */
   metrics: Map<string, MetricGroup> | undefined = undefined;
@@ -62,13 +61,13 @@ export class Invocation {
   dimensions: Record<string, string> | undefined = undefined;
   /** Turns the collected metrics into lines; set by the first metric. */
   renderMetrics: ((invocation: Invocation) => string) | undefined = undefined;
-  /** The event and the headers that {@link correlationId} came from; read only by the layer that made the invocation. */
+  /** The event of the invocation. */
   event: unknown = undefined;
-  /** Aborted when the deadline is near; made when somebody asks. */
+  /** Aborted at the deadline; created on first use. */
   abort: AbortController | undefined = undefined;
-  /** What the clock of `performance.now()` lacks to epoch milliseconds, once a span asked. */
+  /** Difference of epoch milliseconds and `performance.now()`; set by the first span. */
   epochOffsetMs: number | undefined = undefined;
-  /** Its place among those that wait for their work; read only by the file that keeps them. */
+  /** Index in the list of pending invocations. */
   pendingAt = -1;
   #deadlineMs: number | undefined = undefined;
   #onDeadline: Set<() => void> | undefined = undefined;
@@ -76,7 +75,7 @@ export class Invocation {
   #lines = "";
   #ended = false;
 
-  /** @param start What is known when an invocation begins. */
+  /** @param start The ids and names. */
   constructor(start: InvocationStart) {
     this.correlationId = start.correlationId;
     this.requestId = start.requestId;
@@ -107,7 +106,7 @@ export class Invocation {
     return undefined;
   }
 
-  /** The deadline in whole epoch milliseconds, by the clock as it was set when this was first read. */
+  /** The deadline in whole epoch milliseconds, by the wall clock of the first read. */
   get deadlineEpochMs(): number | undefined {
     const { deadlineMs } = this;
     if (deadlineMs === undefined) return undefined;
@@ -115,11 +114,11 @@ export class Invocation {
   }
 
   /**
-   * Has a function called when the invocation is given up at its deadline: its work goes on, but nobody waits for it. For what comes
-   * with each query: a listener of {@link abort}'s signal is told the same, and made a query 16 µs slower.
+   * Registers a function to call at the deadline, when the invocation fails while its work continues. Queries use it
+   * instead of a listener on the signal of {@link abort}, which made each query 16 µs slower.
    *
    * @param callback Called once; it must not throw.
-   * @returns Forgets the function again.
+   * @returns Removes the function.
    */
   onDeadline(callback: () => void): () => void {
     const callbacks = this.#onDeadline ??= new Set();
@@ -129,7 +128,7 @@ export class Invocation {
     };
   }
 
-  /** Marks the invocation as timed out: aborts its signal and calls what waits for the deadline. */
+  /** Marks the invocation as timed out: aborts its signal and calls the functions of {@link onDeadline}. */
   expire(): void {
     this.abort?.abort();
     const callbacks = this.#onDeadline;
@@ -137,18 +136,18 @@ export class Invocation {
     for (const callback of callbacks ?? []) callback();
   }
 
-  /** Whether {@link flush} was called: lines of work that goes on after the answer are written at once. */
+  /** True after {@link flush}. Later lines are written at once. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Keeps a whole line until {@link flush}; after that it is written at once. */
+  /** Adds a whole line to the output, or writes it at once after {@link flush}. */
   append(line: string): void {
     this.#lines += line;
     if (this.#ended || this.#lines.length > MAX_BUFFERED) this.#writeLines();
   }
 
-  /** Writes what was collected, in one write. */
+  /** Writes the collected output in one write. */
   flush(): void {
     this.#ended = true;
     if (this.renderMetrics !== undefined) this.#lines += this.renderMetrics(this);
@@ -163,5 +162,5 @@ export class Invocation {
   }
 }
 
-/** Characters after which an invocation that logs a lot writes in between. */
+/** Maximum number of buffered characters before a write. */
 const MAX_BUFFERED = 64 * 1024;

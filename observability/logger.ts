@@ -12,7 +12,7 @@ import { getSettings, type ObservabilitySettings } from "./settings.ts";
 /** Fields of one log line. An `error` may be any thrown value. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Names that every line has of its own; a field of the same name gets an underscore before it. */
+/** Names of the standard fields. A field of the same name gets an underscore as a prefix. */
 const RESERVED: ReadonlySet<string> = new Set([
   "level",
   "message",
@@ -28,8 +28,8 @@ const RESERVED: ReadonlySet<string> = new Set([
 /**
  * Logs at DEBUG: shown when `LOG_LEVEL` is `DEBUG`, or for the sampled share of requests.
  *
- * @param message What happened, the same words each time.
- * @param fields What differs from time to time; secrets are taken out by key name.
+ * @param message A constant message.
+ * @param fields Variable data. Secrets are redacted by key name.
  */
 export function logDebug(message: string, fields?: LogFields | Error): void {
   log("DEBUG", message, fields);
@@ -38,8 +38,8 @@ export function logDebug(message: string, fields?: LogFields | Error): void {
 /**
  * Logs at INFO.
  *
- * @param message What happened, the same words each time.
- * @param fields What differs from time to time; secrets are taken out by key name.
+ * @param message A constant message.
+ * @param fields Variable data. Secrets are redacted by key name.
  *
  * @example
  * ```ts
@@ -57,8 +57,8 @@ export function logInfo(message: string, fields?: LogFields | Error): void {
 /**
  * Logs at WARN.
  *
- * @param message What happened, the same words each time.
- * @param fields What differs from time to time, or what was thrown.
+ * @param message A constant message.
+ * @param fields Variable data, or a thrown value.
  */
 export function logWarn(message: string, fields?: LogFields | Error): void {
   log("WARN", message, fields);
@@ -67,19 +67,19 @@ export function logWarn(message: string, fields?: LogFields | Error): void {
 /**
  * Logs at ERROR.
  *
- * @param message What happened, the same words each time.
- * @param fields What differs from time to time, or what was thrown: `logError("charge failed", { error, orderId })`.
+ * @param message A constant message.
+ * @param fields Variable data, or a thrown value: `logError("charge failed", { error, orderId })`.
  */
 export function logError(message: string, fields?: LogFields | Error): void {
   log("ERROR", message, fields);
 }
 
 /**
- * Logs one line of JSON. Inside an invocation it waits for the invocation's one write.
+ * Logs one line of JSON. The lines of an invocation are written together when it ends.
  *
  * @param level Severity.
  * @param message What happened.
- * @param fields What differs from time to time, or what was thrown.
+ * @param fields Variable data, or a thrown value.
  */
 export function log(level: LogLevel, message: string, fields?: LogFields | Error): void {
   const invocation = currentInvocation();
@@ -96,13 +96,13 @@ export function log(level: LogLevel, message: string, fields?: LogFields | Error
 const messages: Map<string, string> = new Map();
 const MAX_MESSAGES = 200, MAX_KEPT_LENGTH = 120;
 
-/** A message as JSON, without secrets. Messages are the same words each time, so that the search for secrets is kept. */
+/** Renders a message as JSON, without secrets. Messages are constant, so the result is cached. */
 function renderMessage(message: string): string {
   let text = messages.get(message);
   if (text !== undefined) return text;
   text = quote(redactText(message));
   if (message.length <= MAX_KEPT_LENGTH) {
-    if (messages.size >= MAX_MESSAGES) messages.clear(); // somebody puts ids into messages
+    if (messages.size >= MAX_MESSAGES) messages.clear(); // messages with ids would fill the cache
     messages.set(message, text);
   }
   return text;
@@ -111,7 +111,7 @@ function renderMessage(message: string): string {
 let second = NaN;
 let secondText = "";
 
-/** The time in ISO 8601. All but the milliseconds is the same for many lines. */
+/** Returns the time in ISO 8601. Only the milliseconds change between most lines. */
 function timestamp(): string {
   const nowMs = Date.now();
   const ms = nowMs % 1000;
@@ -122,7 +122,7 @@ function timestamp(): string {
   return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
 }
 
-/** `2026-11-21T09:05:07.` by hand: the first `toISOString()` of a process takes 0.2 ms. */
+/** Renders `2026-11-21T09:05:07.`. The first `toISOString()` of a process takes 0.2 ms. */
 function toSecondText(date: Date): string {
   return `${date.getUTCFullYear()}-${twoDigits(date.getUTCMonth() + 1)}-${
     twoDigits(date.getUTCDate())
@@ -135,12 +135,12 @@ function twoDigits(n: number): string {
   return n < 10 ? `0${n}` : `${n}`;
 }
 
-/** Whether a line of this level would be shown here: to skip work that only a log line needs. */
+/** Checks whether lines of a level are logged, to skip work that only a log line needs. */
 export function isLevelEnabled(level: LogLevel): boolean {
   return LOG_LEVELS[level] >= (currentInvocation()?.level ?? getSettings().level);
 }
 
-/** Fields as they stand in a line: `,"noteId":"n1"`. It never throws: a log line must not break what it tells of. */
+/** Renders fields for a line: `,"noteId":"n1"`. Never throws, because logging must not fail a request. */
 export function renderFields(fields: LogFields | Error, redact?: ReadonlySet<string>): string {
   try {
     if (fields instanceof Error) return `,"error":${toJson(redactValue(fields, redact))}`;
@@ -177,7 +177,7 @@ function toJson(value: unknown): string {
   return escapeControls(JSON.stringify(value) ?? "null");
 }
 
-/** The part of a line that is the same for a whole invocation, serialised once. */
+/** Returns the part of a line that is constant in an invocation, serialised once. */
 function getPrefix(invocation: Invocation | undefined): string {
   if (invocation === undefined) return getService(getSettings(), undefined);
   return invocation.linePrefix ??= getService(invocation.settings, invocation.functionName) +
@@ -190,7 +190,7 @@ let servicePart:
   | { settings: ObservabilitySettings; functionName: string | undefined; text: string }
   | undefined;
 
-/** The part of a line that is the same for a whole sandbox. */
+/** Returns the part of a line that is constant in a sandbox. */
 function getService(settings: ObservabilitySettings, functionName: string | undefined): string {
   if (servicePart?.settings !== settings || servicePart.functionName !== functionName) {
     const text = `,"service":${quote(settings.service)}` +

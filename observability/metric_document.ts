@@ -2,9 +2,9 @@ import { escapeControls, quote } from "./logger.ts";
 import type { MetricSettings } from "./settings.ts";
 
 /**
- * The part of a document of CloudWatch's embedded metric format that depends on names only.
+ * Renders the part of a document in CloudWatch's embedded metric format that depends on names only.
  *
- * @param namespace Where the metrics are filed.
+ * @param namespace The namespace of the metrics.
  * @param dimensions Names of the dimensions beside `service`.
  * @param metrics Names and units.
  */
@@ -21,10 +21,10 @@ export function renderMetricNames(
 }
 
 /**
- * A whole document, as a line.
+ * Renders a document as a line.
  *
- * @param settings Says the service.
- * @param names What {@link renderMetricNames} gave.
+ * @param settings The name of the service.
+ * @param names The result of {@link renderMetricNames}.
  * @param members Values of dimensions and metrics: `,"operationName":"Double","Errors":0`.
  */
 export function renderMetricDocument(

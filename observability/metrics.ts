@@ -11,37 +11,37 @@ import { getMetricSettings } from "./settings.ts";
 const MAX_DIMENSIONS = 30, MAX_NAME = 1024;
 const MAX_DIMENSION_NAME = 250, MAX_DIMENSION_VALUE = 1024;
 
-/** Members that each document has already; a second one of the same name would hide it. */
+/** Members of every document. A metric of the same name would replace them. */
 const RESERVED: ReadonlySet<string> = new Set(["_aws", "service"]);
 
 /** One value of a metric. */
 export type MetricDatum = readonly [name: string, unit: MetricUnit, value: number];
 
 /**
- * Counts and measures for CloudWatch, in its embedded metric format: a log line that becomes metrics, without a call.
- * Inside an invocation all lines leave in its one write; outside each leaves at once.
+ * Metrics for CloudWatch in its embedded metric format: log lines that become metrics, without a call. The lines of an
+ * invocation are written together when it ends. Outside an invocation each line is written at once.
  */
 export interface Metrics {
   /**
-   * Adds a value. A value that is not finite is left out, with a warning.
+   * Adds a value. A value that is not finite is omitted, with a warning.
    *
    * @param name At most 1,024 characters.
    * @param unit One of {@link MetricUnit}.
    * @param value The value.
-   * @throws {TypeError} When the name or the unit is none, or a dimension has the name.
+   * @throws {TypeError} If the name or the unit is invalid, or a dimension has the name.
    */
   addMetric(name: string, unit: MetricUnit, value: number): void;
   /**
-   * Adds a dimension to the metrics that this invocation adds with `addMetric`. Each distinct value makes, and
-   * costs, a metric of its own: no ids.
+   * Adds a dimension to all metrics that this invocation adds with `addMetric`. CloudWatch charges each distinct value
+   * as another metric, so do not use ids.
    *
    * @throws {RangeError} With the 30th dimension.
-   * @throws {TypeError} When a name or a value is none, and outside of an invocation.
+   * @throws {TypeError} If a name or a value is invalid, and outside an invocation.
    */
   addDimension(name: string, value: string): void;
   /** Adds several dimensions. */
   addDimensions(dimensions: Readonly<Record<string, string>>): void;
-  /** Adds values with a dimension set of their own, whatever `addDimension` added. */
+  /** Adds values with separate dimensions, without those of `addDimension`. */
   addMetricsWithDimensions(
     dimensions: Readonly<Record<string, string>>,
     data: readonly MetricDatum[],
@@ -95,12 +95,12 @@ export const metrics: Metrics = {
 };
 
 /**
- * {@link Metrics.addMetricsWithDimensions} for what is added again and again under the same names, which are checked once.
+ * Creates a function like {@link Metrics.addMetricsWithDimensions} for fixed names, which are checked once.
  *
  * @param dimensions The dimension set.
  * @param names Names and units.
- * @returns Adds a value of each, in their order.
- * @throws {TypeError} When a name or a unit is none.
+ * @returns Adds a value of each metric, in the order of the names.
+ * @throws {TypeError} If a name or a unit is invalid.
  */
 export function createMetricRecorder(
   dimensions: Readonly<Record<string, string>>,
@@ -125,7 +125,7 @@ const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
 /** {@link MetricUnit} as a pattern, so that its table is only in bundles of code that names it. */
 const UNIT =
   /^(?:Seconds|(?:Micro|Milli)seconds|Percent|None|(?:Count|(?:B|(?:Kilo|Mega|Giga|Tera)b)(?:ytes|its))(?:\/Second)?)$/;
-/** The usual ones, and those that were seen: looking them up costs a fraction of the pattern. */
+/** Known valid units: a look-up is faster than the pattern. */
 const knownUnits: Set<unknown> = new Set(["Count", "Milliseconds", "None"]);
 
 function isUnit(unit: unknown): boolean {
@@ -135,7 +135,7 @@ function isUnit(unit: unknown): boolean {
   return known;
 }
 
-/** The group that values with these dimensions belong to; it leaves with the invocation's one write. */
+/** Returns the group of an invocation's metrics with these dimensions. */
 function groupFor(
   invocation: Invocation,
   dimensions: Readonly<Record<string, string>>,
@@ -166,7 +166,7 @@ function addValue({ metrics }: MetricGroup, name: string, unit: MetricUnit, valu
   else metric.values.push(value);
 }
 
-/** Outside of an invocation, or after its end, nobody writes later. */
+/** Writes metrics that belong to no running invocation. */
 function writeAtOnce(
   invocation: Invocation | undefined,
   dimensions: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /**
- * Logs, metrics and spans in the forms that dashboards and queries for Lambda already read: JSON lines with the field
- * names of Powertools, CloudWatch's embedded metric format, spans with W3C ids that become OpenTelemetry's when a
- * provider is registered. All output of one invocation leaves in one write.
+ * Logs, metrics and spans in the formats of existing dashboards and queries for Lambda: JSON lines with the field names
+ * of Powertools, CloudWatch's embedded metric format, and spans with W3C ids that become OpenTelemetry spans if a
+ * provider is registered. The output of an invocation is written in one write.
  *
  * @example
  * ```ts

@@ -2,17 +2,17 @@ import { builtinModule } from "../env/builtin_module.ts";
 import { runtimeProcess } from "../env/node_process.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** Takes text that ends with a newline. */
+/** A function that receives text which ends with a newline. */
 export type LogOutput = (text: string) => void;
 
 let output: LogOutput = writeToStdout;
 
 /**
- * Sends log lines, metrics and warnings somewhere else than to standard output: a test, a development server.
+ * Redirects log lines, metrics and warnings from standard output, for example in a test or a development server.
  *
- * @param to Called with one or more whole lines. When it throws, the lines are lost, and the first failure is reported
- * on standard error; the request goes on.
- * @returns Puts the former output back.
+ * @param to Called with one or more whole lines. If it throws, the lines are lost and the first failure is reported on
+ * standard error. The request continues.
+ * @returns Restores the previous output.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export function setLogOutput(to: LogOutput): () => void {
   };
 }
 
-/** Writes whole lines now. It never throws. */
+/** Writes whole lines at once. Never throws. */
 export function writeOutput(text: string): void {
   if (text === "") return;
   try {
@@ -46,7 +46,7 @@ export function writeOutput(text: string): void {
 }
 
 function reportLoss(error: unknown): void {
-  // nobody reads standard output any more
+  // EPIPE: the reader of standard output has closed it
   if ((error as { code?: unknown } | null)?.code !== "EPIPE") reportFailure("log output", error);
 }
 
@@ -74,10 +74,10 @@ function writeToStdout(text: string): void {
 
 let watchesStdout = false;
 
-/** Leaves to the stream what a full non-blocking pipe did not take. */
+/** Passes the bytes that a full non-blocking pipe did not accept to the stream. */
 function queueRest(bytes: Uint8Array): void {
   const { stdout } = runtimeProcess!;
-  // an error of a stream that nobody listens to ends the process
+  // an unhandled error event of a stream ends the process
   if (!watchesStdout) stdout.on("error", reportLoss);
   watchesStdout = true;
   stdout.write(bytes);

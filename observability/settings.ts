@@ -1,23 +1,23 @@
 import { getOptionalEnv } from "../env/get_env.ts";
 import { LOG_LEVELS, parseLogLevel } from "./log_level.ts";
 
-/** What the environment says about observability. */
+/** Settings of observability from the environment. */
 export interface ObservabilitySettings {
   /** `SERVICE_NAME`, else `POWERTOOLS_SERVICE_NAME`, else the function's name. */
   readonly service: string;
   /** `METRICS_NAMESPACE`, else `POWERTOOLS_METRICS_NAMESPACE`. */
   readonly namespace: string;
-  /** Lines below this severity are left out: `LOG_LEVEL`, `POWERTOOLS_LOG_LEVEL`, else `AWS_LAMBDA_LOG_LEVEL`. */
+  /** Lines below this severity are not logged: `LOG_LEVEL`, `POWERTOOLS_LOG_LEVEL`, else `AWS_LAMBDA_LOG_LEVEL`. */
   readonly level: number;
-  /** A level that a variable asks for and that does not exist. */
+  /** An unknown level in a variable. */
   readonly unknownLevel: string | undefined;
-  /** Whether metrics are left out: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
+  /** True if metrics are turned off: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
   readonly metricsDisabled: boolean;
-  /** Whether the environment stays as it is, as in a Lambda sandbox: what was read from it once may be kept. */
+  /** True if the environment cannot change, as in a Lambda sandbox, so that its values can be cached. */
   readonly fixed: boolean;
   /**
-   * Whether the application promises that its invocations never overlap, and that each awaits all of its work:
-   * `TRELLIS_SEQUENTIAL_INVOCATIONS`. It has no effect where Lambda runs several invocations at once.
+   * True if the application declares, with `TRELLIS_SEQUENTIAL_INVOCATIONS`, that invocations never overlap and that
+   * each awaits all of its work. Has no effect if Lambda runs several invocations at once.
    */
   readonly singleConcurrency: boolean;
 }
@@ -31,8 +31,7 @@ export type MetricSettings = Pick<
 let kept: ObservabilitySettings | undefined;
 
 /**
- * The settings. A Lambda sandbox never changes its environment, so there they are read once; elsewhere (tests, the
- * local gateway) they are read each time.
+ * Returns the settings. They are read once in a Lambda sandbox, and each time elsewhere (tests, the local gateway).
  */
 export function getSettings(): ObservabilitySettings {
   if (kept !== undefined) return kept;
@@ -73,7 +72,7 @@ function isTrue(value: string | undefined): boolean {
   return value !== undefined && /^(?:true|1)$/i.test(value);
 }
 
-/** A variable of ours, else the one of the same name that Powertools reads. */
+/** Reads a variable, or the one with the prefix of Powertools. */
 function readSetting(name: string): string | undefined {
   return getOptionalEnv(name) ?? getOptionalEnv(`POWERTOOLS_${name}`);
 }

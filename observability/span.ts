@@ -1,17 +1,17 @@
-/** What an attribute may be. */
+/** The value of an attribute. */
 export type SpanAttribute = string | number | boolean;
 
-/** A stretch of work: a plain object that becomes an OpenTelemetry span when a provider is registered. */
+/** A span: a plain object that becomes an OpenTelemetry span if a provider is registered. */
 export interface Span {
-  /** What was done. */
+  /** Name of the operation. */
   readonly name: string;
   /** 32 hex digits (W3C). */
   readonly traceId: string;
   /** 16 hex digits (W3C). */
   readonly spanId: string;
-  /** The span that this one is part of. */
+  /** The parent span. */
   readonly parentSpanId: string | undefined;
-  /** Whether the trace is recorded, as the caller or the OpenTelemetry provider decided; `undefined` when nobody did. */
+  /** True if the caller or the OpenTelemetry provider records the trace; `undefined` if neither decided. */
   readonly sampled: boolean | undefined;
   /** Epoch milliseconds, with a fraction. */
   readonly startTimeMs: number;
@@ -19,10 +19,10 @@ export interface Span {
   endTimeMs: number | undefined;
   /** How it ended; `unset` while it runs. */
   status: "unset" | "ok" | "error";
-  /** What it failed with. */
+  /** The error of a failed span. */
   error: unknown;
-  /** Facts to search for. */
+  /** Searchable data. */
   readonly attributes: Record<string, SpanAttribute>;
-  /** Facts to read, by namespace, redacted. */
+  /** Other data by namespace, redacted. */
   metadata: Record<string, Record<string, unknown>> | undefined;
 }

@@ -8,11 +8,11 @@ import { toW3cTraceId } from "./trace_context.ts";
 
 /** Options of {@link startSpan}. */
 export interface StartSpanOptions {
-  /** Facts that are known at the start. */
+  /** Attributes at the start. */
   attributes?: Record<string, SpanAttribute>;
   /**
-   * Whether spans that start before this one ends become its children. Turn it off for a step that may run beside
-   * others, such as a query.
+   * True if spans that start before this one ends become its children. Use `false` for a step that may run in parallel
+   * with others, such as a query.
    * @default true
    */
   active?: boolean;
@@ -29,16 +29,16 @@ interface RunningSpan extends Span {
   otel: OtelSpan | undefined;
 }
 
-/** Told of each span that ends. */
+/** A function that is called with each ended span. */
 export type SpanListener = (span: Span) => void;
 
 const listeners: Set<SpanListener> = new Set();
 
 /**
- * Registers a function that is told of each span that ends: a test, a development server.
+ * Registers a function that is called with each ended span, for example in a test or a development server.
  *
  * @param listener Called synchronously; the first error that it throws is reported on standard error.
- * @returns Takes the listener away.
+ * @returns Removes the listener.
  */
 export function onSpanEnd(listener: SpanListener): () => void {
   listeners.add(listener);
@@ -50,9 +50,9 @@ export function onSpanEnd(listener: SpanListener): () => void {
 /**
  * Starts a span. Inside an invocation it is a child of the span that is active there.
  *
- * @param name What is done, in few words without ids: `charge card`, not `charge card 4711`.
- * @param options Attributes; whether it becomes the active span.
- * @returns The span, to be ended with {@link endSpan}.
+ * @param name The operation, without ids: `charge card`, not `charge card 4711`.
+ * @param options Attributes, and whether the span becomes active.
+ * @returns The span. End it with {@link endSpan}.
  *
  * @example
  * ```ts
@@ -136,10 +136,10 @@ function getOffset(invocation: Invocation, startedMs: number): number {
 }
 
 /**
- * Ends a span. Ending it again changes nothing.
+ * Ends a span. Ending it again has no effect.
  *
- * @param span What {@link startSpan} gave.
- * @param error What the work failed with, when it failed.
+ * @param span The span from {@link startSpan}.
+ * @param error The error, if the work failed.
  */
 export function endSpan(span: Span, error?: unknown): void {
   endSpanAt(span, error, performance.now());
@@ -149,7 +149,7 @@ export function endSpan(span: Span, error?: unknown): void {
  * Ends a span at a time that the caller has read.
  *
  * @param span What {@link startSpanAt} gave.
- * @param error What the work failed with, when it failed.
+ * @param error The error, if the work failed.
  * @param endedMs `performance.now()`.
  */
 export function endSpanAt(span: Span, error: unknown, endedMs: number): void {
@@ -211,10 +211,10 @@ export async function withSpan<T>(
 }
 
 /**
- * Adds a fact to search for to the active span of this invocation. Outside of one it does nothing.
+ * Adds searchable data to the active span of this invocation. Has no effect outside an invocation.
  *
- * @param key The fact's name.
- * @param value The fact.
+ * @param key The name.
+ * @param value The value.
  */
 export function addAnnotation(key: string, value: SpanAttribute): void {
   const span = currentInvocation()?.span as RunningSpan | undefined;
@@ -224,12 +224,12 @@ export function addAnnotation(key: string, value: SpanAttribute): void {
 }
 
 /**
- * Adds a fact to read, of any shape, to the active span of this invocation; sensitive keys are redacted. Outside of an
- * invocation it does nothing.
+ * Adds data of any type to the active span of this invocation. Sensitive keys are redacted. Has no effect outside an
+ * invocation.
  *
- * @param key The fact's name.
- * @param value The fact.
- * @param namespace Where it is filed.
+ * @param key The name.
+ * @param value The value.
+ * @param namespace The namespace of the key.
  */
 export function addMetadata(key: string, value: unknown, namespace = "default"): void {
   const span = currentInvocation()?.span as RunningSpan | undefined;
@@ -242,7 +242,7 @@ export function addMetadata(key: string, value: unknown, namespace = "default"):
 
 const hexOfByte: string[] = Array(256);
 
-/** Ids are no secrets: `Math.random`, as OpenTelemetry does, saves loading crypto at a cold start. */
+/** Returns a random id. Ids are not secret, and `Math.random` saves loading crypto at a cold start. */
 function randomHex(words: number): string {
   let text = "";
   for (let i = 0; i < words; i++) {

@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
 
-/** The parts of a definition that lead to another schema. */
+/** The parts of a definition that contain other schemas. */
 interface Definition {
   type: string;
   innerType?: $ZodType;
@@ -16,8 +16,8 @@ interface Definition {
 const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
 
 /**
- * The fields of an object schema that ask for an array. Query strings and forms tell one value from several only by
- * how often a name stands there, so the schema has to say.
+ * Returns the fields of an object schema that expect an array. A query string or a form with a single value does not
+ * show whether its field is a list, so the schema decides.
  *
  * @param schema An object schema, also wrapped (optional, default, refined, piped) or intersected.
  * @returns The fields' names.
@@ -48,7 +48,7 @@ function asksForList(schema: $ZodType, depth: number): boolean {
 function getInner(
   { innerType, in: input, out, options, left, right, getter, type }: Definition,
 ): $ZodType[] {
-  // z.preprocess is a pipe from a transform: what it feeds decides
+  // z.preprocess is a pipe from a transform: its output schema decides
   const piped = type !== "pipe"
     ? undefined
     : (input?._zod.def as Definition | undefined)?.type === "transform"

@@ -4,7 +4,7 @@ import { parseJson } from "../core/http/parse_json.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/http_errors.ts";
 
 /** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
-export type BodyInput = { value: unknown } | { fault: string };
+export type BodyInput = { value: unknown } | { error: string };
 
 /** `application/json`, `application/problem+json`, `text/json`. */
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
@@ -46,15 +46,15 @@ function getSize(body: string, isBase64: boolean, maxBytes: number): number {
 export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): BodyInput {
   const isForm = isFormType(getHeader(event, "Content-Type", "content-type"));
   let text = event.body;
-  if (typeof text !== "string" || text === "") return { fault: "A request body is required" };
+  if (typeof text !== "string" || text === "") return { error: "A request body is required" };
   if (event.isBase64Encoded) {
     if (text.length % 4 !== 0 || !BASE64.test(text)) {
-      return { fault: "The request body is not valid base64" };
+      return { error: "The request body is not valid base64" };
     }
     try {
       text = new TextDecoder("utf-8", { fatal: true }).decode(readRawBody(event));
     } catch {
-      return { fault: "The request body is not valid UTF-8" };
+      return { error: "The request body is not valid UTF-8" };
     }
   }
   return isForm ? { value: readForm(text, listKeys()) } : readJson(text);
@@ -79,7 +79,7 @@ function isFormType(contentType: string | undefined): boolean {
 
 function readJson(text: string): BodyInput {
   const parsed = parseJson(text);
-  return "fault" in parsed ? { fault: `The request body ${parsed.fault}` } : parsed;
+  return "error" in parsed ? { error: `The request body ${parsed.error}` } : parsed;
 }
 
 function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {

@@ -1,19 +1,20 @@
 import type { $ZodType } from "zod/v4/core";
 import { getPathParameters, getQuery, hasQuery } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
+import { addFieldError } from "../core/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { getListKeys } from "./list_keys.ts";
 import { checkBodySize, readBody, toInput } from "./read_body.ts";
-import { addFieldError, createValidator, formFault, type ValidationResult } from "./schema.ts";
+import { createValidator, formError, type ValidationResult } from "./schema.ts";
 
-/** The parsed inputs of a request; a field that has no schema is absent. */
+/** The parsed inputs of a request. An input without a schema is absent. */
 export interface RequestInput {
   body?: unknown;
   query?: unknown;
   path?: unknown;
 }
 
-/** What the inputs are read with. */
+/** Options of {@link createInputReader}. */
 export interface InputOptions {
   schema?: $ZodType;
   querySchema?: $ZodType;
@@ -24,19 +25,19 @@ export interface InputOptions {
 /** 1 MiB. A larger body that does not fit its schema can keep a processor busy for seconds; Lambda takes up to 6 MB. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 
-/** Characters of all names and values. Gateways pass on 16 KB at most; whoever invokes the function by hand may send more. */
+/** Characters of all names and values. Gateways pass on 16 KB at most, direct invocations may send more. */
 const MAX_QUERY_LENGTH = 1024 * 1024;
 
 type Part = keyof RequestInput;
 type Outcome = ValidationResult | undefined;
 
 /**
- * Makes the function that reads and validates path, query and body of a request. Faults in all of them are told
- * together.
+ * Creates the function that reads and validates path, query and body of a request. The errors of all three are
+ * reported together.
  *
  * @param options The handler's schemas and its limit for the body.
- * @returns Reads an event into the handler's parameters: at once unless a schema is asynchronous. It gives the
- * `ValidationError` when they do not fit, and throws `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
+ * @returns Reads an event into the handler's parameters, synchronously unless a schema is asynchronous. Returns a
+ * `ValidationError` for invalid input. Throws `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
  */
 export function createInputReader(
   options: InputOptions,
@@ -61,10 +62,10 @@ export function createInputReader(
     return isTooLong(query) ? undefined : toInput(query, queryLists ??= getListKeys(querySchema));
   }
 
-  function validateQueryOf(event: ApiEvent): Outcome | Promise<Outcome> {
+  function validateQueryString(event: ApiEvent): Outcome | Promise<Outcome> {
     if (validateQuery === undefined) return undefined;
     const query = readQuery(event);
-    return query === undefined ? formFault("The query string is too long") : validateQuery(query);
+    return query === undefined ? formError("The query string is too long") : validateQuery(query);
   }
 
   return function readInput(event, params) {
@@ -72,9 +73,9 @@ export function createInputReader(
     // the media type is refused before anything is validated
     const input = validateBody && readBody(event, listsOfForm);
     const path = validatePath?.({ ...getPathParameters(event) });
-    const query = validateQueryOf(event);
-    const body = input === undefined || "fault" in input
-      ? input && formFault(input.fault)
+    const query = validateQueryString(event);
+    const body = input === undefined || "error" in input
+      ? input && formError(input.error)
       : validateBody!(input.value, event.body!.length);
     if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
       return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
@@ -107,30 +108,30 @@ function combine(
   return undefined;
 }
 
-/** Makes an error without frames: they say nothing about a client's fault, and cost ten times the error. */
+/** Creates an error without stack frames, which cost ten times the error and do not help with invalid input. */
 function validationError(
-  faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
+  errors: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
 ): ValidationError {
   const { stackTraceLimit } = Error;
-  // an assignment would throw where Error is frozen (node --frozen-intrinsics); there the error has frames
+  // an assignment would throw if Error is frozen (node --frozen-intrinsics)
   Reflect.set(Error, "stackTraceLimit", 0);
   try {
-    return new ValidationError("Validation failed", { errors: mergeErrors(faults) });
+    return new ValidationError("Validation failed", { errors: mergeErrors(errors) });
   } finally {
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   }
 }
 
-/** A body's fields stand alone; those of query and path say where they are when more than one input is at fault. */
+/** Merges the messages of all inputs. With several invalid inputs, fields of query and path get a prefix. */
 function mergeErrors(
-  faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
+  errors: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
 ): Record<string, string[]> {
-  const parts = (Object.keys(faults) as Part[]).filter((part) => faults[part] !== undefined);
-  if (parts.length === 1) return faults[parts[0]]!;
+  const parts = (Object.keys(errors) as Part[]).filter((part) => errors[part] !== undefined);
+  if (parts.length === 1) return errors[parts[0]]!;
   const merged: Record<string, string[]> = {};
   for (const part of parts) {
     const prefix = part === "body" ? "" : `${part}.`;
-    for (const [field, messages] of Object.entries(faults[part]!)) {
+    for (const [field, messages] of Object.entries(errors[part]!)) {
       for (const message of messages) addFieldError(merged, prefix + field, message);
     }
   }

@@ -7,9 +7,10 @@ import {
   _safeParseAsync,
   type ParsePayload,
 } from "zod/v4/core";
+import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/field_errors.ts";
 import { ASK_ZOD, compileSchema, type FastParser } from "./compile_schema.ts";
 
-/** In place of zod's error, whose making costs a tenth of a failed parse, and of which only the issues are read. */
+/** Replaces zod's error, which takes a tenth of a failed parse to create. Only its issues are used. */
 class IssueList {
   readonly issues: readonly $ZodIssue[];
 
@@ -20,13 +21,10 @@ class IssueList {
 
 const safeParse = _safeParse(IssueList as unknown as $ZodErrorClass);
 
-/** What validating gives: the parsed and coerced payload, or messages by field. Check `success` first. */
+/** The result of validation: the parsed value, or messages by field. Check `success` first. */
 export type ValidationResult<T = unknown> =
   | { success: true; data: T; errors?: undefined }
   | { success: false; data?: undefined; errors: Record<string, string[]> };
-
-/** The key of messages that belong to the whole input. */
-const FORM_KEY = "_form";
 
 /**
  * Validates a value.
@@ -74,12 +72,12 @@ export async function validateSchemaAsync<T>(
 }
 
 /**
- * A schema's parser: synchronous as long as the schema is. Until one value has passed it is not known whether the
- * schema ever has to wait, and asking zod's synchronous parser would leave the promise of an asynchronous refinement
- * to nobody: when that rejects, the process ends. A schema that can be compiled runs nobody's code, and never waits.
+ * Creates the validator of a schema. It is synchronous unless the schema is asynchronous, which is unknown until a value
+ * has passed. zod's synchronous parser cannot be used before that: it drops the promise of an asynchronous refinement,
+ * and an unhandled rejection ends the process. A schema that can be compiled runs no user code and is synchronous.
  *
  * @param schema The schema.
- * @returns Validates a value; `length` is that of the text that it was read from, where there is one.
+ * @returns Validates a value. `length` is the length of its source text, if known.
  */
 export function createValidator<T>(
   schema: $ZodType<T>,
@@ -130,15 +128,15 @@ export function createValidator<T>(
   };
 }
 
-/** What zod is asked with; it knows `abortEarly` since 4.6 (`z.validate`) and takes it from whoever runs a schema. */
+/** Options of a run. zod supports `abortEarly` since 4.6 (`z.validate`). */
 interface RunContext {
   async?: boolean;
   abortEarly?: boolean;
 }
 
 /**
- * Of an input with more values than this, the first fault is told and zod stops there: a list of all of them would take
- * hundreds of times the input's memory.
+ * For an input with more values, zod stops at the first error. A list of all errors would take hundreds of times the
+ * memory of the input.
  */
 const MANY_VALUES = 10_000;
 
@@ -168,24 +166,24 @@ async function runAsynchronously<T>(
   return toToldResult(await schema._zod.run({ value: data, issues: [] }, context));
 }
 
-/** More levels than any honest input has; a schema that refers to itself follows some thousands. */
+/** Maximum nesting. A recursive schema can follow some thousands of levels. */
 const MAX_NESTING = 500;
 
 /**
- * A stack that overflows over an input that is nested very deeply, or that has so many faults that zod cannot hand them
- * on as arguments, is the input's fault, not the service's.
+ * Converts a stack overflow to a validation error if the input is nested too deeply, or has so many errors that zod
+ * cannot pass them as arguments. Rethrows any other error.
  */
 function oversizeError(error: unknown, data: unknown): ValidationResult<never> {
   const overflow = error instanceof RangeError && /call stack/i.test(error.message);
   if (overflow && isNestedDeeper(data, MAX_NESTING)) {
-    return formFault("The input is nested too deeply");
+    return formError("The input is nested too deeply");
   }
-  if (overflow && hasManyValues(data)) return formFault("The input has too many faults to list");
+  if (overflow && hasManyValues(data)) return formError("The input has too many errors to list");
   throw error;
 }
 
-/** A fault of a whole input. */
-export function formFault(message: string): ValidationResult<never> {
+/** Returns an error of the whole input. */
+export function formError(message: string): ValidationResult<never> {
   return { success: false, errors: { [FORM_KEY]: [message] } };
 }
 
@@ -213,26 +211,26 @@ function hasManyValues(root: unknown): boolean {
   return false;
 }
 
-/** What an answer holds at most: it may be no multiple of the request, and Lambda refuses one over 6 MB. */
-const MAX_FAULTS = 100, MAX_FIELD_LENGTH = 200, MAX_MESSAGE_LENGTH = 500;
+/** Limits of an error response: it must not be much larger than the request, and Lambda rejects more than 6 MB. */
+const MAX_ISSUES = 100, MAX_FIELD_LENGTH = 200, MAX_MESSAGE_LENGTH = 500;
 
 function toToldResult<T>({ value, issues }: ParsePayload): ValidationResult<T> {
   if (issues.length === 0) return { success: true, data: value as T };
   const errors: Record<string, string[]> = {};
-  for (const { path, message } of withMessages(issues.slice(0, MAX_FAULTS))) {
+  for (const { path, message } of withMessages(issues.slice(0, MAX_ISSUES))) {
     addFieldError(
       errors,
-      clip(getField(path), MAX_FIELD_LENGTH),
+      clip(getFieldName(path), MAX_FIELD_LENGTH),
       clip(message, MAX_MESSAGE_LENGTH),
     );
   }
-  if (issues.length > MAX_FAULTS) {
-    addFieldError(errors, FORM_KEY, `${issues.length - MAX_FAULTS} more faults are not listed`);
+  if (issues.length > MAX_ISSUES) {
+    addFieldError(errors, FORM_KEY, `${issues.length - MAX_ISSUES} more errors are not listed`);
   }
   return { success: false, errors };
 }
 
-/** Words the faults as zod does. It is asked through a schema that has them, since its `util` would come whole: 10 KB. */
+/** Adds zod's messages to issues, through a schema that returns them. Importing zod's `util` would add 10 KB. */
 function withMessages(issues: ParsePayload["issues"]): readonly $ZodIssue[] {
   const faulty = { _zod: { run: () => ({ value: undefined, issues }) } } as unknown as $ZodType;
   const parsed = safeParse(faulty, undefined);
@@ -251,32 +249,5 @@ type Parsed<T> = { success: true; data: T } | {
 function toResult<T>(parsed: Parsed<T>): ValidationResult<T> {
   return parsed.success
     ? { success: true, data: parsed.data }
-    : { success: false, errors: fieldErrors(parsed.error.issues) };
-}
-
-/** Messages by dotted path. */
-function fieldErrors(issues: readonly $ZodIssue[]): Record<string, string[]> {
-  const errors: Record<string, string[]> = {};
-  for (const { path, message } of issues) addFieldError(errors, getField(path), message);
-  return errors;
-}
-
-function getField(path: readonly PropertyKey[]): string {
-  return path.length === 0 ? FORM_KEY : path.join(".");
-}
-
-/** Adds a message. A field called `__proto__` becomes a property as well. */
-export function addFieldError(
-  errors: Record<string, string[]>,
-  field: string,
-  message: string,
-): void {
-  if (Object.hasOwn(errors, field)) errors[field].push(message);
-  else if (field !== "__proto__") errors[field] = [message];
-  else {Object.defineProperty(errors, field, {
-      value: [message],
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });}
+    : { success: false, errors: toFieldErrors(parsed.error.issues) };
 }

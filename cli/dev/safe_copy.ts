@@ -57,5 +57,5 @@ function safeBody(body: unknown, isBase64: boolean): unknown {
   if (isBase64) return `(${Math.floor(text.length * 3 / 4)} bytes)`;
   if (text.length > MAX_TEXT) return `${redactText(text.slice(0, MAX_TEXT))}…`;
   const parsed = parseJson(text);
-  return "fault" in parsed ? redactText(text) : redactValue(parsed.value);
+  return "error" in parsed ? redactText(text) : redactValue(parsed.value);
 }

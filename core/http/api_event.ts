@@ -7,37 +7,37 @@ import type {
   RestApiEvent,
 } from "./lambda.ts";
 
-/** Where an HTTP event comes from, which decides the shape of the answer. */
+/** The kind of gateway of an HTTP event, which decides the format of the response. */
 export type ApiEventSource = "rest" | "http" | "alb";
 
-/** Whether the event is of an HTTP API (payload format 2.0) or a function URL. */
+/** Checks whether an event comes from an HTTP API (payload format 2.0) or a function URL. */
 export function isHttpApiEvent(event: ApiEvent): event is HttpApiEvent {
   return (event as HttpApiEvent | null)?.version === "2.0";
 }
 
-/** Whether the event is of an Application Load Balancer. */
+/** Checks whether an event comes from an Application Load Balancer. */
 export function isAlbEvent(event: ApiEvent): event is AlbEvent {
   return (event as AlbEvent | null)?.requestContext?.elb !== undefined;
 }
 
-/** Where the event comes from: a REST API unless it says otherwise. */
+/** Returns the gateway of an event, by default a REST API. */
 export function getSource(event: ApiEvent): ApiEventSource {
   return isHttpApiEvent(event) ? "http" : isAlbEvent(event) ? "alb" : "rest";
 }
 
-/** The request's method, in upper case. */
+/** Returns the method of a request in upper case. */
 export function getMethod(event: ApiEvent): string {
   const method = isHttpApiEvent(event) ? event.requestContext.http.method : event.httpMethod;
   return (method ?? "GET").toUpperCase();
 }
 
-/** The request's path, without the query string. */
+/** Returns the path of a request, without the query string. */
 export function getPath(event: ApiEvent): string {
   return (isHttpApiEvent(event) ? event.rawPath : event.path) ?? "/";
 }
 
 /**
- * The value of a header, whatever the case of its name; with several values the last.
+ * Returns the value of a header, in any case of its name, or the last of several values.
  *
  * @param event The event.
  * @param name The header's name in its usual spelling (`Content-Type`).
@@ -49,9 +49,9 @@ export function getHeader(
   name: string,
   lowerCase: string = name.toLowerCase(),
 ): string | undefined {
-  const headers = (event as ApiEvent | null)?.headers; // null when somebody invokes the function by hand
+  const headers = (event as ApiEvent | null)?.headers; // null in a direct invocation
   if (headers) {
-    // the usual spellings cost nanoseconds; HTTP API and load balancers write lower case
+    // HTTP APIs and load balancers send lower case
     const value = headers[name] ?? headers[lowerCase];
     if (value !== undefined) return getText(value);
     for (const key in headers) if (isSpelling(key, lowerCase)) return getText(headers[key]);
@@ -67,12 +67,12 @@ function isSpelling(key: string, lowerCase: string): boolean {
   return key.length === lowerCase.length && key.toLowerCase() === lowerCase;
 }
 
-/** Gateways send texts; whoever invokes the function by hand may send anything. */
+/** Returns a string, or `undefined`. A direct invocation may contain other types. */
 function getText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The values of each query parameter, decoded. */
+/** Returns the decoded values of each query parameter. */
 export function getQuery(event: ApiEvent): Map<string, string[]> {
   const query = new Map<string, string[]>();
   function add(key: string, value: string | undefined): void {
@@ -104,7 +104,7 @@ export function getQuery(event: ApiEvent): Map<string, string[]> {
   return query;
 }
 
-/** A load balancer passes query parameters as they came. */
+/** Decodes a query parameter of a load balancer, which passes them on encoded. */
 function decodeQuery(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -113,13 +113,13 @@ function decodeQuery(text: string): string {
   }
 }
 
-/** Whether the event has any query parameter. */
+/** Checks whether an event has query parameters. */
 export function hasQuery(event: ApiEvent): boolean {
   if (isHttpApiEvent(event)) return !!event.rawQueryString;
   return !!event.queryStringParameters || !!event.multiValueQueryStringParameters;
 }
 
-/** The query string without the question mark, encoded. */
+/** Returns the encoded query string without the question mark. */
 export function getQueryString(event: ApiEvent): string {
   if (isHttpApiEvent(event)) return event.rawQueryString ?? "";
   const params = new URLSearchParams();
@@ -129,12 +129,12 @@ export function getQueryString(event: ApiEvent): string {
   return params.toString();
 }
 
-/** The values of the route's parameters. */
+/** Returns the values of the route parameters. */
 export function getPathParameters(event: ApiEvent): Readonly<Record<string, string | undefined>> {
   return (event as RestApiEvent).pathParameters ?? {};
 }
 
-/** What the gateway's authorizer said of the caller; that of a Lambda authorizer of an HTTP API lies one level deeper. */
+/** Returns the context of the gateway's authorizer. HTTP APIs nest the context of Lambda authorizers one level deeper. */
 export function getAuthorizer(event: ApiEvent): AuthorizerContext | undefined {
   const authorizer = (event as RestApiEvent).requestContext?.authorizer;
   if (!authorizer) return undefined;
@@ -145,7 +145,7 @@ export function getAuthorizer(event: ApiEvent): AuthorizerContext | undefined {
 }
 
 /**
- * The body's bytes as the client sent them: what a signature over the raw body is checked against.
+ * Returns the bytes of the body as the client sent them, to check a signature over the raw body.
  *
  * @param event The event.
  * @returns A view of the bytes; empty when there is no body.

@@ -1,7 +1,7 @@
 import { isNestedDeeper } from "./json_depth.ts";
 
 /** A parsed value, or what is wrong with the text: a message to be put after the text's name. */
-export type JsonResult = { value: unknown } | { fault: string };
+export type JsonResult = { value: unknown } | { error: string };
 
 /**
  * Levels of arrays and objects in each other. Code that walks a value calls itself for each level: `JSON.stringify` of
@@ -14,21 +14,21 @@ const MAX_LEVELS = 1_000;
  * as broken syntax is; a byte order mark is not. Nothing of the text is in the fault, unlike in V8's own error.
  *
  * @param text The text.
- * @returns The value, or the fault: `is not valid JSON`.
+ * @returns The value, or the error: `is not valid JSON`.
  */
 export function parseJson(text: string): JsonResult {
   if (isNestedDeeper(text, MAX_LEVELS)) {
-    return { fault: `must not be nested over more than ${MAX_LEVELS} levels` };
+    return { error: `must not be nested over more than ${MAX_LEVELS} levels` };
   }
   let value: unknown;
   try {
     value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);
   } catch {
-    return { fault: "is not valid JSON" };
+    return { error: "is not valid JSON" };
   }
   // only a text that looks like it is searched: a reviver for each would more than triple the parsing
   return mayPollute(text) && pollutes(value)
-    ? { fault: "must not contain the keys __proto__ or constructor.prototype" }
+    ? { error: "must not contain the keys __proto__ or constructor.prototype" }
     : { value };
 }
 

@@ -4,22 +4,22 @@ import { type ApiEventSource, isAlbEvent } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent, ProxyResult } from "./lambda.ts";
 
-/** Characters that would end a header and begin another one (response splitting), or the value. */
+/** Characters that end a header and allow response splitting. */
 const UNSAFE_IN_HEADER = /[\0\r\n]/;
 
-/** RFC 9110, section 5.6.2: anything else in a name ends it, or the header. */
+/** Valid header names (RFC 9110, section 5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * Brings a handler's answer into the shape that the event's source wants: cookies and headers with several values
- * differ between REST API, HTTP API and load balancer. Adds headers, and takes line breaks out of header values.
+ * Converts the result of a handler to the format of its gateway. Cookies and headers with several values differ between
+ * REST API, HTTP API and load balancer. Adds headers, and removes line breaks from header values.
  *
- * @param event The event that is answered.
- * @param source Where it comes from.
- * @param result What the handler returned.
- * @param extra Headers that every response has, such as the correlation id and CORS: known to be safe.
- * @returns A proxy result for that source.
- * @throws {UnexpectedError} When the handler returned something else than a proxy result.
+ * @param event The event.
+ * @param source The gateway of the event.
+ * @param result The handler's result.
+ * @param extra Headers of every response, such as the correlation id and CORS. They must be safe.
+ * @returns The result in the format of the gateway.
+ * @throws {UnexpectedError} If the handler did not return a proxy result.
  */
 export function toGatewayResult(
   event: ApiEvent,
@@ -67,7 +67,7 @@ export function isReadyResponse(result: ProxyResult, correlationId: string): boo
     Object.keys(headers).length === READY_HEADERS && Object.keys(result).length === READY_MEMBERS;
 }
 
-/** The handler's headers; those that it took over from `extra` need no second look. */
+/** Copies the handler's headers. Values that are equal to those in `extra` are safe. */
 function copyHeaders(
   own: SingleHeaders | undefined,
   extra: Readonly<Record<string, string>>,
@@ -83,7 +83,7 @@ function copyHeaders(
   return headers;
 }
 
-/** Whether a header can have this name; one that cannot is left out, as gateways refuse the whole answer for it. */
+/** Checks the name of a header. Gateways reject a response with an invalid name, so the header is omitted. */
 function isHeaderName(name: string): boolean {
   if (HEADER_NAME.test(name)) return true;
   logWarn("a header was left out: its name has characters that no header's name may have", {
@@ -109,8 +109,8 @@ function isProxyResult(result: ProxyResult | null): boolean {
 type SingleHeaders = Record<string, string | number | boolean>;
 
 /**
- * Adds a header. The handler's own stays, whatever the case of its name; of `Vary` both are needed, and the correlation
- * id is always the request's: a handler may pass on the answer of another one.
+ * Adds a header unless the handler has set it, in any case. Values of `Vary` are combined. The correlation id is always
+ * replaced, because a handler may return the response of another service.
  */
 function addHeader(headers: SingleHeaders, name: string, value: string): void {
   const own = headers[name] === undefined ? nameIn(headers, name) : name;
@@ -131,7 +131,7 @@ function addToVary(names: string, name: string): string {
   return known.includes("*") || known.includes(name.toLowerCase()) ? names : `${names}, ${name}`;
 }
 
-/** Headers with several values, cookies among them; `undefined` when there are none, as is usual. */
+/** Returns the headers with several values, including cookies, or `undefined` without any. */
 function severalValues(
   { multiValueHeaders, cookies }: ProxyResult,
   headers: SingleHeaders,
@@ -144,7 +144,7 @@ function severalValues(
       all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
     }
   }
-  // a cookie among the headers with one value stands beside the others, not in their place
+  // a cookie in the single-value headers is added to the others
   const single = nameIn(headers, "Set-Cookie");
   const later = (cookies ?? []).map((cookie) => String(safeValue(cookie)));
   if (single !== undefined || later.length > 0) {
@@ -159,7 +159,7 @@ function severalValues(
   return all;
 }
 
-/** Payload format 2.0: cookies in a list of their own, other headers joined. */
+/** Converts to payload format 2.0: cookies in a separate list, other headers joined. */
 function shapeForHttpApi(shaped: ProxyResult, several: Record<string, string[]> | undefined): void {
   const cookies: string[] = [];
   for (const name in several) {
@@ -175,8 +175,8 @@ function shapeForHttpApi(shaped: ProxyResult, several: Record<string, string[]> 
 }
 
 /**
- * A target group reads either `headers` or `multiValueHeaders`, as it is set. Where it reads `headers`, several cookies
- * go under spellings of `Set-Cookie` that differ in case, since a name can stand there once.
+ * A target group reads either `headers` or `multiValueHeaders`, depending on its settings. In `headers` a name can occur
+ * only once, so each further cookie uses another spelling of `Set-Cookie`.
  */
 function shapeForLoadBalancer(
   shaped: ProxyResult,
@@ -201,7 +201,7 @@ function shapeForLoadBalancer(
   }
 }
 
-/** The `i`th spelling of a lower-case name: the bits of `i` say which letters are in upper case. */
+/** Returns the `i`th spelling of a lower-case name: the bits of `i` select the letters in upper case. */
 function getSpelling(name: string, i: number): string {
   let bit = 0;
   return name.replace(/[a-z]/g, (letter) => (i >> bit++) & 1 ? letter.toUpperCase() : letter);

@@ -1,5 +1,6 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
+import { getFieldName } from "../field_errors.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import { getInvocation } from "../get_invocation.ts";
 import type { LambdaContext, ProxyResult } from "./lambda.ts";
@@ -85,13 +86,7 @@ function parse(body: unknown, schema: StandardSchema): unknown {
     );
   }
   if (result.issues === undefined) return result.value;
-  const fields = result.issues.map((issue) =>
-    `${
-      (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(
-        ".",
-      ) || "_form"
-    }: ${issue.message}`
-  );
+  const fields = result.issues.map(({ path, message }) => `${getFieldName(path)}: ${message}`);
   throw new UnexpectedError(`The response body does not fit its schema: ${fields.join("; ")}`);
 }
 

@@ -1,14 +1,14 @@
 import type { AppError } from "../../errors/app_error.ts";
 
 /**
- * A failure that a handler gives back instead of throwing it. To throw costs as much as to validate a small body, and
- * requests that do not fit are what a client in a loop sends most.
+ * An error that a handler returns instead of throwing it. Throwing costs as much as validating a small body, and a
+ * client that retries in a loop sends many invalid requests.
  */
 export class ReturnedError {
-  /** What would have been thrown. */
+  /** The error. */
   readonly error: AppError;
 
-  /** @param error What would have been thrown. */
+  /** @param error The error. */
   constructor(error: AppError) {
     this.error = error;
   }

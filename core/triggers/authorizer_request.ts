@@ -8,28 +8,28 @@ import type {
 } from "./trigger_events.ts";
 import { credentialsAmong } from "./without_credential.ts";
 
-/** What of a request may tell who calls, whatever kind of event asks. */
+/** The parts of a request that identify the caller, for all kinds of events. */
 export interface AuthorizerRequest {
   /**
-   * The token of `Authorization: Bearer <token>`; the header as it is when it has another form, so that a credential that
-   * is shown and malformed is not taken for none. `undefined` when no credential was shown there.
+   * The token of `Authorization: Bearer <token>`. A header in another form is passed on unchanged, so that a malformed
+   * credential is not treated as a missing one. `undefined` without the header.
    */
   token: string | undefined;
-  /** Headers, names in lower case; empty for an authorizer of the type TOKEN. */
+  /** Headers with names in lower case; empty for an authorizer of the type TOKEN. */
   headers: Readonly<Record<string, string | undefined>>;
-  /** Query parameters, of repeated ones the last; empty for an authorizer of the type TOKEN. */
+  /** Query parameters, the last value of each; empty for an authorizer of the type TOKEN. */
   query: Readonly<Record<string, string | undefined>>;
-  /** The request's path. A decision that depends on it must not be remembered: it holds for the whole stage. */
+  /** The path. A decision that depends on it must not be cached, because a cached decision applies to the whole stage. */
   path: string;
-  /** The request's method. A decision that depends on it must not be remembered either. */
+  /** The method. A decision that depends on it must not be cached either. */
   method: string;
 }
 
 /**
- * Reads a request out of the event that asks.
+ * Reads the request of an authorizer event.
  *
  * @param event The event.
- * @returns What may tell who calls.
+ * @returns The request.
  */
 export function readAuthorizerRequest(event: AuthorizerEvent): AuthorizerRequest {
   const token = getToken(
@@ -52,7 +52,7 @@ export function readAuthorizerRequest(event: AuthorizerEvent): AuthorizerRequest
   };
 }
 
-/** Everything in the event that may be a credential, so that none of it is logged. */
+/** Returns everything in an event that may be a credential, to keep it out of logs. */
 export function getCredentials(event: AuthorizerEvent): string[] {
   if (isTokenEvent(event)) return [event.authorizationToken ?? ""];
   const { headers, query } = readAuthorizerRequest(event);
@@ -62,7 +62,7 @@ export function getCredentials(event: AuthorizerEvent): string[] {
   return [...credentialsAmong(headers), ...credentialsAmong(query), ...others];
 }
 
-/** Whether an HTTP API asks, with payload format 2.0. */
+/** Checks whether an event comes from an HTTP API with payload format 2.0. */
 export function isHttpAuthorizerEvent(event: AuthorizerEvent): event is HttpAuthorizerEvent {
   return isHttpApiEvent(event as unknown as ApiEvent);
 }

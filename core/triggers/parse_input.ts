@@ -1,5 +1,6 @@
 import type { StandardIssue, StandardResult, StandardSchema } from "../../env/standard_schema.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
+import { toFieldErrors } from "../field_errors.ts";
 import { parseJson as parseText } from "../http/parse_json.ts";
 
 /**
@@ -13,7 +14,7 @@ import { parseJson as parseText } from "../http/parse_json.ts";
 export function parseJson(text: unknown): unknown {
   if (typeof text !== "string" || text === "") throw misfit("It is empty, JSON is expected");
   const parsed = parseText(text);
-  if ("fault" in parsed) throw misfit(`It ${parsed.fault}`);
+  if ("error" in parsed) throw misfit(`It ${parsed.error}`);
   return parsed.value;
 }
 
@@ -30,9 +31,9 @@ export async function parseInput<T>(schema: StandardSchema<T>, value: unknown): 
   // nobody: when that rejects, the process ends, and with it every record that is under way
   if (isZodSchema(schema)) {
     const result = await schema.safeParseAsync(value);
-    return valueOf(result.success ? { value: result.data as T } : result.error);
+    return getValue(result.success ? { value: result.data as T } : result.error);
   }
-  return valueOf(await schema["~standard"].validate(value));
+  return getValue(await schema["~standard"].validate(value));
 }
 
 /** The part of zod's schemas, zod/mini's too, that is used here. */
@@ -62,18 +63,7 @@ export function misfit(message: string): ValidationError {
   });
 }
 
-function valueOf<T>(result: StandardResult<T>): T {
+function getValue<T>(result: StandardResult<T>): T {
   if (result.issues === undefined) return result.value;
-  const errors = new Map<string, string[]>();
-  for (const issue of result.issues) {
-    const path = getPath(issue);
-    errors.set(path, [...errors.get(path) ?? [], issue.message]);
-  }
-  // fromEntries makes a field called __proto__ a property as well
-  throw new ValidationError("Validation failed", { errors: Object.fromEntries(errors) });
-}
-
-function getPath({ path = [] }: StandardIssue): string {
-  return path.map((part) => String(typeof part === "object" ? part.key : part)).join(".") ||
-    "_form";
+  throw new ValidationError("Validation failed", { errors: toFieldErrors(result.issues) });
 }

@@ -2,7 +2,7 @@ import { listEventCorrelationIds } from "./correlation.ts";
 import { misfit, parseJson } from "./parse_input.ts";
 import type { EventBridgeEvent, SnsMessage, SqsRecord } from "./trigger_events.ts";
 
-/** What the body of a message is wrapped in by the service that put it into the queue. */
+/** The envelope that the sending service puts around a message. */
 export type QueueEnvelope = "none" | "topic" | "event";
 
 /** The envelopes, for checks and messages. */
@@ -10,17 +10,17 @@ export const QUEUE_ENVELOPES = ["none", "topic", "event"] as const satisfies Que
 
 /** A message of a queue, out of its envelope. */
 export interface QueueMessage {
-  /** What it says of its correlation, best first. */
+  /** Candidates for the correlation id, best first. */
   readonly correlationIds: readonly unknown[];
-  /** The input for the schema. It throws `ValidationError` when the message is not what the envelope promises. */
+  /** Returns the input for the schema. Throws `ValidationError` if the message does not match the envelope. */
   readonly readInput: () => unknown;
 }
 
 /**
- * Takes a message out of its envelope. It never throws: what is wrong with the message is told when its input is read.
+ * Takes a message out of its envelope. Never throws: `readInput` reports an invalid message.
  *
  * @param record The record.
- * @param envelope What the queue's messages are wrapped in.
+ * @param envelope The envelope.
  */
 export function openMessage(record: SqsRecord, envelope: QueueEnvelope): QueueMessage {
   const own = record.messageAttributes?.correlationId?.stringValue;

@@ -13,17 +13,17 @@ import type { WrapperMetadata } from "../with_observability.ts";
 import { findCorrelationId } from "./correlation.ts";
 import { getReason } from "./trigger_failure.ts";
 
-/** What tells one record of an invocation from the others. */
+/** The ids of one record of an invocation. */
 export interface RecordIdentity {
-  /** What the record says of its correlation, best first; without one it is the invocation's. */
+  /** Candidates for the correlation id, best first. The default is the id of the invocation. */
   readonly correlationIds: readonly unknown[];
-  /** Ids that stand in each of its log lines and on its span. */
+  /** Ids for its log lines and its span. */
   readonly fields: Readonly<Record<string, SpanAttribute>>;
 }
 
 /**
- * The state of one record: log lines with its own correlation id, metrics and the active span apart from those of records
- * that are under way beside it. What it collects leaves with the invocation's one write.
+ * The state of one record. Its correlation id, metrics and active span are separate from those of concurrent records.
+ * Its output is written with that of the invocation.
  */
 class RecordInvocation extends Invocation {
   readonly #batch: Invocation;
@@ -82,24 +82,24 @@ class RecordInvocation extends Invocation {
   }
 }
 
-/** Time kept back to report the records that are not finished, in milliseconds. */
+/** Time that is reserved to report unfinished records, in milliseconds. */
 const MARGIN_MS = 50;
 
 /** The records of one invocation. */
 export interface RecordBatch {
-  /** The invocation that they arrived with. */
+  /** The invocation of the batch. */
   readonly invocation: Invocation;
   /**
-   * When they must be finished, on the clock of `performance.now()`: before the invocation's own deadline, so that those
-   * that are not finished can still be reported.
+   * The deadline of the records on the clock of `performance.now()`: before that of the invocation, so that unfinished
+   * records can still be reported.
    */
   readonly deadlineMs: number | undefined;
 }
 
 /**
- * Begins to work on the records of the current invocation. Call it before anything is awaited.
+ * Starts a batch in the current invocation. Call it before the first `await`.
  *
- * @returns What {@link tryRecord} and {@link skipRecord} need.
+ * @returns The batch for {@link tryRecord} and {@link skipRecord}.
  */
 export function beginBatch(): RecordBatch {
   const invocation = currentInvocation()!;
@@ -110,14 +110,14 @@ export function beginBatch(): RecordBatch {
 }
 
 /**
- * Works on one record apart from the others. A failure is logged in one line, with the reason and without the record's
- * content, and never thrown.
+ * Processes one record. An error is logged in one line, with the reason and without the content of the record, and is
+ * not thrown.
  *
- * @param batch The records that it belongs to.
- * @param identity What tells it from the others.
- * @param metadata Of the invocation.
- * @param work The work, with the record's own metadata.
- * @returns Whether it succeeded in time.
+ * @param batch The batch of the record.
+ * @param identity The ids of the record.
+ * @param metadata The ids of the invocation.
+ * @param work The work, called with the metadata of the record.
+ * @returns `true` if the work succeeded before the deadline.
  */
 export function tryRecord(
   batch: RecordBatch,
@@ -136,7 +136,7 @@ export function tryRecord(
             "The deadline of this invocation was reached before the record's turn",
           );
         }
-        // asynchronous in any case: what a handler returns may be a thenable that is no promise, such as a query
+        // a handler may return a thenable that is not a promise, such as a query
         const working = (async () =>
           await work({ ...metadata, correlationId: record.correlationId }))();
         await withinDeadline(record, working);
@@ -156,11 +156,11 @@ function reportFailure(error: unknown, span: Span | undefined): void {
 }
 
 /**
- * Logs that a record counts as failed although nobody worked on it.
+ * Logs that a record counts as failed without being processed.
  *
- * @param batch The records that it belongs to.
- * @param identity What tells it from the others.
- * @param reason Why.
+ * @param batch The batch of the record.
+ * @param identity The ids of the record.
+ * @param reason The reason.
  */
 export async function skipRecord(
   batch: RecordBatch,

@@ -4,13 +4,13 @@ import { addLogFields } from "./observe_trigger.ts";
 import { beginBatch, type RecordIdentity, tryRecord } from "./record_scope.ts";
 
 /**
- * Works on the records of an event that is delivered again as a whole: each in turn, whatever happens to the others.
+ * Processes the records of an event that is retried as a whole: one after the other, also after a failure.
  *
  * @param records The records.
- * @param metadata Of the invocation.
- * @param identify What tells a record from the others.
+ * @param metadata The ids of the invocation.
+ * @param identify Returns the ids of a record.
  * @param work The work on one record.
- * @throws {UnexpectedError} When any of several failed, after all were tried. A single one throws its own error.
+ * @throws {UnexpectedError} If one of several records failed, after all were processed. A single record throws its own error.
  */
 export async function runRecords<T>(
   records: readonly T[],
@@ -19,7 +19,7 @@ export async function runRecords<T>(
   work: (record: T, metadata: WrapperMetadata) => unknown,
 ): Promise<void> {
   if (records.length === 1) {
-    // the invocation has the record's correlation id already, and tells of its failure
+    // the invocation has the record's correlation id, and logs its failure
     addLogFields(identify(records[0]).fields);
     await work(records[0], metadata);
     return;
@@ -36,7 +36,7 @@ export async function runRecords<T>(
   }
 }
 
-/** What an event says of its correlation: that of its record, when there is one only. */
+/** Lists the candidates for the correlation id of an event with a single record. */
 export function listCorrelationIdsOfSingle<T>(
   records: readonly T[] | undefined,
   identify: (record: T) => RecordIdentity,

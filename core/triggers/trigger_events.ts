@@ -9,22 +9,22 @@ import type {
 export interface SqsRecord {
   /** SQS' id of the message; the same in each delivery. */
   readonly messageId: string;
-  /** What deletes this delivery. */
+  /** Handle to delete this delivery. */
   readonly receiptHandle: string;
   /** The message. */
   readonly body: string;
-  /** What SQS knows of the message; all values are texts. */
+  /** Attributes that SQS sets; all values are strings. */
   readonly attributes: {
     readonly ApproximateReceiveCount: string;
     readonly SentTimestamp: string;
-    /** FIFO queues order by it; on others it only says whom to be fair to. */
+    /** Order within a FIFO queue; fairness in a standard queue. */
     readonly MessageGroupId?: string;
     readonly MessageDeduplicationId?: string;
     readonly SequenceNumber?: string;
     readonly AWSTraceHeader?: string;
     readonly [name: string]: string | undefined;
   };
-  /** What the sender put beside the message. */
+  /** Attributes that the sender set. */
   readonly messageAttributes: Readonly<
     Record<
       string,
@@ -40,13 +40,13 @@ export interface SqsRecord {
   readonly awsRegion: string;
 }
 
-/** What Lambda hands to the consumer of an SQS queue. */
+/** The event of a consumer of an SQS queue. */
 export interface SqsEvent {
   /** 1 to 10,000 messages. */
   readonly Records: readonly SqsRecord[];
 }
 
-/** Tells SQS which messages to deliver again. The others are deleted. */
+/** The messages that SQS delivers again. The others are deleted. */
 export interface SqsBatchResult {
   /** Ids of the messages that failed. */
   batchItemFailures: { itemIdentifier: string }[];
@@ -66,13 +66,13 @@ export interface SnsMessage {
   readonly Message: string;
   /** ISO 8601. */
   readonly Timestamp: string;
-  /** What the publisher put beside the message. */
+  /** Attributes that the publisher set. */
   readonly MessageAttributes?: Readonly<
     Record<string, { readonly Type: string; readonly Value: string } | undefined>
   >;
 }
 
-/** One message of an SNS topic, as Lambda gets it. */
+/** One record of an SNS event. */
 export interface SnsRecord {
   /** `aws:sns` */
   readonly EventSource: string;
@@ -84,7 +84,7 @@ export interface SnsRecord {
   readonly Sns: SnsMessage;
 }
 
-/** What SNS hands to a function; in practice with one record. */
+/** The event of an SNS topic; in practice with one record. */
 export interface SnsEvent {
   /** The messages. */
   readonly Records: readonly SnsRecord[];
@@ -98,7 +98,7 @@ export interface EventBridgeEvent {
   readonly id: string;
   /** What happened: `note.created`. */
   readonly "detail-type": string;
-  /** Who says so: `notes`. */
+  /** The sender: `notes`. */
   readonly source: string;
   /** The account. */
   readonly account: string;
@@ -113,7 +113,7 @@ export interface EventBridgeEvent {
 }
 
 /**
- * What a schedule sends: a rule of EventBridge (`source` is `aws.events`), EventBridge Scheduler by default (`detail`
+ * The event of a schedule: a rule of EventBridge (`source` is `aws.events`), EventBridge Scheduler by default (`detail`
  * is the text `{}`), or a schedule of the function module.
  */
 export interface ScheduleEvent {
@@ -125,7 +125,7 @@ export interface ScheduleEvent {
   readonly "detail-type": string;
   /** `aws.events` or `aws.scheduler` */
   readonly source: string;
-  /** ISO 8601: the time that was meant. */
+  /** ISO 8601: the scheduled time. */
   readonly time: string;
   /** ARN of the rule or of the schedule. */
   readonly resources: readonly string[];
@@ -137,7 +137,7 @@ export interface ScheduleEvent {
   readonly detail: unknown;
 }
 
-/** One change in a bucket, as S3 itself tells it. */
+/** One change in a bucket, in a notification of S3. */
 export interface S3Record {
   /** `2.1` and later. */
   readonly eventVersion: string;
@@ -166,13 +166,13 @@ export interface S3Record {
   };
 }
 
-/** What S3 hands to a function that it notifies itself. */
+/** The event of a notification of S3. */
 export interface S3Event {
   /** The changes. */
   readonly Records: readonly S3Record[];
 }
 
-/** What S3 sends once, when notifications are set up. */
+/** The test event that S3 sends when notifications are configured. */
 export interface S3TestEvent {
   /** `Amazon S3` */
   readonly Service: string;
@@ -190,7 +190,7 @@ export interface S3EventBridgeEvent extends EventBridgeEvent {
   readonly detail: {
     readonly bucket: { readonly name: string };
     readonly object: {
-      /** As it is, not encoded. */
+      /** Not encoded. */
       readonly key: string;
       readonly size?: number;
       readonly etag?: string;
@@ -210,7 +210,7 @@ export interface WebSocketEvent {
   readonly multiValueHeaders?: Readonly<Record<string, readonly string[] | undefined>>;
   /** With CONNECT. */
   readonly queryStringParameters?: Readonly<Record<string, string | undefined>> | null;
-  /** What the gateway knows of the connection. */
+  /** Data of the gateway about the connection. */
   readonly requestContext: {
     /** `$connect`, `$disconnect`, `$default` or a route of your own. */
     readonly routeKey: string;
@@ -228,7 +228,7 @@ export interface WebSocketEvent {
     /** Epoch milliseconds. */
     readonly requestTimeEpoch: number;
     readonly identity?: { readonly sourceIp?: string; readonly userAgent?: string | null };
-    /** What the authorizer said when the connection was made. */
+    /** The context of the authorizer, from the connect. */
     readonly authorizer?: AuthorizerContext | null;
     /** With DISCONNECT: a code of RFC 6455, section 7.4. */
     readonly disconnectStatusCode?: number;
@@ -240,7 +240,7 @@ export interface WebSocketEvent {
   readonly isBase64Encoded: boolean;
 }
 
-/** The answer to an event of a WebSocket API. */
+/** The result for an event of a WebSocket API. */
 export interface WebSocketResult {
   /** With CONNECT: from 200 to 299 the connection is made, else the client reads this status. */
   statusCode: number;
@@ -250,9 +250,9 @@ export interface WebSocketResult {
   body?: string;
 }
 
-/** What a REST API asks an authorizer of the type TOKEN. */
+/** The event of a REST API's authorizer of the type TOKEN. */
 export interface TokenAuthorizerEvent {
-  /** Tells the two kinds apart. */
+  /** The type of the authorizer. */
   readonly type: "TOKEN";
   /** The header that the authorizer is set to, whole. */
   readonly authorizationToken: string;
@@ -260,49 +260,49 @@ export interface TokenAuthorizerEvent {
   readonly methodArn: string;
 }
 
-/** What a REST API, a WebSocket API or an HTTP API (payload format 1.0) asks an authorizer of the type REQUEST. */
+/** The event of an authorizer of the type REQUEST, for a REST API, a WebSocket API or an HTTP API (payload format 1.0). */
 export interface RequestAuthorizerEvent extends Omit<RestApiEvent, "body" | "isBase64Encoded"> {
-  /** Tells the two kinds apart. */
+  /** The type of the authorizer. */
   readonly type: "REQUEST";
   /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes`; it ends with `/$connect` for a WebSocket. */
   readonly methodArn: string;
 }
 
-/** What an HTTP API asks an authorizer (payload format 2.0). */
+/** The event of an HTTP API's authorizer (payload format 2.0). */
 export interface HttpAuthorizerEvent extends Omit<HttpApiEvent, "body" | "isBase64Encoded"> {
-  /** Tells the two kinds apart. */
+  /** The type of the authorizer. */
   readonly type: "REQUEST";
   /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes` */
   readonly routeArn: string;
-  /** Values that the decision is remembered by: the credential, in most cases. */
+  /** The cache key of the decision: usually the credential. */
   readonly identitySource?: readonly string[] | null;
 }
 
-/** Any event that asks an authorizer. */
+/** Any event of an authorizer. */
 export type AuthorizerEvent = TokenAuthorizerEvent | RequestAuthorizerEvent | HttpAuthorizerEvent;
 
-/** The answer to a REST API, a WebSocket API or an HTTP API with payload format 1.0. */
+/** The result for a REST API, a WebSocket API or an HTTP API with payload format 1.0. */
 export interface AuthorizerPolicyResult {
   /** Who calls, for the gateway's logs. */
   principalId: string;
-  /** What the caller may invoke. */
+  /** The methods that the caller may invoke. */
   policyDocument: {
     Version: "2012-10-17";
     Statement: { Action: "execute-api:Invoke"; Effect: "Allow" | "Deny"; Resource: string }[];
   };
-  /** What handlers read as `event.requestContext.authorizer`. */
+  /** The value of `event.requestContext.authorizer` in handlers. */
   context: Record<string, string | number | boolean>;
 }
 
-/** The answer to an HTTP API with payload format 2.0 and simple responses. */
+/** The result for an HTTP API with payload format 2.0 and simple responses. */
 export interface AuthorizerSimpleResult {
-  /** Whether the request may go on. */
+  /** True if the request is allowed. */
   isAuthorized: boolean;
-  /** What handlers read as `event.requestContext.authorizer.lambda`. */
+  /** The value of `event.requestContext.authorizer.lambda` in handlers. */
   context: Record<string, string | number | boolean>;
 }
 
-/** The answer that an event wants. */
+/** The result for a kind of event. */
 export type AuthorizerResult<E extends AuthorizerEvent = AuthorizerEvent> = E extends
   HttpAuthorizerEvent ? AuthorizerSimpleResult
   : AuthorizerPolicyResult;

@@ -198,7 +198,7 @@ Deno.test("an answer names up to 100 faults of a body, and says how many more th
     ) => JSON.parse(answer).errors);
   assertEquals(Object.keys(await faults(100)).length, 100);
   const many = await faults(5000);
-  assertEquals([Object.keys(many).length, many._form], [101, ["4900 more faults are not listed"]]);
+  assertEquals([Object.keys(many).length, many._form], [101, ["4900 more errors are not listed"]]);
   // names of fields and messages are the client's own text
   const { answer } = await send(withBody(`{"${"k".repeat(100_000)}":1}`), {
     schema: z.strictObject({}),

@@ -1,7 +1,7 @@
 import type { $ZodType } from "zod/v4/core";
 import type { AuthMode } from "../authenticate.ts";
 
-/** Facts for the OpenAPI document that a schema cannot tell. Inert at run time. */
+/** Data for the OpenAPI document that schemas do not contain. Has no effect at run time. */
 export interface OpenApiMetadata {
   /** What the operation does, in a few words. */
   summary?: string;
@@ -11,7 +11,7 @@ export interface OpenApiMetadata {
   tags?: readonly string[];
   /** A unique name, for generated clients. */
   operationId?: string;
-  /** Whether clients should stop using it. */
+  /** True if clients should stop using it. */
   deprecated?: boolean;
   /**
    * Status of the answer that `responseSchema` describes.
@@ -24,17 +24,17 @@ export interface OpenApiMetadata {
    */
   responses?: Readonly<Record<number, string>>;
   /**
-   * Whether the operation is left out of the document.
+   * True to omit the operation from the document.
    * @default false
    */
   hidden?: boolean;
 }
 
-/** An operation as its handler declares it. Its route is known to whoever deploys it. */
+/** An operation as its handler declares it, without its route. */
 export interface RegisteredOperation {
   /** Name in metrics and spans. */
   readonly operationName: string;
-  /** How it learns who calls. */
+  /** The authentication mode. */
   readonly auth: AuthMode;
   /** The body. */
   readonly schema: $ZodType | undefined;
@@ -44,22 +44,22 @@ export interface RegisteredOperation {
   readonly pathSchema: $ZodType | undefined;
   /** The answer. */
   readonly responseSchema: $ZodType | undefined;
-  /** Facts that a schema cannot tell. */
+  /** Data that schemas do not contain. */
   readonly openapi: OpenApiMetadata;
-  /** What the infrastructure generator reads. */
+  /** Options for the infrastructure generator. */
   readonly resources: Readonly<Record<string, unknown>>;
 }
 
 const operations: RegisteredOperation[] = [];
 
-/** Adds an operation; called when the module of a handler is loaded. */
+/** Registers an operation when the module of its handler is loaded. */
 export function registerOperation(operation: RegisteredOperation): RegisteredOperation {
   operations.push(operation);
   return operation;
 }
 
 /**
- * The operations whose modules were loaded, in that order.
+ * Returns the operations of all loaded modules, in the order of loading.
  *
  * @returns A copy.
  */
