@@ -25,7 +25,11 @@ export const handler = defineApiHandler({ auth: "session", logging: { level: "SI
 const CALL = `
 const event = { httpMethod: "GET", path: "/", headers: {}, requestContext: { requestId: "r", identity: {} } };
 const context = { awsRequestId: "r", functionName: "f", getRemainingTimeInMillis: () => 9000 };
-import(process.argv[2]).then(async ({ handler }) => console.log((await handler(event, context)).statusCode));`;
+import(process.argv[2]).then(async (module) => {
+  // the names that a CommonJS file exports are not always found by import; Lambda requires it
+  const { handler } = module.handler === undefined ? await module.default : module;
+  console.log((await handler(event, context)).statusCode);
+});`;
 
 interface Bundler {
   readonly name: string;
