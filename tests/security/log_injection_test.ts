@@ -190,7 +190,7 @@ Deno.test("no generator takes a file whose name has a line break, an escape or a
           root,
         ]);
         assertEquals(exitCode, 3, stdout + stderr);
-        assertMatch(stderr, /control character in its name/);
+        assertMatch(stderr, /contains a backslash or a control character/);
         assertFalse(TERMINAL.test(stdout + stderr), JSON.stringify(stdout + stderr));
         assertEquals(stderr.trim().split("\n").length, 1);
       }
