@@ -3,7 +3,7 @@ import { RecreationRequiredError } from "./errors.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
 import { findObject, getKey } from "./declared/declared_schema.ts";
-import { readObject } from "./declared/read_object.ts";
+import { readObject, readPart } from "./declared/read_object.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { countActions, translateAlterTable } from "./rules/alter_table.ts";
 import { translateCreateIndex } from "./rules/create_index.ts";
@@ -390,12 +390,27 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
   const [steps, refusals] = [t.steps.length, t.refusals.length];
   translateByRule(statement, t);
   if (!t.refusals.slice(refusals).some((refusal) => refusal instanceof RecreationRequiredError)) {
+    if (addsIdentityByRecreation(statement, t)) refuseViews(statement, t);
     return;
   }
   t.steps.length = steps;
   keep(statement, t);
   t.steps[steps] = { ...t.steps[steps], recreates: true };
   refuseViews(statement, t);
+}
+
+/** True if an identity is added to a column other than bigint, which recreates the table at run time. */
+function addsIdentityByRecreation(statement: StatementReader, t: StatementTranslation): boolean {
+  if (!statement.is(0, "ALTER", "TABLE")) return false;
+  const at = statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY");
+  const written = readObject(statement, at);
+  const table = findObject(t.before.tables, written);
+  return table !== undefined && statement.list(written.end, statement.size).some(([from]) => {
+    const column = statement.skip(from + 1, "COLUMN");
+    if (!statement.is(from, "ALTER") || !statement.is(column + 1, "ADD", "GENERATED")) return false;
+    const { type } = table.columns.find(({ name }) => name === readPart(statement, column)) ?? {};
+    return type !== undefined && !/^"?(?:bigint|int8)"?$/i.test(type.trim());
+  });
 }
 
 /** Rejects the recreation of a table that a view reads, since the view would be lost. */
