@@ -7,8 +7,8 @@ import type * as core from "zod/v4/core";
 import * as all from "./zod.ts";
 
 /**
- * zod, without `z.locales` and `z.core`: see the guide on handlers for what it weighs. `z.infer` and all other types are
- * there as well.
+ * zod, without `z.locales` and `z.core`: see the guide on handlers for what it weighs.
+ * `z.infer` and all other types are there as well.
  */
 export const z: typeof all = all;
 
