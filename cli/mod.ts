@@ -48,7 +48,7 @@ export { type ReferencePageOptions, renderReferencePage } from "./openapi/refere
 
 // On Deno this module is also the program; the npm package runs main.js. No top-level await: a module
 // that has one cannot be loaded with require(). Destructured, because dnt replaces the expression
-// import.meta.main; Deno.mainModule is not the URL of a package from JSR.
+// import.meta.main; Deno's main module is not the URL of a package from JSR.
 const { main } = import.meta as { main?: boolean };
 // dnt-shim-ignore
 const isDeno = "Deno" in globalThis;
