@@ -299,12 +299,9 @@ function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
     byPosition.set(position, [...byPosition.get(position) ?? [], fn]);
   }
   return [...byPosition].map(([position, functions]) =>
-    `${position}: the provider cannot be determined, so ${
-      nameSome(functions)
-    } include the installed drivers of ` +
-    `${
-      functions[0].providers.join(", ")
-    }. Set build.databaseProviders in trellis.config.ts to the one you deploy`
+    `${position}: the provider cannot be determined. The installed drivers of ` +
+    `${functions[0].providers.join(", ")} are bundled into ${nameSome(functions)}. ` +
+    "Set build.databaseProviders in trellis.config.ts to the provider you deploy"
   );
 }
 

@@ -67,7 +67,7 @@ const UNREADABLE: Readonly<Record<string, { readonly database: string; readonly 
 const provider = process.env.PROVIDER as "distsql";
 export const getDb = () => getDrizzleClient({ provider, endpoint: "e.dsql.eu-central-1.on.aws", username: "u" });
 `,
-      place: /src\/database\.ts:4:47: the provider cannot be read here/,
+      place: /src\/database\.ts:4:47: the provider cannot be determined/,
     },
     "a call": {
       database: `import { getDrizzleClient } from "@trellis/fn/database";
@@ -79,13 +79,13 @@ export const getDb = () =>
     username: "u",
   });
 `,
-      place: /src\/database\.ts:5:15: the provider cannot be read here/,
+      place: /src\/database\.ts:5:15: the provider cannot be determined/,
     },
     "a whole configuration": {
       database: `import { getDrizzleClient } from "@trellis/fn/database";
 export const getDb = () => getDrizzleClient(JSON.parse(process.env.CONFIG ?? "{}"));
 `,
-      place: /src\/database\.ts:2:28: the provider cannot be read here/,
+      place: /src\/database\.ts:2:28: the provider cannot be determined/,
     },
   };
 
@@ -98,7 +98,7 @@ for (const [what, { database, place }] of Object.entries(UNREADABLE)) {
       assertMatch(stderr, place);
       assertStringIncludes(
         stderr,
-        "Ping bundle the installed drivers of branching-pg, distsql, serverless-pg",
+        "The installed drivers of branching-pg, distsql, serverless-pg are bundled into Ping. ",
       );
       // the setting answers the question
       await write({
@@ -191,7 +191,7 @@ export const handler = companyAuth();
     await write({ "trellis.config.ts": `export default { build: { betterAuth: ["Other"] } };` });
     assertStringIncludes(
       (await build()).stderr,
-      "build.betterAuth lists Other, which is no function",
+      "build.betterAuth: Other does not match a function",
     );
   });
 });

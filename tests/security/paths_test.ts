@@ -51,7 +51,11 @@ Deno.test("readMigrationFiles() reads the files of its folder, whatever the jour
         `${folder}/meta/_journal.json`,
         JSON.stringify({ entries: [{ tag }] }),
       );
-      const error = assertThrows(() => readMigrationFiles(folder), MigrationError, "is not there");
+      const error = assertThrows(
+        () => readMigrationFiles(folder),
+        MigrationError,
+        "does not exist",
+      );
       assert(!`${error.message} ${error.cause}`.includes(CANARY));
     }
     await Deno.remove(`${folder}/meta/_journal.json`);

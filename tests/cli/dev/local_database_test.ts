@@ -161,7 +161,7 @@ Deno.test(
             /^The seed seed\.sql failed: relation "nothing" does not exist\. Fix it and start with --reset/,
           ],
           ["gone.ts", /^The seed gone\.ts/],
-          ["src/database.ts", /^src\/database\.ts exports no seed/],
+          ["src/database.ts", /^src\/database\.ts does not export a seed/],
         ];
         for (const [seed, message] of cases) {
           const error = await assertRejects(

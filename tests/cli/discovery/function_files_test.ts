@@ -70,7 +70,7 @@ Deno.test("findFunctionFiles() refuses what it cannot place, with the path", () 
     [["x.ts"], "x.ts is outside the folders"],
     [["queue/x.ts", "event/X.ts"], "Two files define the function X"],
     [["api/x/login.post.ts", "standalone/x-login.ts"], "Two files define the function XLogin"],
-    [["queue/1.ts"], "gives a function no name"],
+    [["queue/1.ts"], "no function name can be derived"],
   ];
   for (const [files, message] of cases) {
     inFolder(
