@@ -10,6 +10,9 @@ const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"])
 const CONNECTING: ReadonlySet<string> = new Set(["connect", "reserve"]);
 /** Methods that pass a client to their callback. */
 const SCOPING: ReadonlySet<string> = new Set(["begin", "savepoint", "transaction", "runExclusive"]);
+/** Names under which programs keep drizzle's client; other things have a method `execute`, too. */
+const DRIZZLE_CLIENT =
+  /(?:^|[\s.(])(?:db|tx|trx|client|database|transaction|getDb\(\)|getDrizzleClient\(.*\))\)?$/i;
 /** Methods of drizzle that accept SQL text as a table source. */
 const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;
 
@@ -29,6 +32,9 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
     const value = c.evaluator.evaluate(text);
     if (value.kind === "string") collectText(c, call, value.text);
     else if (ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
+    else if (DRIZZLE_CLIENT.test(callee.expression.getText()) && isComputedText(c, text)) {
+      reportOpaque(c, call);
+    }
   } else if (SOURCES.test(callee.name.text) && ts.isTaggedTemplateExpression(text)) {
     if (isSql(c, text.tag)) collectText(c, call, `SELECT * FROM ${readText(c, text.template)}`);
   } else if (isSqlMember(c, callee, "raw")) {
@@ -126,6 +132,14 @@ function isClientCall(c: Collector, call: ts.CallExpression, names: ReadonlySet<
   const callee = unwrap(call.expression);
   return ts.isPropertyAccessExpression(callee) && names.has(callee.name.text) &&
     isClient(c, callee.expression);
+}
+
+/** Checks for text that is put together at run time or passed in as a `string`. */
+function isComputedText(c: Collector, text: ts.Expression): boolean {
+  if (ts.isBinaryExpression(text)) return text.operatorToken.kind === ts.SyntaxKind.PlusToken;
+  const declaration = getDeclaration(c, text);
+  return declaration !== undefined && ts.isParameter(declaration) &&
+    declaration.type?.kind === ts.SyntaxKind.StringKeyword;
 }
 
 /** Checks whether `sql.raw(text)` is the whole executed statement and not part of a template. */

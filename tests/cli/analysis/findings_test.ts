@@ -347,6 +347,25 @@ const MISSED: readonly [
     "the tables of this SQL in q are computed at run time: list all of them",
   ]],
   [
+    "SQL that is concatenated",
+    `await db.execute("select * from " + text());`,
+    "",
+    ["the tables of this SQL in q are computed at run time: list all of them"],
+  ],
+  [
+    "SQL that is passed in as text",
+    `const run = (statement: string) => db.execute(statement); await run(text());`,
+    "",
+    ["the tables of this SQL in q are computed at run time: list all of them"],
+  ],
+  [
+    "nothing for SQL objects that are passed in, and for other things that execute text",
+    `const run = (statement: SQL) => db.execute(statement); await run(sql\`select 1 from a\`);
+    const shell = { execute(command: string) {} }; shell.execute("ls " + text());`,
+    `{ table: a, operations: ["SELECT"] }`,
+    [],
+  ],
+  [
     "nothing for SQL that is listed",
     "await db.execute(sql`insert into ${a} (id) select id from public.b where x = ${sql.raw('1')} returning id`); await db.query.a.findMany({ with: { parts: true }, limit: 3 });",
     `{ table: a, operations: ["INSERT", "SELECT"] }, { table: "b", operations: ["SELECT"] }`,
