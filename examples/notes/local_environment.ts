@@ -27,7 +27,7 @@ export function setLocalEnvironment(dataFolder: string, port: number): void {
   const defaults: Record<string, string> = {
     ...JSON.parse(readFileSync(file, "utf8")),
     DATABASE_URL: join(dataFolder, "pg"),
-    AUTH_BASE_URL: `http://localhost:${port}/auth`,
+    AUTH_BASE_URL: `http://127.0.0.1:${port}/auth`,
     SERVICE_NAME: "notes",
     METRICS_DISABLED: "true",
   };
