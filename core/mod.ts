@@ -1,5 +1,5 @@
 /**
- * What every handler stands on: responses, errors as responses, observability around a handler, the context of the
+ * The base of every handler: responses, errors as responses, observability around a handler, the context of the
  * current request, and the small parts that other areas share (retry, backoff, clock, deadline).
  *
  * @example

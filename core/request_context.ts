@@ -18,7 +18,7 @@ export interface RequestContext {
    * {@link remainingMs}: the clock may have been set since.
    */
   readonly deadlineMs: number | undefined;
-  /** Aborted when the time is up: hand it to `fetch` and to whatever else can be cancelled. */
+  /** Aborted when the time is up: pass it to `fetch` and to other work that can be cancelled. */
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 import { isAppError } from "../errors/app_error.ts";
 import { readDriverError } from "../errors/driver_error.ts";
 
-/** An error as it stands in a log line. */
+/** An error in the form of a log line. */
 export interface ErrorDescription {
   /** The class. */
   name: string;

@@ -97,7 +97,7 @@ async function endAfter<T>(
 }
 
 function end(invocation: Invocation, outer: Invocation | undefined): void {
-  // one that ended already must not come back for the next request
+  // an invocation that ended must not be used for the next request
   if (slot === invocation) slot = outer?.ended ? undefined : outer;
   invocation.flush();
 }

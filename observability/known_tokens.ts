@@ -19,7 +19,7 @@ export const KNOWN_TOKEN: RegExp = new RegExp(
   `(?<![\\w-])(?:${PREFIXES.join("|")})[\\w.~+/=-]{16,}`,
   "g",
 );
-/** Prefixes that no other text has, whatever stands before them. */
+/** Prefixes that identify a token anywhere in a text. */
 export const CERTAIN_TOKEN: RegExp =
   /(?:gh[oprsu]_|github_pat_|glpat-|xox[abeoprs]-|[sr]k_(?:live|test)_|whsec_|shp(?:at|ca|pa|ss)_)[\w-]{16,}/g;
 /** The id of an AWS access key, and a Twilio API key. */

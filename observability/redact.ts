@@ -12,7 +12,7 @@ const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
 
 /**
- * Takes secrets out of a text that stands alone, such as a request's body. JSON is redacted by its
+ * Removes secrets from a whole text, such as a request's body. JSON is redacted by its
  * keys at every level.
  *
  * @param text Any text.
@@ -34,9 +34,9 @@ interface FoundJson {
   readonly start: number;
   readonly end: number;
   readonly value: unknown;
-  /** Whether nothing but spaces stands beside it. */
+  /** True if the rest of the text is only spaces. */
   readonly isWhole: boolean;
-  /** The document without spaces, when something stands beside it. */
+  /** The document without spaces, if there is more text. */
   readonly plain?: string;
 }
 

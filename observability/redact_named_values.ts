@@ -10,7 +10,7 @@ const AFTER_SIGN = /[=:>]{0,2}\s{0,8}/y;
 
 /** A name before a line number, not before a value: `token.ts:12:3`. */
 const FILE = /\.(?:[cm]?[jt]sx?|sql)$/;
-/** Headers whose value goes on to the end of the line, with spaces and quotes. */
+/** Headers whose value extends to the end of the line, with spaces and quotes. */
 const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookies?|x-.*)$/i;
 const SCHEME =
   /^(?:basic|bearer|digest|token|apikey|hawk|hmac|key|negotiate|ntlm|oauth|aws4-hmac-sha256) (?=\S)/i;
@@ -108,7 +108,7 @@ function isParameterMark(text: string, at: number): boolean {
     (mark === ";" && text.endsWith("&amp", at));
 }
 
-/** Finds the end of a header's line, or of the quotes in which the whole header stands. */
+/** Finds the end of a header's line, or of the quotes around the whole header. */
 function findHeaderEnd(text: string, start: number, before: string | undefined): number {
   const isQuoted = before === '"' || before === "'" || before === "`";
   let at = start;

@@ -46,7 +46,7 @@ function redact(text: string, depth: number): string {
   return safe.replace(WORD, (word) => redactEscaped(word, depth));
 }
 
-/** Reads a word with its escapes undone, and leaves it as it was when it holds no secret. */
+/** Reads a word with its escapes undone, and returns it unchanged if it holds no secret. */
 function redactEscaped(word: string, depth: number): string {
   const plain = word.replace(ESCAPE, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
   if (plain === word) return word;

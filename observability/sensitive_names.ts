@@ -8,7 +8,7 @@ const SENSITIVE_PARTS = [
   "(?:verification|authorization|activation|scratch|invite|invitation)codes?",
   "sess(?:ion)?id|samlassertion|otpauth|keymaterial|onetimepin|recoveryphrase",
 ];
-/** Names that count only when nothing stands before or after them. */
+/** Names that count only as the whole name. */
 const SENSITIVE_NAMES = [
   "xauth|(?:connect|php)?sid|samlresponse|passkey",
   "(?:db|database|user|admin|root|smtp|mail|ftp|redis|pg|mysql|postgres|rds)?pass",

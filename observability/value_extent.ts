@@ -4,7 +4,7 @@ const WORD = /[^&;,\s"'`<>()[\]{}]+/y;
 /** A value in a URL ends at fewer characters. */
 const URL_WORD = /[^&\s\\"'`<>]+/y;
 
-/** Where a value stands in a text. */
+/** The position of a value in a text. */
 export interface ValueExtent {
   /** The end, with its closing quote. */
   readonly end: number;
@@ -19,7 +19,7 @@ export interface ValueExtent {
  * @param text Any text.
  * @param start Where the value begins.
  * @param isInUrl Whether it is the value of a query parameter.
- * @returns The extent, or `undefined` when nothing stands there.
+ * @returns The extent, or `undefined` if there is no value.
  */
 export function findValueExtent(
   text: string,

@@ -45,7 +45,7 @@ const RULES: OptionRules = {
 type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode>;
 
 /**
- * Refuses options that cannot be meant, when the module is loaded and not at the first request.
+ * Refuses invalid options when the module is loaded, not at the first request.
  *
  * @throws {ConfigurationError} Naming the option and the value.
  */

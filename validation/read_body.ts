@@ -26,7 +26,7 @@ export function checkBodySize(event: ApiEvent, maxBytes: number): void {
   }
 }
 
-/** The bytes of a body; of one that is over the limit by its characters alone, these. */
+/** Returns the bytes of a body, or its characters if they alone are over the limit. */
 function getSize(body: string, isBase64: boolean, maxBytes: number): number {
   if (isBase64) {
     return Math.floor((body.length * 3) / 4) -

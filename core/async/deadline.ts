@@ -118,7 +118,7 @@ function disarm(): void {
 }
 
 /**
- * Expires the watches of the earliest deadline. Later deadlines get a turn of their own, even if the process was busy
+ * Expires the watches of the earliest deadline. Later deadlines are handled in a later turn, even if the process was busy
  * until after both, so that the records of a batch are reported before the batch itself fails.
  */
 function expireDue(): void {

@@ -1,7 +1,7 @@
 import { builtinModule } from "../../env/builtin_module.ts";
 
 /**
- * Returns the bytes that a base64 text stands for (RFC 4648, sections 4 and 5). Padding may be missing, and characters
+ * Decodes base64 text (RFC 4648, sections 4 and 5). Padding may be missing, and characters
  * of no base64 alphabet are passed over, on every runtime.
  *
  * @param text The text.
@@ -19,7 +19,7 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
 export function decodeByWebStandards(text: string): Uint8Array<ArrayBuffer> {
   const [content] = text.split("=", 1);
   const letters = content.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/]/g, "");
-  // a last letter alone stands for less than a byte
+  // a single last letter encodes less than a byte
   const whole = letters.length % 4 === 1 ? letters.slice(0, -1) : letters;
   return Uint8Array.from(atob(whole), (char) => char.charCodeAt(0));
 }

@@ -4,7 +4,7 @@ import { getHeader, isAlbEvent, isHttpApiEvent } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 import { timingSafeEqual } from "./timing_safe_equal.ts";
 
-/** What a header can carry as one word, and nobody guesses. */
+/** A secret that a header can carry as one word. */
 const SECRET = /^[!-~]{16,}$/;
 
 /**

@@ -5,7 +5,7 @@ import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
 /**
- * Which origins may read the responses: `*`, one origin, a list, or `false` for none whatever the environment says.
+ * Origins that may read the responses: `*`, one origin, a list, or `false` for none, even if the environment lists some.
  */
 export type CorsOption = string | readonly string[] | false;
 

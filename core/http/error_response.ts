@@ -41,7 +41,7 @@ export interface ErrorBody {
  * ```
  */
 export function buildErrorResponse(context: LambdaContext | undefined, error: unknown): ProxyResult;
-/** The same with the arguments the other way round, as a `catch` block has them at hand. */
+/** Does the same with the arguments swapped. */
 export function buildErrorResponse(error: unknown, context?: LambdaContext): ProxyResult;
 export function buildErrorResponse(first: unknown, second?: unknown): ProxyResult {
   const [context, error] = isContext(second) || (second === undefined && !isContext(first))
@@ -58,7 +58,7 @@ export type ErrorBodyFormat = (body: ErrorBody, statusCode: number) => unknown;
  *
  * @param context Lambda's context.
  * @param error Anything that was thrown.
- * @param format Gets the body that is safe to send, and gives the one that is sent. When it throws, the safe one is.
+ * @param format Gets the safe body and returns the body to send. If it throws, the safe body is sent.
  */
 export function getErrorResponse(
   context: LambdaContext | undefined,
@@ -138,7 +138,7 @@ function readError(error: unknown): ReadError {
   return { status, code: "UNEXPECTED", message: title, errors: undefined, headers: undefined };
 }
 
-/** drizzle wraps whatever its driver throws. */
+/** drizzle wraps each error of its driver. */
 function readQueryCause(error: unknown): AppError | undefined {
   const { query, params, cause } = error as { query?: unknown; params?: unknown; cause?: unknown };
   return query !== undefined && params !== undefined && isAppError(cause) ? cause : undefined;

@@ -2,7 +2,7 @@
  * Returns whether the arrays and objects of a JSON text are nested in each other over more levels than a limit. Nothing
  * is parsed and nothing is called recursively, so that a hostile text costs no more than its length.
  *
- * @param text The text; one that is no JSON gives either answer.
+ * @param text The text. For text that is not JSON the result has no meaning.
  * @param maxLevels The limit.
  */
 export function isNestedDeeper(text: string, maxLevels: number): boolean {

@@ -122,7 +122,7 @@ export interface AlbEvent {
   readonly isBase64Encoded: boolean;
 }
 
-/** Any event that stands for an HTTP request. */
+/** The event of an HTTP request, from any source. */
 export type ApiEvent = RestApiEvent | HttpApiEvent | AlbEvent;
 
 /** A handler's answer to an HTTP request. */

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ApiEvent } from "./lambda.ts";
 
 /**
- * The user of a session, as handlers see it. Columns that the application or a plugin adds to the users table are there too.
+ * The user of a session, as handlers see it. It includes the columns that the application or a plugin adds to the users table.
  * Declare their types once:
  *
  * ```ts ignore
@@ -27,7 +27,7 @@ export interface UserDetails {
 }
 
 /**
- * A session, as handlers see it. Columns that the application or a plugin adds to the sessions table are there too; declare
+ * A session, as handlers see it. It includes the columns that the application or a plugin adds to the sessions table; declare
  * their types as for {@link UserDetails}.
  */
 export interface SessionDetails {

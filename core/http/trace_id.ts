@@ -14,7 +14,7 @@ import type { ApiEvent } from "./lambda.ts";
  * The trace that an invocation belongs to: the X-Ray header of the request, else its `traceparent`, else what the
  * sandbox says.
  *
- * @param event Any event; only those that stand for an HTTP request have headers.
+ * @param event Any event; only HTTP requests have headers.
  * @param readEnvironment Whether `_X_AMZN_TRACE_ID` counts.
  * @returns The ids of X-Ray's or W3C's trace, and whether the caller records it.
  */
@@ -52,7 +52,7 @@ export function getOutgoingHeaders(): Record<string, string> {
   const headers: Record<string, string> = { [CORRELATION_ID_HEADER]: invocation.correlationId };
   const { span, traceId } = invocation;
   const ours = traceId === undefined ? undefined : toW3cTraceId(traceId);
-  // without a span of ours the caller's own ids go on
+  // without a span, the ids of the caller are passed on
   const spanId = span?.spanId ?? invocation.parentSpanId;
   const w3cId = span?.traceId ?? ours;
   const sampled = span === undefined ? invocation.sampled : span.sampled;

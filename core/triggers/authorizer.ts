@@ -26,13 +26,13 @@ import { withoutCredentials } from "./without_credential.ts";
 /** Options of {@link defineAuthorizerHandler}. */
 export interface AuthorizerHandlerOptions extends TriggerOptions {
   /**
-   * What becomes of a caller who showed no credential. With `allow` the request goes on and handlers decide: auth
+   * The decision on a caller without a credential. With `allow` the request continues and handlers decide: auth
    * `authorizer-optional` lets it pass, `authorizer` answers 401. With `deny` the gateway answers.
    * @default "allow"
    */
   anonymous?: "allow" | "deny";
   /**
-   * What becomes of a caller whose credential is not good. With `allow` the request goes on, and handlers with auth
+   * The decision on a caller whose credential is invalid. With `allow` the request continues, and handlers with auth
    * `authorizer` or `authorizer-optional` answer 401 with the documented body. With `deny` the gateway answers.
    * @default "allow"
    */

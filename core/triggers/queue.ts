@@ -23,7 +23,7 @@ export interface QueueHandlerOptions<TBody = never> extends TriggerOptions {
   /** Parses the JSON of each message; synchronous or not. A message that does not fit fails, the others do not. */
   schema?: StandardSchema<TBody>;
   /**
-   * Where the schema's input lies: the body itself (`none`), the message of an SNS topic that the queue is subscribed
+   * The input of the schema: the body itself (`none`), the message of an SNS topic that the queue is subscribed
    * to (`topic`, without raw message delivery), the detail of an EventBridge event whose rule sends to the queue (`event`).
    * @default "none"
    */

@@ -15,7 +15,7 @@ import {
 export interface ScheduleHandlerParams {
   /** The event as the schedule sends it. */
   event: ScheduleEvent;
-  /** The time that was meant, the same in each attempt: derive from it what the run works on. */
+  /** The scheduled time, the same in each attempt: derive the work of the run from it. */
   scheduledTime: Date;
   /** Lambda's context. */
   context: LambdaContext;
@@ -30,7 +30,7 @@ export type ScheduleHandlerFunction<TResult = unknown> = (
 
 /**
  * Declares what runs on a schedule: of EventBridge Scheduler, as the function module makes it, or of a rule. A failure is
- * thrown: Lambda then invokes it again (`retryAttempts`). A schedule may fire twice, so the work must bear it.
+ * thrown: Lambda then invokes it again (`retryAttempts`). A schedule may fire twice, so the work must be idempotent.
  *
  * @param options Names, what happens to failed runs.
  * @returns A function that takes the handler and returns the one to export for Lambda.

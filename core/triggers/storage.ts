@@ -27,15 +27,15 @@ export interface StorageHandlerParams {
   change: "created" | "deleted" | "other";
   /** What happened in the source's own words: `ObjectCreated:Put`, through EventBridge `Object Created`. */
   eventName: string;
-  /** Bytes, when S3 tells. */
+  /** Size in bytes, if S3 sends it. */
   size: number | undefined;
-  /** The object's entity tag, when S3 tells. */
+  /** The object's entity tag, if S3 sends it. */
   eTag: string | undefined;
   /** The version, in a bucket that keeps them. */
   versionId: string | undefined;
   /** Orders the changes of one key: the greater, as a hexadecimal number, is the later. */
   sequencer: string | undefined;
-  /** The change as it came. */
+  /** The record as S3 sent it. */
   record: S3Record | S3EventBridgeEvent;
   /** Lambda's context. */
   context: LambdaContext;
@@ -49,7 +49,7 @@ export type StorageHandlerFunction = (params: StorageHandlerParams) => unknown;
 /**
  * Declares what happens when objects of a bucket change, whether the bucket notifies the function itself or through
  * EventBridge. Keys are decoded. A failure fails the invocation after all its changes were tried: Lambda then invokes it
- * again (`retryAttempts`). S3 may tell a change twice and in another order.
+ * again (`retryAttempts`). S3 may send a change twice and in another order.
  *
  * @param options Names, what happens to failed events.
  * @returns A function that takes the handler and returns the one to export for Lambda.

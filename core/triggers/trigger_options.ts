@@ -12,7 +12,7 @@ import {
   type OptionRules,
 } from "../option_rules.ts";
 
-/** What the handlers of all triggers can be told. */
+/** Options of the handlers of all triggers. */
 export interface TriggerOptions {
   /**
    * Name in metrics and spans.
@@ -87,7 +87,7 @@ const RULES: OptionRules = {
 };
 
 /**
- * Refuses options that cannot be meant, when the module is loaded and not at the first event.
+ * Refuses invalid options when the module is loaded, not at the first event.
  *
  * @param factory Name of the function that got them, for messages.
  * @param options The options.

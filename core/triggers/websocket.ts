@@ -107,7 +107,7 @@ export function defineWebSocketHandler<TBody = never>(
         const params = { event, connectionId, routeKey, eventType, context, metadata, ...parsed };
         return shape(event, await handler(params as unknown as WebSocketHandlerParams<TBody>));
       } catch (error) {
-        // nobody is there any more whose fault it could be
+        // the client is gone, so it is not a client error
         throw eventType === "DISCONNECT" ? toServerError(error) : error;
       }
     }

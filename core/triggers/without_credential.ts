@@ -22,7 +22,7 @@ export function credentialsAmong(named: Readonly<Record<string, string | undefin
  * A copy of an error for the log: libraries put the token that they refuse into their messages.
  *
  * @param error Anything that was thrown.
- * @param credentials What must not be told.
+ * @param credentials The secrets to remove.
  * @returns An error with the same name, code, frames and causes.
  */
 export function withoutCredentials(error: unknown, credentials: readonly string[]): Error {
@@ -41,7 +41,7 @@ export function withoutCredentials(error: unknown, credentials: readonly string[
       ? new Error(scrub(message))
       : new AggregateError(errors.map(rebuild), scrub(message));
     copy.name = name;
-    // frames are told from the lines of a message by their indentation
+    // frames differ from the lines of a message by their indentation
     copy.stack = stack === undefined ? undefined : scrub(stack).replace(/^/gm, "    ");
     if (cause !== undefined) copy.cause = rebuild(cause);
     const scrubbed = JSON.stringify(

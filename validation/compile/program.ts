@@ -54,7 +54,7 @@ export class Program {
   #code = "";
   #count = 0;
 
-  /** A number as it stands, a name for any other value of this program. */
+  /** Returns a number as text, and a name for any other value of this program. */
   constant(value: unknown): string {
     if (typeof value === "number") return String(value);
     const name = this.name();

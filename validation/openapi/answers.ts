@@ -50,7 +50,7 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /**
- * What a status means where nobody says more.
+ * Returns the description of a status that has no other description.
  *
  * @param status The status.
  */

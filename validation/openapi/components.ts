@@ -8,7 +8,7 @@ const DIRECTIONS = ["output", "input"] as const satisfies readonly Direction[];
 
 /** Options of {@link Components}. */
 export interface ComponentsOptions {
-  /** Names of schemas that have no `id` of their own. */
+  /** Names of schemas without an `id`. */
   readonly schemaNames?: ReadonlyMap<$ZodType, string>;
   /** Registries of other copies of zod. */
   readonly registries?: readonly SchemaRegistry[];
@@ -16,12 +16,12 @@ export interface ComponentsOptions {
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
 
-/** A schema that the document shares, as it is in each direction. */
+/** A shared schema in each direction. */
 type Shared = { readonly schema: $ZodType | undefined } & { [D in Direction]?: JsonSchema };
 
 /**
- * The schemas that a document shares. Names are not settled before all schemas are known: one that is the same in requests
- * and answers is one component, one that differs there (defaults, transforms) is two. Until then a reference is a draft.
+ * The schemas that a document shares. Names are final when all schemas are known: a schema that is the same in requests and
+ * responses is one component, a schema that differs (defaults, transforms) is two. Until then a reference is a draft.
  */
 export class Components {
   readonly #shared: Map<string, Shared> = new Map();
@@ -37,11 +37,11 @@ export class Components {
   }
 
   /**
-   * A schema, fit to stand anywhere in the document: a reference where it has a name.
+   * Returns a schema for any place in the document: a reference if it has a name.
    *
    * @param schema The schema.
    * @param direction Which way its values go.
-   * @param fallback A name that no other schema has, for one that refers to itself and has none.
+   * @param fallback An unused name, for a schema that refers to itself and has no name.
    */
   describe(schema: $ZodType, direction: Direction, fallback: string): JsonSchema {
     return this.#once(schema, direction, () => this.#adopt(schema, direction, fallback, false));
@@ -58,7 +58,7 @@ export class Components {
   }
 
   /**
-   * A schema of ours, which gives way to one of the application that has its name.
+   * Adds a schema of the library. A schema of the application with the same name replaces it.
    *
    * @param name Its name.
    * @param json The schema.
@@ -159,7 +159,7 @@ export class Components {
   #share(name: string, schema: $ZodType | undefined, direction: Direction, json: JsonSchema): void {
     let shared = this.#shared.get(name);
     if (shared === undefined) this.#shared.set(name, shared = { schema });
-    // two schemas with one id are compared as they are in this direction
+    // two schemas with one id are compared in this direction
     if (
       shared.schema !== schema && shared.schema !== undefined && shared[direction] === undefined
     ) {

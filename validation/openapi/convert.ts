@@ -25,7 +25,7 @@ export type Direction = "input" | "output";
 /** Options of {@link convertSchema}. */
 export interface ConvertOptions {
   readonly direction: Direction;
-  /** The name that a schema is kept under; none for one that stands where it is used. */
+  /** The name of a shared schema; `undefined` for a schema that is written where it is used. */
   getName(schema: $ZodType): string | undefined;
   /** Registries of other copies of zod, which hold what `.meta()` said there. */
   readonly registries?: readonly SchemaRegistry[];

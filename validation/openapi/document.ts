@@ -36,7 +36,7 @@ export interface ApiRoute {
 
 /** More for a document. */
 export interface OpenApiOptions {
-  /** Names of schemas that have no `id` of their own. Schemas without a name stand where they are used. */
+  /** Names of schemas without an `id`. Schemas without a name are written where they are used. */
   schemaNames?: ReadonlyMap<$ZodType, string>;
   /** Registries of other copies of zod, which hold what `.meta()` said there. */
   registries?: readonly SchemaRegistry[];
@@ -72,7 +72,7 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
-/** What `ANY` stands for: a document names each method. */
+/** The methods that `ANY` is written as: a document names each method. */
 const ANY = ["get", "post", "put", "patch", "delete"] as const;
 
 /**
@@ -112,7 +112,7 @@ export function buildOpenApiDocument(
   // OpenAPI has no parameter that takes several segments: its name is what fits
   const getPath = (route: ApiRoute) => route.path.replaceAll("+}", "}");
   for (const route of shown) paths[getPath(route)] = {};
-  // a method of its own goes before ANY
+  // a route for the method takes precedence over ANY
   for (const route of [...shown.filter((route) => !isAny(route)), ...shown.filter(isAny)]) {
     const path = getPath(route);
     const item = paths[path];

@@ -104,7 +104,7 @@ function getParameters(
   ];
 }
 
-/** A parameter's description and whether it is deprecated stand beside its schema, where readers look for them. */
+/** Moves a parameter's description and its deprecation beside its schema, where tools look for them. */
 function describeField(schema: JsonSchema): Record<string, unknown> {
   const { description, deprecated, ...rest } = schema;
   return {
@@ -153,7 +153,7 @@ function getResponses(
   for (const [status, description] of Object.entries(responses)) {
     const code = Number(status);
     if (code === successStatus) continue;
-    // a status without words of its own is one that the sources show
+    // a status without a description was found in the sources
     all[code] = code >= 400
       ? answers.getError(code, description || undefined)
       : { description: description || getTitle(code) };
