@@ -273,6 +273,7 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
   t.apply("do-block-unwrapped");
   const statement = new StatementReader(inner.tokens);
   t.isGuarded = true;
+  t.ignores = inner.ignores;
   translateStatement(statement, t);
   // in PostgreSQL one existing object rolls back all actions
   if (countActions(statement) > 1 && t.steps.length > before + 1) {

@@ -158,6 +158,8 @@ export class StatementTranslation {
   object: string | undefined;
   /** True if the statement is in a DO block that ignores existing objects. */
   isGuarded = false;
+  /** SQLSTATEs of existing objects that the DO block ignores. */
+  ignores: readonly string[] = [];
 
   /**
    * @param scope State across the statements of the text.

@@ -111,6 +111,7 @@ function translateUnique(
   target: AlterTarget,
   t: StatementTranslation,
 ): AlterResult {
+  if (isIgnored(constraint, target, t)) return undefined;
   const open = reader.find(new Set(["("]), constraint.bodyFrom, constraint.to);
   const afterColumns = reader.next(open);
   const include = reader.key(afterColumns) === "INCLUDE"
@@ -122,6 +123,24 @@ function translateUnique(
   if (!constraint.name) t.warn("constraint-name");
   const name = constraint.name?.text ?? nameConstraint(target, constraint.columns, "key", t);
   return uniqueSteps(name, reader.text(open, afterColumns), include + nulls, target, t);
+}
+
+/** SQLSTATE of a constraint whose name a check or a foreign key has. */
+const DUPLICATE_OBJECT = "42710";
+
+/**
+ * Checks for a unique constraint that PostgreSQL does not add, because a check or a foreign key has
+ * its name and the DO block ignores that. Its index would be built before the server noticed.
+ */
+function isIgnored(
+  { name }: TableConstraint,
+  { known }: AlterTarget,
+  t: StatementTranslation,
+): boolean {
+  return name !== undefined && t.ignores.includes(DUPLICATE_OBJECT) &&
+    known?.constraints.some((one) =>
+        one.name === name.name && (one.kind === "check" || one.kind === "foreign_key")
+      ) === true;
 }
 
 /**

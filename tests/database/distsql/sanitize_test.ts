@@ -257,3 +257,15 @@ Deno.test("sanitizeForDistSql() gets through 1 MB of one statement and of many",
   const deep = `SELECT ${"(".repeat(400_000)}1${")".repeat(400_000)}`;
   assertEquals(sanitizeForDistSql(deep), deep);
 });
+
+Deno.test("translateForDistSql() builds no index for a unique constraint that a DO block leaves out", () => {
+  const indexes = (existing: string, ignored: string): number =>
+    translateForDistSql(`
+      CREATE TABLE t (id int PRIMARY KEY, b int, CONSTRAINT k ${existing});
+      DO $$ BEGIN ALTER TABLE t ADD CONSTRAINT k UNIQUE (b); EXCEPTION WHEN ${ignored} THEN null; END $$;`)
+      .statements.filter(({ sql }) => sql.includes("UNIQUE INDEX")).length;
+  assertEquals(indexes("CHECK (b > 0)", "duplicate_object"), 0);
+  // PostgreSQL fails here, and so does the server
+  assertEquals(indexes("CHECK (b > 0)", "duplicate_table"), 1);
+  assertEquals(indexes("UNIQUE (b)", "duplicate_object"), 1);
+});
