@@ -11,8 +11,10 @@ const CONNECTING: ReadonlySet<string> = new Set(["connect", "reserve"]);
 /** Methods that pass a client to their callback. */
 const SCOPING: ReadonlySet<string> = new Set(["begin", "savepoint", "transaction", "runExclusive"]);
 /** Names under which programs keep drizzle's client; other things have a method `execute`, too. */
-const DRIZZLE_CLIENT =
-  /(?:^|[\s.(])(?:db|tx|trx|client|database|transaction|getDb\(\)|getDrizzleClient\(.*\))\)?$/i;
+const CLIENT_NAMES: ReadonlySet<string> = new Set([
+  ...["client", "database", "db", "transaction", "trx", "tx"],
+  ...["getDb", "getDrizzleClient"],
+]);
 /** Methods of drizzle that accept SQL text as a table source. */
 const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;
 
@@ -32,7 +34,7 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
     const value = c.evaluator.evaluate(text);
     if (value.kind === "string") collectText(c, call, value.text);
     else if (ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
-    else if (DRIZZLE_CLIENT.test(callee.expression.getText()) && isComputedText(c, text)) {
+    else if (isNamedClient(callee.expression) && isComputedText(c, text)) {
       reportOpaque(c, call);
     }
   } else if (SOURCES.test(callee.name.text) && ts.isTaggedTemplateExpression(text)) {
@@ -132,6 +134,15 @@ function isClientCall(c: Collector, call: ts.CallExpression, names: ReadonlySet<
   const callee = unwrap(call.expression);
   return ts.isPropertyAccessExpression(callee) && names.has(callee.name.text) &&
     isClient(c, callee.expression);
+}
+
+/** Checks for `db`, `this.db`, `await getDb()` and the like. */
+function isNamedClient(expression: ts.Expression): boolean {
+  const outer = unwrap(expression);
+  const value = ts.isAwaitExpression(outer) ? unwrap(outer.expression) : outer;
+  const named = ts.isCallExpression(value) ? unwrap(value.expression) : value;
+  if (ts.isPropertyAccessExpression(named)) return CLIENT_NAMES.has(named.name.text);
+  return ts.isIdentifier(named) && CLIENT_NAMES.has(named.text);
 }
 
 /** Checks for text that is put together at run time or passed in as a `string`. */

@@ -354,7 +354,8 @@ const MISSED: readonly [
   ],
   [
     "SQL that is passed in as text",
-    `const run = (statement: string) => db.execute(statement); await run(text());`,
+    `const run = async (statement: string) => (await getDb()).execute(statement);
+    declare function getDb(): Promise<any>; await run(text());`,
     "",
     ["the tables of this SQL in q are computed at run time: list all of them"],
   ],
