@@ -37,7 +37,7 @@ async function withProject(
     const cache = join(folder, "deno");
     await Deno.mkdir(cache);
     await Deno.symlink(
-      JSON.parse(stdout).npmCache.replace(/\/registry.npmjs.org$/, ""),
+      dirname(JSON.parse(stdout).npmCache),
       join(cache, "npm"),
     );
     const env = { JSR_URL: registry.url, DENO_DIR: cache };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { JsrUpload } from "./jsr_upload.ts";
 import { runOk } from "./run.ts";
 
-/** A local registry that serves one package as jsr.io and npm.jsr.io do. */
+/** A local registry that serves one package as JSR does, in its own form and in npm's. */
 export interface JsrRegistry extends AsyncDisposable {
   /** For `JSR_URL`, and as the npm registry of the scope `@jsr`. */
   readonly url: string;
