@@ -39,7 +39,7 @@ const SIGNED = /^[^.]+\.[\w+/-]{43}=$/;
 export interface SessionCookie {
   /** The stored token. */
   readonly token: string;
-  /** The cookie's value as it was sent. */
+  /** The cookie's value in the request. */
   readonly value: string;
 }
 

@@ -4,7 +4,7 @@ import type { LambdaContext } from "./http/lambda.ts";
 
 /**
  * Returns the invocation that an answer belongs to: the current one, unless Lambda's context says that it is another. A
- * server of its own may answer a request in the asynchronous context of an earlier one (Deno 2.9, after an `import()`).
+ * long-running server may answer a request in the asynchronous context of an earlier one (Deno 2.9, after an `import()`).
  *
  * @param context Lambda's context, as the answer's author got it.
  * @returns The invocation, or `undefined`.

@@ -15,7 +15,7 @@ export interface RemoteSpan {
   sampled: boolean | undefined;
 }
 
-/** A span of the registered OpenTelemetry provider, as far as it is used here. */
+/** The members used here of a span of the registered OpenTelemetry provider. */
 export interface OtelSpan {
   spanContext(): SpanIds;
   setAttribute(key: string, value: SpanAttribute): unknown;

@@ -66,7 +66,7 @@ export interface PrivateType {
  *
  * @param text What it printed, without colours.
  * @param root The project's folder.
- * @param sourceLines The lines of the project's sources: they tell its types from those of packages.
+ * @param sourceLines The lines of the project's sources: they distinguish its types from those of packages.
  */
 export function readPrivateTypes(
   text: string,

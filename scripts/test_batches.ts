@@ -1,6 +1,6 @@
 import { basename, join, relative } from "node:path";
 
-/** Folders of `tests` without tests of their own. */
+/** Folders of `tests` that contain no tests. */
 const SKIPPED = ["fixtures", "mutation", "std_assert", "support"];
 
 /**

@@ -41,7 +41,7 @@ import * as all from "./zod.ts";
 
 /**
  * zod, without \`z.locales\` and \`z.core\`: see the guide on handlers for what it weighs.
- * \`z.infer\` and all other types are there as well.
+ * \`z.infer\` and all other types are included.
  */
 export const z: typeof all = all;
 
@@ -92,7 +92,7 @@ function typesOfZod(): string[] {
   return lines.sort();
 }
 
-/** Names inside constraints and defaults, as they are reached from here. */
+/** Names inside constraints and defaults, relative to this file. */
 function qualify(text: string): string {
   return text.replace(/\butil\./g, "core.util.").replace(/(?<![\w.$])(\$Zod\w+)/g, "core.$1");
 }

@@ -14,7 +14,7 @@ const KNOWN_VERSION = { major: 4, minor: 6 };
 
 /**
  * Writes straight-line code for a schema's valid path: what zod gives for a value that fits, in a tenth of the time.
- * It knows the kinds that requests are made of, and only those that run nobody's code; of every other schema, and of
+ * It knows the kinds that requests are made of, and only those that run no code of the application; of every other schema, and of
  * every value that does not fit, zod alone decides. Asynchrony cannot arise here.
  *
  * @param schema A schema of zod or zod/mini.

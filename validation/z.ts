@@ -8,7 +8,7 @@ import * as all from "./zod.ts";
 
 /**
  * zod, without `z.locales` and `z.core`: see the guide on handlers for what it weighs.
- * `z.infer` and all other types are there as well.
+ * `z.infer` and all other types are included.
  */
 export const z: typeof all = all;
 

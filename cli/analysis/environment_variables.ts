@@ -120,7 +120,7 @@ function isSecret(reader: LiteralReader, expression: ScopedExpression | undefine
   return value.kind === "known" && value.value === true;
 }
 
-/** The object that an expression is; of a variable's description none where a schema stands in its expression. */
+/** Returns the object literal of an expression; `undefined` for a description that contains a schema. */
 function objectAt(
   reader: LiteralReader,
   expression: ScopedExpression,

@@ -58,7 +58,7 @@ export interface BundleOptions {
   readonly settings:
     & Omit<BuildSettings, "budgets">
     & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
-  /** Called with each bundle as soon as it is finished, in no particular order. */
+  /** Called with each finished bundle, in no particular order. */
   readonly onBundle: (bundle: Bundle) => void;
   /** Called with the number of finished bundles. */
   readonly onProgress: (done: number, total: number) => void;

@@ -73,7 +73,7 @@ export class StatementReader {
     return key !== "" && keys.has(key);
   }
 
-  /** Returns the position after the keywords if they are there, else the position itself. */
+  /** Returns the position after the keywords, or the position itself if they are missing. */
   skip(at: number, ...keys: string[]): number {
     return this.is(at, ...keys) ? at + keys.length : at;
   }

@@ -13,7 +13,7 @@ const PATTERNS: ReadonlySet<string> = new Set(
     "lowercase uppercase").split(" "),
 );
 
-/** `trim()` and its like as zod writes them, also when minified; what else overwrites may be anybody's code. */
+/** `trim()` and its like as zod writes them, also when minified; other overwrites may be code of the application. */
 const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$/;
 
 /** Writes a schema's checks in zod's order, and gives the expression of the value after them. */
@@ -89,7 +89,7 @@ export function countCodePoints(text: string): number {
   return count;
 }
 
-/** Leaves a check that is zod's own and runs nobody's code to zod. */
+/** Leaves a check to zod if it is built in and runs no code of the application. */
 function writeOwnCheck(check: Check, value: string, program: Program): string {
   const payload = program.name();
   program.add(

@@ -121,7 +121,7 @@ function writeValues(schema: $ZodType, value: string, program: Program): string 
   return value;
 }
 
-/** What stands for a value that is let through as it is when it is the exception. */
+/** Returns the condition for a value that passes unchanged as the exception. */
 function writeUnless(exception: string, schema: $ZodType, value: string, program: Program): string {
   const output = program.name();
   const inner = getDefinition(schema).innerType!;

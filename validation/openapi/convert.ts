@@ -51,7 +51,7 @@ const NOT_JSON: Readonly<Record<string, string>> = {
 
 /**
  * A schema as JSON Schema 2020-12 for a document about HTTP. Other than zod's own conversion, an object that drops what it
- * does not know is open in both directions, so that a schema is the same in requests and answers; a default that is made anew
+ * does not know is open in both directions, so that a schema is the same in requests and answers; a default that is computed again
  * for each request is left out; dates are texts.
  *
  * @param schema The schema.

@@ -83,7 +83,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
         if (++moved > MAX_MARK_CONFLICTS) throw concurrentCloneError(copy, context);
       } else if (isOverLimit(error) && limits.rows > 1) shrink(limits);
       else if (!isConnectionLost(error) || ++lost > MAX_LOST_CONNECTIONS) throw error;
-      // the stored mark tells which rows are in the target
+      // the stored mark shows which rows are in the target
       at = await state.readCopy(item);
     }
   }
