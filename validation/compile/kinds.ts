@@ -121,7 +121,7 @@ function writeValues(schema: $ZodType, value: string, program: Program): string 
   return value;
 }
 
-/** Returns the condition for a value that passes unchanged as the exception. */
+/** Writes the parser of a value that lets the exception through unchanged. */
 function writeUnless(exception: string, schema: $ZodType, value: string, program: Program): string {
   const output = program.name();
   const inner = getDefinition(schema).innerType!;
