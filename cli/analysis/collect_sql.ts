@@ -12,8 +12,14 @@ const CONNECTING: ReadonlySet<string> = new Set(["connect", "reserve"]);
 const SCOPING: ReadonlySet<string> = new Set(["begin", "savepoint", "transaction", "runExclusive"]);
 /** Names under which programs keep drizzle's client; other things have a method `execute`, too. */
 const CLIENT_NAMES: ReadonlySet<string> = new Set([
-  ...["client", "database", "db", "transaction", "trx", "tx"],
-  ...["getDb", "getDrizzleClient"],
+  "client",
+  "database",
+  "db",
+  "transaction",
+  "trx",
+  "tx",
+  "getDb",
+  "getDrizzleClient",
 ]);
 /** Methods of drizzle that accept SQL text as a table source. */
 const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;

@@ -14,6 +14,7 @@ import {
 } from "./effects.ts";
 import { isTrellis, type TableName, type Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
+import { listWords } from "../../database/distsql/list_words.ts";
 
 const OPERATIONS: readonly DatabaseOperation[] = [
   DatabaseOperation.Select,
@@ -26,12 +27,12 @@ const OPERATIONS: readonly DatabaseOperation[] = [
  * Models of the plugins that better-auth publishes (1.7, November 2026). Of a module that exports all
  * tables of a project, only these belong to better-auth.
  */
-const PLUGIN_MODELS: readonly string[] = [
-  ...["apikey", "deviceCode", "invitation", "jwks", "member", "organization", "organizationRole"],
-  ...["oauthAccessToken", "oauthApplication", "oauthClient", "oauthConsent", "oauthRefreshToken"],
-  ...["passkey", "rateLimit", "scimProvider", "ssoProvider", "subscription", "team", "teamMember"],
-  ...["twoFactor", "walletAddress"],
-];
+const PLUGIN_MODELS: readonly string[] = listWords(`
+  apikey deviceCode invitation jwks member organization organizationRole
+  oauthAccessToken oauthApplication oauthClient oauthConsent oauthRefreshToken passkey
+  rateLimit scimProvider ssoProvider subscription team teamMember twoFactor
+  walletAddress
+`);
 
 /**
  * Checks whether a step requires a value that must be known statically.

@@ -39,24 +39,23 @@ import {
 import { readName } from "./sql_name.ts";
 import { getObject, getTable } from "./statement_table.ts";
 import type { StatementTranslation } from "./translation.ts";
+import { listWords } from "./list_words.ts";
 
 type Rule = (reader: StatementReader, t: StatementTranslation) => void;
 
 /** Keywords between CREATE and the object. */
 const MODIFIERS: ReadonlySet<string> = new Set([
-  ...[
-    "OR",
-    "REPLACE",
-    "UNIQUE",
-    "TEMP",
-    "TEMPORARY",
-    "LOCAL",
-    "GLOBAL",
-    "UNLOGGED",
-    "RECURSIVE",
-    "CONSTRAINT",
-    "EVENT",
-  ],
+  "OR",
+  "REPLACE",
+  "UNIQUE",
+  "TEMP",
+  "TEMPORARY",
+  "LOCAL",
+  "GLOBAL",
+  "UNLOGGED",
+  "RECURSIVE",
+  "CONSTRAINT",
+  "EVENT",
 ]);
 
 /** Returns the position of the object in CREATE, ALTER, DROP and COMMENT ON. */
@@ -168,32 +167,11 @@ const ALTER: Readonly<Record<string, Rule>> = {
 };
 
 /** Objects that cannot exist, so that dropping them can be omitted. */
-const NEVER_THERE: readonly string[] = [
-  ...[
-    "ACCESS",
-    "AGGREGATE",
-    "CAST",
-    "COLLATION",
-    "CONVERSION",
-    "DATABASE",
-    "EVENT",
-    "FOREIGN",
-    "LANGUAGE",
-    "MATERIALIZED",
-  ],
-  ...[
-    "OPERATOR",
-    "PROCEDURAL",
-    "PROCEDURE",
-    "PUBLICATION",
-    "RULE",
-    "SERVER",
-    "SUBSCRIPTION",
-    "TABLESPACE",
-    "TEXT",
-  ],
-  "TRANSFORM",
-];
+const NEVER_THERE: readonly string[] = listWords(`
+  ACCESS AGGREGATE CAST COLLATION CONVERSION DATABASE EVENT FOREIGN LANGUAGE
+  MATERIALIZED OPERATOR PROCEDURAL PROCEDURE PUBLICATION RULE SERVER SUBSCRIPTION
+  TABLESPACE TEXT TRANSFORM
+`);
 
 const DROP: Readonly<Record<string, Rule>> = {
   TABLE: keep,
@@ -220,32 +198,11 @@ const DROP: Readonly<Record<string, Rule>> = {
 };
 
 /** Objects whose comments are omitted because the objects cannot exist. */
-const NO_COMMENT: ReadonlySet<string> = new Set([
-  ...[
-    "EXTENSION",
-    "TYPE",
-    "TRIGGER",
-    "POLICY",
-    "RULE",
-    "MATERIALIZED",
-    "AGGREGATE",
-    "OPERATOR",
-    "PROCEDURE",
-    "CAST",
-  ],
-  ...[
-    "COLLATION",
-    "CONVERSION",
-    "DATABASE",
-    "FOREIGN",
-    "SERVER",
-    "LANGUAGE",
-    "LARGE",
-    "PUBLICATION",
-    "SUBSCRIPTION",
-  ],
-  ...["TABLESPACE", "TEXT", "TRANSFORM", "EVENT", "ACCESS"],
-]);
+const NO_COMMENT: ReadonlySet<string> = new Set(listWords(`
+  EXTENSION TYPE TRIGGER POLICY RULE MATERIALIZED AGGREGATE OPERATOR PROCEDURE CAST
+  COLLATION CONVERSION DATABASE FOREIGN SERVER LANGUAGE LARGE PUBLICATION SUBSCRIPTION
+  TABLESPACE TEXT TRANSFORM EVENT ACCESS
+`));
 
 function translateComment(reader: StatementReader, t: StatementTranslation): void {
   if (reader.isOneOf(2, NO_COMMENT)) stripObject(reader, t);
@@ -367,7 +324,15 @@ const BY_FIRST_WORD: Readonly<Record<string, Rule>> = {
 
 const DEFINED_WITH_EXPRESSIONS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "DOMAIN", "VIEW"]);
 const QUERIES: ReadonlySet<string> = new Set([
-  ...["SELECT", "WITH", "INSERT", "VALUES", "EXPLAIN", "(", "UPDATE", "DELETE", "CALL"],
+  "SELECT",
+  "WITH",
+  "INSERT",
+  "VALUES",
+  "EXPLAIN",
+  "(",
+  "UPDATE",
+  "DELETE",
+  "CALL",
 ]);
 
 /**

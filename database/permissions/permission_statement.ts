@@ -126,18 +126,17 @@ const ALL_WORDS: Readonly<Record<string, PermissionObjectType>> = {
 };
 /** Objects that are not compared with the catalog. */
 const OTHER_OBJECTS: ReadonlySet<string> = new Set([
-  ...[
-    "DATABASE",
-    "DOMAIN",
-    "FOREIGN",
-    "FUNCTION",
-    "LANGUAGE",
-    "LARGE",
-    "PARAMETER",
-    "PROCEDURE",
-    "ROUTINE",
-  ],
-  ...["TABLESPACE", "TYPE"],
+  "DATABASE",
+  "DOMAIN",
+  "FOREIGN",
+  "FUNCTION",
+  "LANGUAGE",
+  "LARGE",
+  "PARAMETER",
+  "PROCEDURE",
+  "ROUTINE",
+  "TABLESPACE",
+  "TYPE",
 ]);
 const ROLE_WORDS: ReadonlySet<string> = new Set(["CURRENT_USER", "CURRENT_ROLE", "SESSION_USER"]);
 

@@ -52,7 +52,12 @@ export function addColumn(
 
 /** Types that the distributed-SQL provider supports only as identity columns. */
 const SERIAL: ReadonlySet<string> = new Set([
-  ...["serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"],
+  "serial",
+  "bigserial",
+  "smallserial",
+  "serial4",
+  "serial8",
+  "serial2",
 ]);
 
 function writeUnique(column: string, attributes: string): string {

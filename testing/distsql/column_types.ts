@@ -1,68 +1,18 @@
 import { children, strings, type SyntaxNode } from "./syntax_tree.ts";
+import { listWords } from "../../database/distsql/list_words.ts";
 
 /** PostgreSQL types that the provider cannot store, by internal name, with the displayed name. */
 const NOT_STORABLE = new Map<string, string>([
   ["bit", "bit"],
   ["varbit", "bit varying"],
   ["char", '"char"'],
-  ...[
-    ...[
-      "money",
-      "xml",
-      "inet",
-      "cidr",
-      "macaddr",
-      "macaddr8",
-      "point",
-      "line",
-      "lseg",
-      "box",
-      "path",
-      "polygon",
-      "circle",
-    ],
-    ...[
-      "tsvector",
-      "tsquery",
-      "int4range",
-      "int8range",
-      "numrange",
-      "tsrange",
-      "tstzrange",
-      "daterange",
-    ],
-    ...[
-      "int4multirange",
-      "int8multirange",
-      "nummultirange",
-      "tsmultirange",
-      "tstzmultirange",
-      "datemultirange",
-    ],
-    ...[
-      "pg_lsn",
-      "jsonpath",
-      "name",
-      "oid",
-      "xid",
-      "xid8",
-      "cid",
-      "tid",
-      "regclass",
-      "regproc",
-      "regtype",
-      "regrole",
-    ],
-    ...[
-      "regnamespace",
-      "regoper",
-      "regconfig",
-      "refcursor",
-      "pg_snapshot",
-      "txid_snapshot",
-      "aclitem",
-    ],
-  ].map((name): [string, string] => [name, name]),
+  ...listWords(`
+  money xml inet cidr macaddr macaddr8 point line lseg box path polygon circle
+  tsvector tsquery int4range int8range numrange tsrange tstzrange daterange
+  int4multirange int8multirange nummultirange tsmultirange tstzmultirange
+  datemultirange pg_lsn jsonpath name oid xid xid8 cid tid regclass regproc regtype
+  regrole regnamespace regoper regconfig refcursor pg_snapshot txid_snapshot aclitem
+`).map((name): [string, string] => [name, name]),
 ]);
 
 const DISPLAYED = new Map([

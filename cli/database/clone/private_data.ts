@@ -12,8 +12,16 @@ const CREDENTIAL_TABLES: Readonly<Record<string, string>> = {
 
 /** Columns that contain credentials in any table, by name without underscores. */
 const CREDENTIAL_COLUMNS: ReadonlySet<string> = new Set([
-  ...["password", "passwordhash", "accesstoken", "refreshtoken", "idtoken"],
-  ...["clientsecret", "privatekey", "backupcodes", "apikey", "totpsecret"],
+  "password",
+  "passwordhash",
+  "accesstoken",
+  "refreshtoken",
+  "idtoken",
+  "clientsecret",
+  "privatekey",
+  "backupcodes",
+  "apikey",
+  "totpsecret",
 ]);
 /** Columns that contain credentials in tables of better-auth's plugins. */
 const CREDENTIAL_COLUMNS_BY_TABLE: Readonly<Record<string, string>> = {

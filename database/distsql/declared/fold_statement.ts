@@ -25,7 +25,14 @@ export interface FoldedStatement {
 }
 
 const MODIFIERS: ReadonlySet<string> = new Set([
-  ...["OR", "REPLACE", "UNIQUE", "UNLOGGED", "RECURSIVE", "MATERIALIZED", "LOCAL", "GLOBAL"],
+  "OR",
+  "REPLACE",
+  "UNIQUE",
+  "UNLOGGED",
+  "RECURSIVE",
+  "MATERIALIZED",
+  "LOCAL",
+  "GLOBAL",
 ]);
 
 function foldCreate(

@@ -24,19 +24,17 @@ export interface EnumLiteral {
 const BRANCHES: ReadonlySet<string> = new Set(["THEN", "ELSE"]);
 const BRANCH_ENDS: ReadonlySet<string> = new Set(["WHEN", "ELSE", "END"]);
 const SELECT_ENDS: ReadonlySet<string> = new Set([
-  ...[
-    "FROM",
-    "WHERE",
-    "GROUP",
-    "HAVING",
-    "ORDER",
-    "LIMIT",
-    "UNION",
-    "INTERSECT",
-    "EXCEPT",
-    "WINDOW",
-    "OFFSET",
-  ],
+  "FROM",
+  "WHERE",
+  "GROUP",
+  "HAVING",
+  "ORDER",
+  "LIMIT",
+  "UNION",
+  "INTERSECT",
+  "EXCEPT",
+  "WINDOW",
+  "OFFSET",
 ]);
 const MAX_DEPTH = 20;
 

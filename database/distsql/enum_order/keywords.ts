@@ -1,105 +1,15 @@
+import { listWords } from "../list_words.ts";
+
 /** Keywords that end an operand, or that cannot be an alias or column without quotes. */
-export const RESERVED: ReadonlySet<string> = new Set([
-  ...[
-    "ALL",
-    "ANALYSE",
-    "ANALYZE",
-    "AND",
-    "ANY",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BY",
-    "CASE",
-    "CHECK",
-    "COLLATE",
-    "CONSTRAINT",
-  ],
-  ...[
-    "CREATE",
-    "CROSS",
-    "DEFAULT",
-    "DELETE",
-    "DESC",
-    "DISTINCT",
-    "DO",
-    "ELSE",
-    "END",
-    "EXCEPT",
-    "EXISTS",
-    "FETCH",
-  ],
-  ...[
-    "FILTER",
-    "FOR",
-    "FOREIGN",
-    "FROM",
-    "FULL",
-    "GENERATED",
-    "GROUP",
-    "HAVING",
-    "ILIKE",
-    "IN",
-    "INCLUDE",
-    "INNER",
-  ],
-  ...[
-    "INSERT",
-    "INTERSECT",
-    "INTO",
-    "IS",
-    "ISNULL",
-    "JOIN",
-    "LATERAL",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "NATURAL",
-    "NOT",
-  ],
-  ...[
-    "NOTNULL",
-    "NULLS",
-    "OFFSET",
-    "ON",
-    "ONLY",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "OVER",
-    "OVERLAPS",
-    "PARTITION",
-    "PRIMARY",
-  ],
-  ...[
-    "RANGE",
-    "REFERENCES",
-    "RETURNING",
-    "RIGHT",
-    "ROWS",
-    "SELECT",
-    "SET",
-    "SIMILAR",
-    "SOME",
-    "SYMMETRIC",
-    "TABLE",
-  ],
-  ...[
-    "THEN",
-    "TO",
-    "UNION",
-    "UNIQUE",
-    "UPDATE",
-    "USING",
-    "VALUES",
-    "VIEW",
-    "WHEN",
-    "WHERE",
-    "WINDOW",
-    "WITH",
-    "WITHIN",
-  ],
-]);
+export const RESERVED: ReadonlySet<string> = new Set(listWords(`
+  ALL ANALYSE ANALYZE AND ANY AS ASC BETWEEN BY CASE CHECK COLLATE CONSTRAINT CREATE
+  CROSS DEFAULT DELETE DESC DISTINCT DO ELSE END EXCEPT EXISTS FETCH FILTER FOR
+  FOREIGN FROM FULL GENERATED GROUP HAVING ILIKE IN INCLUDE INNER INSERT INTERSECT
+  INTO IS ISNULL JOIN LATERAL LEFT LIKE LIMIT NATURAL NOT NOTNULL NULLS OFFSET ON ONLY
+  OR ORDER OUTER OVER OVERLAPS PARTITION PRIMARY RANGE REFERENCES RETURNING RIGHT ROWS
+  SELECT SET SIMILAR SOME SYMMETRIC TABLE THEN TO UNION UNIQUE UPDATE USING VALUES
+  VIEW WHEN WHERE WINDOW WITH WITHIN
+`));
 
 /** Operators that compare by order. */
 export const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
@@ -118,33 +28,11 @@ export function endsOperand(key: string): boolean {
 }
 
 /** Functions that return one of their arguments, and so its enum. */
-export const TRANSPARENT: ReadonlySet<string> = new Set([
-  ...[
-    "COALESCE",
-    "NULLIF",
-    "GREATEST",
-    "LEAST",
-    "MIN",
-    "MAX",
-    "FIRST_VALUE",
-    "LAST_VALUE",
-    "NTH_VALUE",
-    "LAG",
-    "LEAD",
-  ],
-  ...[
-    "ANY_VALUE",
-    "MODE",
-    "UNNEST",
-    "ARRAY_AGG",
-    "ARRAY_APPEND",
-    "ARRAY_PREPEND",
-    "ARRAY_CAT",
-    "ROW",
-    "ARRAY",
-  ],
-  ...["PERCENTILE_DISC"],
-]);
+export const TRANSPARENT: ReadonlySet<string> = new Set(listWords(`
+  COALESCE NULLIF GREATEST LEAST MIN MAX FIRST_VALUE LAST_VALUE NTH_VALUE LAG LEAD
+  ANY_VALUE MODE UNNEST ARRAY_AGG ARRAY_APPEND ARRAY_PREPEND ARRAY_CAT ROW ARRAY
+  PERCENTILE_DISC
+`));
 
 /** Functions that select by the order of their arguments. */
 export const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);

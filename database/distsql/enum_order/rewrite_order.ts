@@ -125,23 +125,23 @@ function castsEnd(reader: StatementReader, at: number): number {
 }
 
 const AFTER_OUTPUT: ReadonlySet<string> = new Set([
-  ...[
-    "",
-    ",",
-    ")",
-    ";",
-    "FROM",
-    "WHERE",
-    "GROUP",
-    "HAVING",
-    "ORDER",
-    "LIMIT",
-    "OFFSET",
-    "FETCH",
-    "FOR",
-    "WINDOW",
-  ],
-  ...["UNION", "INTERSECT", "EXCEPT"],
+  "",
+  ",",
+  ")",
+  ";",
+  "FROM",
+  "WHERE",
+  "GROUP",
+  "HAVING",
+  "ORDER",
+  "LIMIT",
+  "OFFSET",
+  "FETCH",
+  "FOR",
+  "WINDOW",
+  "UNION",
+  "INTERSECT",
+  "EXCEPT",
 ]);
 
 /** Checks whether a call is an unnamed output column, which would lose its name. */

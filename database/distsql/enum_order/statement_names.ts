@@ -25,7 +25,16 @@ export interface StatementNames {
 
 /** Keywords and symbols before a relation. */
 const BEFORE_RELATION: ReadonlySet<string> = new Set([
-  ...["FROM", "JOIN", "UPDATE", "INTO", "USING", "ONLY", "LATERAL", "TABLE", ",", "("],
+  "FROM",
+  "JOIN",
+  "UPDATE",
+  "INTO",
+  "USING",
+  "ONLY",
+  "LATERAL",
+  "TABLE",
+  ",",
+  "(",
 ]);
 
 function isKeyword(reader: StatementReader, at: number): boolean {

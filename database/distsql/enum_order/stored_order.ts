@@ -37,7 +37,16 @@ export function readStoredOrder(
 
 const SELECT: ReadonlySet<string> = new Set(["SELECT"]);
 const LIST_ENDS: ReadonlySet<string> = new Set([
-  ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "WINDOW", "FOR"],
+  "FROM",
+  "WHERE",
+  "GROUP",
+  "HAVING",
+  "ORDER",
+  "LIMIT",
+  "OFFSET",
+  "FETCH",
+  "WINDOW",
+  "FOR",
 ]);
 const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
 

@@ -203,7 +203,16 @@ function lowerCreate(
 
 /** Statements in which a type can only be the target of a cast. */
 const WITH_EXPRESSIONS: ReadonlySet<string> = new Set([
-  ...["SELECT", "WITH", "INSERT", "VALUES", "EXPLAIN", "(", "UPDATE", "DELETE", "CALL", "MERGE"],
+  "SELECT",
+  "WITH",
+  "INSERT",
+  "VALUES",
+  "EXPLAIN",
+  "(",
+  "UPDATE",
+  "DELETE",
+  "CALL",
+  "MERGE",
 ]);
 
 function lowerEnums(

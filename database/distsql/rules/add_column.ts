@@ -20,7 +20,11 @@ import { cleanAttributes } from "./table_constraint.ts";
  * rows.
  */
 const VOLATILE: ReadonlySet<string> = new Set([
-  ...["CLOCK_TIMESTAMP", "TIMEOFDAY", "RANDOM", "GEN_RANDOM_UUID", "NEXTVAL"],
+  "CLOCK_TIMESTAMP",
+  "TIMEOFDAY",
+  "RANDOM",
+  "GEN_RANDOM_UUID",
+  "NEXTVAL",
 ]);
 
 /** Clauses that require a table recreation. */

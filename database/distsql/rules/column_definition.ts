@@ -1,5 +1,6 @@
 import { type QualifiedName, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
+import { listWords } from "../list_words.ts";
 
 /** Kind of a column clause. */
 export type ColumnClauseKind =
@@ -44,21 +45,10 @@ export interface ColumnDefinition {
   readonly clauses: readonly ColumnClause[];
 }
 
-const CLAUSE_STARTS: ReadonlySet<string> = new Set([
-  ...[
-    "CONSTRAINT",
-    "NOT",
-    "NULL",
-    "CHECK",
-    "DEFAULT",
-    "GENERATED",
-    "UNIQUE",
-    "PRIMARY",
-    "REFERENCES",
-    "COLLATE",
-  ],
-  ...["STORAGE", "COMPRESSION", "DEFERRABLE", "INITIALLY", "ENFORCED"],
-]);
+const CLAUSE_STARTS: ReadonlySet<string> = new Set(listWords(`
+  CONSTRAINT NOT NULL CHECK DEFAULT GENERATED UNIQUE PRIMARY REFERENCES COLLATE
+  STORAGE COMPRESSION DEFERRABLE INITIALLY ENFORCED
+`));
 
 /**
  * Checks whether the token before a position requires an operand, so that the next token starts no

@@ -2,6 +2,7 @@ import { readName } from "../sql_name.ts";
 import { type DeclaredDomain, findObject } from "../declared/declared_schema.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
+import { listWords } from "../list_words.ts";
 
 const SERIAL: ReadonlySet<string> = new Set([
   "serial",
@@ -37,98 +38,31 @@ const STORABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** PostgreSQL's built-in types that cannot be stored. */
-const BUILT_IN: ReadonlySet<string> = new Set([
-  ...[
-    "money",
-    "xml",
-    "inet",
-    "cidr",
-    "macaddr",
-    "macaddr8",
-    "bit",
-    "varbit",
-    "pg_lsn",
-    "jsonpath",
-    "name",
-    "oid",
-  ],
-  ...[
-    "point",
-    "line",
-    "lseg",
-    "box",
-    "path",
-    "polygon",
-    "circle",
-    "tsvector",
-    "tsquery",
-    "refcursor",
-    "xid",
-    "xid8",
-  ],
-  ...[
-    "int4range",
-    "int8range",
-    "numrange",
-    "tsrange",
-    "tstzrange",
-    "daterange",
-    "int4multirange",
-    "int8multirange",
-  ],
-  ...[
-    "nummultirange",
-    "tsmultirange",
-    "tstzmultirange",
-    "datemultirange",
-    "txid_snapshot",
-    "pg_snapshot",
-    "cid",
-    "tid",
-  ],
-  ...[
-    "regclass",
-    "regtype",
-    "regproc",
-    "regprocedure",
-    "regrole",
-    "regnamespace",
-    "regconfig",
-    "regdictionary",
-  ],
-]);
+const BUILT_IN: ReadonlySet<string> = new Set(listWords(`
+  money xml inet cidr macaddr macaddr8 bit varbit pg_lsn jsonpath name oid point line
+  lseg box path polygon circle tsvector tsquery refcursor xid xid8 int4range int8range
+  numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange
+  tsmultirange tstzmultirange datemultirange txid_snapshot pg_snapshot cid tid
+  regclass regtype regproc regprocedure regrole regnamespace regconfig regdictionary
+`));
 
-const OF_EXTENSIONS: ReadonlySet<string> = new Set([
-  ...[
-    "vector",
-    "halfvec",
-    "sparsevec",
-    "citext",
-    "hstore",
-    "geometry",
-    "geography",
-    "ltree",
-    "lquery",
-    "cube",
-    "seg",
-  ],
-  ...["isbn", "isbn13", "issn", "ean13", "upc", "semver"],
-]);
+const OF_EXTENSIONS: ReadonlySet<string> = new Set(listWords(`
+  vector halfvec sparsevec citext hstore geometry geography ltree lquery cube seg isbn
+  isbn13 issn ean13 upc semver
+`));
 
 /** Types that only occur in expressions, and first words of other spellings. */
 const OTHERS: ReadonlySet<string> = new Set([
-  ...[
-    "record",
-    "unknown",
-    "cstring",
-    "void",
-    "anyelement",
-    "anyarray",
-    "aclitem",
-    "int2vector",
-    "oidvector",
-    "setof",
-  ],
+  "record",
+  "unknown",
+  "cstring",
+  "void",
+  "anyelement",
+  "anyarray",
+  "aclitem",
+  "int2vector",
+  "oidvector",
+  "setof",
 ]);
 
 /** Checks by its first word whether a type can be used in expressions without a declaration. */

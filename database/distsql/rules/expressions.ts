@@ -8,18 +8,21 @@ import { isExtensionFunction } from "./extension_functions.ts";
 
 const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
 const UUID_OTHERS: ReadonlySet<string> = new Set([
-  ...["uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v3", "uuid_generate_v5", "uuidv7"],
+  "uuid_generate_v1",
+  "uuid_generate_v1mc",
+  "uuid_generate_v3",
+  "uuid_generate_v5",
+  "uuidv7",
 ]);
 const TEXT_SEARCH: ReadonlySet<string> = new Set([
-  ...[
-    "to_tsvector",
-    "to_tsquery",
-    "plainto_tsquery",
-    "phraseto_tsquery",
-    "websearch_to_tsquery",
-    "ts_headline",
-  ],
-  ...["json_to_tsvector", "jsonb_to_tsvector"],
+  "to_tsvector",
+  "to_tsquery",
+  "plainto_tsquery",
+  "phraseto_tsquery",
+  "websearch_to_tsquery",
+  "ts_headline",
+  "json_to_tsvector",
+  "jsonb_to_tsvector",
 ]);
 /** Collations with the order of the database. */
 const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "default", "c"]);

@@ -5,7 +5,12 @@ import type { StatementTranslation } from "../translation.ts";
 
 /** Role options with their default value. */
 const DEFAULT_OPTIONS: ReadonlySet<string> = new Set([
-  ...["NOSUPERUSER", "NOCREATEDB", "NOCREATEROLE", "NOREPLICATION", "NOBYPASSRLS", "INHERIT"],
+  "NOSUPERUSER",
+  "NOCREATEDB",
+  "NOCREATEROLE",
+  "NOREPLICATION",
+  "NOBYPASSRLS",
+  "INHERIT",
 ]);
 
 function originalText(reader: StatementReader): string {

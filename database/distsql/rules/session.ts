@@ -5,14 +5,12 @@ import type { StatementTranslation } from "../translation.ts";
 
 /** Settings written by pg_dump that have no effect here, in lower case. */
 const DUMP_SETTINGS: ReadonlySet<string> = new Set([
-  ...[
-    "xmloption",
-    "row_security",
-    "default_tablespace",
-    "default_table_access_method",
-    "check_function_bodies",
-  ],
-  ...["default_with_oids"],
+  "xmloption",
+  "row_security",
+  "default_tablespace",
+  "default_table_access_method",
+  "check_function_bodies",
+  "default_with_oids",
 ]);
 
 /** Translates BEGIN and START TRANSACTION: omits other isolation levels. */

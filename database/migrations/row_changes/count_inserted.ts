@@ -1,6 +1,7 @@
 import { readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { MAX_ROWS } from "./row_limit.ts";
+import { listWords } from "../../distsql/list_words.ts";
 
 /**
  * Returns the maximum number of rows of a relation when the statement runs; `undefined` if unknown.
@@ -11,28 +12,11 @@ const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
 const FROM: ReadonlySet<string> = new Set(["FROM"]);
 
 /** Words of queries that can return more rows than their tables have. */
-const NOT_COUNTED: ReadonlySet<string> = new Set([
-  ...[
-    "UNION",
-    "FULL",
-    "RIGHT",
-    "LATERAL",
-    "VALUES",
-    "WITH",
-    "CUBE",
-    "ROLLUP",
-    "SETS",
-    "GENERATE_SERIES",
-  ],
-  ...[
-    "GENERATE_SUBSCRIPTS",
-    "UNNEST",
-    "JSON_ARRAY_ELEMENTS",
-    "JSONB_ARRAY_ELEMENTS",
-    "STRING_TO_TABLE",
-  ],
-  ...["REGEXP_SPLIT_TO_TABLE", "REGEXP_MATCHES", "JSON_EACH", "JSONB_EACH"],
-]);
+const NOT_COUNTED: ReadonlySet<string> = new Set(listWords(`
+  UNION FULL RIGHT LATERAL VALUES WITH CUBE ROLLUP SETS GENERATE_SERIES
+  GENERATE_SUBSCRIPTS UNNEST JSON_ARRAY_ELEMENTS JSONB_ARRAY_ELEMENTS STRING_TO_TABLE
+  REGEXP_SPLIT_TO_TABLE REGEXP_MATCHES JSON_EACH JSONB_EACH
+`));
 
 /**
  * Returns the maximum number of rows that an INSERT adds: the rows of VALUES, or those of a query

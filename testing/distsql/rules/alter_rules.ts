@@ -3,34 +3,15 @@ import type { Statement } from "../statements.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
 import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
+import { listWords } from "../../../database/distsql/list_words.ts";
 
 /** Actions of ALTER TABLE that the provider accepts (AT, EMU; state of 2026-09). */
-const ACCEPTED = new Set([
-  ...[
-    "AT_AddColumn",
-    "AT_DropColumn",
-    "AT_ColumnDefault",
-    "AT_DropNotNull",
-    "AT_AddIdentity",
-    "AT_SetIdentity",
-  ],
-  ...[
-    "AT_DropIdentity",
-    "AT_DropExpression",
-    "AT_SetStorage",
-    "AT_ChangeOwner",
-    "AT_EnableTrigAll",
-    "AT_EnableTrigUser",
-  ],
-  ...[
-    "AT_DisableTrigAll",
-    "AT_DisableTrigUser",
-    "AT_AddConstraint",
-    "AT_DropConstraint",
-    "AT_ValidateConstraint",
-  ],
-  "AT_AlterConstraint",
-]);
+const ACCEPTED = new Set(listWords(`
+  AT_AddColumn AT_DropColumn AT_ColumnDefault AT_DropNotNull AT_AddIdentity
+  AT_SetIdentity AT_DropIdentity AT_DropExpression AT_SetStorage AT_ChangeOwner
+  AT_EnableTrigAll AT_EnableTrigUser AT_DisableTrigAll AT_DisableTrigUser
+  AT_AddConstraint AT_DropConstraint AT_ValidateConstraint AT_AlterConstraint
+`));
 
 /** Words of rejected actions, for the text `unsupported ALTER TABLE … statement`. */
 const ACTION_WORDS: Record<string, string> = {

@@ -8,48 +8,18 @@ import {
   type SyntaxNode,
 } from "../syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
+import { listWords } from "../../../database/distsql/list_words.ts";
 
 /** Statements that the provider accepts; every other is an "unsupported statement". */
-const ACCEPTED = new Set([
-  ...[
-    "SelectStmt",
-    "InsertStmt",
-    "UpdateStmt",
-    "DeleteStmt",
-    "TransactionStmt",
-    "ExplainStmt",
-    "CallStmt",
-    "CopyStmt",
-  ],
-  ...[
-    "CreateStmt",
-    "AlterTableStmt",
-    "IndexStmt",
-    "DropStmt",
-    "RenameStmt",
-    "ViewStmt",
-    "CommentStmt",
-    "IamStmt",
-  ],
-  ...["CreateSeqStmt", "AlterSeqStmt", "CreateSchemaStmt", "CreateFunctionStmt"],
-  ...[
-    "CreateDomainStmt",
-    "AlterDomainStmt",
-    "AlterObjectSchemaStmt",
-    "AlterOwnerStmt",
-    "CreateStatsStmt",
-    "AlterStatsStmt",
-  ],
-  ...[
-    "GrantStmt",
-    "GrantRoleStmt",
-    "CreateRoleStmt",
-    "AlterRoleStmt",
-    "AlterRoleSetStmt",
-    "DropRoleStmt",
-  ],
-  ...["VariableSetStmt", "VariableShowStmt", "VacuumStmt", "DeallocateStmt"],
-]);
+const ACCEPTED = new Set(listWords(`
+  SelectStmt InsertStmt UpdateStmt DeleteStmt TransactionStmt ExplainStmt CallStmt
+  CopyStmt CreateStmt AlterTableStmt IndexStmt DropStmt RenameStmt ViewStmt
+  CommentStmt IamStmt CreateSeqStmt AlterSeqStmt CreateSchemaStmt CreateFunctionStmt
+  CreateDomainStmt AlterDomainStmt AlterObjectSchemaStmt AlterOwnerStmt
+  CreateStatsStmt AlterStatsStmt GrantStmt GrantRoleStmt CreateRoleStmt AlterRoleStmt
+  AlterRoleSetStmt DropRoleStmt VariableSetStmt VariableShowStmt VacuumStmt
+  DeallocateStmt
+`));
 
 /** Refusals with a specific text, by node type. */
 const OWN_TEXTS: Record<string, string> = {

@@ -1,0 +1,9 @@
+/**
+ * Returns the words of a text that are separated by spaces or line breaks. Long lists of keywords
+ * are shorter this way than with one quoted word per line.
+ *
+ * @param text The words.
+ */
+export function listWords(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
