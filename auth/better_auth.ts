@@ -7,6 +7,7 @@ import type { AuthPlugins, AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
+import { acceptTextAsUuid } from "./uuid_columns.ts";
 
 /** A running better-auth instance. */
 export interface StartedBetterAuth {
@@ -69,7 +70,7 @@ export async function startBetterAuth(
     // block the email address
     database: drizzleAdapter(withSafeErrors(db), {
       provider: "pg",
-      schema,
+      schema: acceptTextAsUuid(schema),
       transaction: "transaction" in db,
     }),
     plugins,
