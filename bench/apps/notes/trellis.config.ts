@@ -1,0 +1,3 @@
+import { defineConfig } from "@trellis/fn/cli";
+
+export default defineConfig({ build: { databaseProviders: ["serverless-pg"] } });
