@@ -192,6 +192,13 @@ export {
   type QueryFactory,
   type QueryTable,
 } from "./queries/query_factory.ts";
+export {
+  RATE_LIMIT_COLUMNS,
+  RATE_LIMIT_MIGRATION_SQL,
+  type RateLimitColumns,
+  rateLimits,
+  type RateLimitTable,
+} from "./rate_limits/table.ts";
 export { type QueryMetricsOptions, withQueryMetrics } from "./queries/query_metrics.ts";
 export {
   getTablePermissions,
