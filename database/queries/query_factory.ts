@@ -3,6 +3,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { addKnownNames } from "../../errors/known_names.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
+import { getStatementSession } from "../session/statement_session.ts";
 import { withTransaction } from "../transaction.ts";
 import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
@@ -88,9 +89,9 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
     fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
   ): DefinedQuery<TSchema, TArgs, TResult>;
   /**
-   * Declares a query whose statements are built once per connection. Calls of `.prepare(name)` with
-   * the same name return the first statement, so use one name per statement, and `sql.placeholder`
-   * for values.
+   * Declares a query whose statements are built once per client, also in transactions. Calls of
+   * `.prepare(name)` with the same name return the first statement, so use one name per statement,
+   * and `sql.placeholder` for values.
    *
    * @param options Tables and settings of the query.
    * @param fn The query; its first argument is the client.
@@ -156,9 +157,11 @@ export function createQueryFactory<
       // statements of this query by client; another query may use the same name
       const statements: WeakMap<object, PreparedByName> = new WeakMap();
       return define(getDb, options, function runPrepared(db, ...args) {
-        let prepared = statements.get(db);
-        if (prepared === undefined) statements.set(db, prepared = new Map());
-        return fn(reusePrepared(db, prepared), ...args);
+        const session = getStatementSession(db);
+        const client = session?.statements ?? db;
+        let prepared = statements.get(client);
+        if (prepared === undefined) statements.set(client, prepared = new Map());
+        return fn(reusePrepared(db, prepared, session), ...args);
       }, fn.name);
     },
   };

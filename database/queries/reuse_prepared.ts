@@ -1,5 +1,6 @@
 import { is, SQL, Subquery, View } from "drizzle-orm";
 import type { DrizzleClient } from "../providers/provider.ts";
+import type { StatementSession } from "../session/statement_session.ts";
 
 /** Results of `.prepare(name)`, by name. */
 export type PreparedByName = Map<string, object>;
@@ -45,10 +46,12 @@ const DEFERRED: ReadonlySet<PropertyKey> = new Set([
 /** One run of a query's function, with its deferred calls in order. */
 class Run {
   readonly prepared: PreparedByName;
+  readonly session: StatementSession | undefined;
   #calls: { on: Step; method: PropertyKey; args: unknown[]; result: Step }[] = [];
 
-  constructor(prepared: PreparedByName) {
+  constructor(prepared: PreparedByName, session: StatementSession | undefined) {
     this.prepared = prepared;
+    this.session = session;
   }
 
   defer(on: Step, method: PropertyKey, args: unknown[]): object {
@@ -84,16 +87,18 @@ class Step {
  * client, in the same order.
  *
  * @param db The client.
- * @param prepared Statements that were prepared on this client for this query; updated.
+ * @param prepared Statements that were prepared for this query by the client or its transactions;
+ * updated.
+ * @param session The client's session, if other sessions share the statements.
  * @returns The view.
  */
 export function reusePrepared<TSchema extends Record<string, unknown>>(
   db: DrizzleClient<TSchema>,
   prepared: PreparedByName,
+  session?: StatementSession,
 ): DrizzleClient<TSchema> {
-  return new Proxy(new Step(new Run(prepared), db), AS_BUILDER) as unknown as DrizzleClient<
-    TSchema
-  >;
+  const run = new Run(prepared, session);
+  return new Proxy(new Step(run, db), AS_BUILDER) as unknown as DrizzleClient<TSchema>;
 }
 
 function getBuilder(step: Step): object {
@@ -128,14 +133,13 @@ function read(step: Step, key: PropertyKey): unknown {
 
 function prepareOnce(step: Step, name: string): object {
   const { run } = step;
-  let known = run.prepared.get(name);
-  if (known === undefined) {
-    // deferred calls may change the same builder, even if their result was not used
-    run.replay();
-    known = (getBuilder(step) as { prepare(name: string): object }).prepare(name);
-    run.prepared.set(name, known);
-  }
-  return known;
+  const known = run.prepared.get(name);
+  if (known !== undefined) return run.session === undefined ? known : run.session.bind(known);
+  // deferred calls may change the same builder, even if their result was not used
+  run.replay();
+  const prepared = (getBuilder(step) as { prepare(name: string): object }).prepare(name);
+  run.prepared.set(name, prepared);
+  return prepared;
 }
 
 const AS_BUILDER: ProxyHandler<Step> = {

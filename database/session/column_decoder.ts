@@ -4,7 +4,8 @@ import { parseArray } from "./array_literal.ts";
 /** Field that drizzle selects: a column, an expression, or a named expression. */
 export type SelectedField = Column | SQL | SQL.Aliased | Subquery;
 
-interface Decoder {
+/** Decoder of a column's values. */
+export interface Decoder {
   mapFromDriverValue(value: unknown): unknown;
 }
 
@@ -41,7 +42,16 @@ export function withSafeDecoder<T extends SelectedField>(field: T): T {
  * @param field The field.
  */
 export function isJsonField(field: SelectedField): boolean {
-  return isJson(isColumn(field) ? field : getSql(field).decoder);
+  return isJson(getDecoder(field));
+}
+
+/**
+ * Returns the decoder of a field's values.
+ *
+ * @param field The field.
+ */
+export function getDecoder(field: SelectedField): Decoder {
+  return (isColumn(field) ? field : getSql(field).decoder) as Decoder;
 }
 
 /** Returns the SQL of an expression, whose decoder drizzle's types omit. */
@@ -54,8 +64,10 @@ function getSql(field: Exclude<SelectedField, Column>): { decoder: unknown } {
 /**
  * Checks for a column. drizzle's own `is` walks up the class hierarchy, which takes longer than
  * decoding a value.
+ *
+ * @param value A field or a decoder.
  */
-function isColumn(value: unknown): value is Column {
+export function isColumn(value: unknown): value is Column {
   return typeof (value as Partial<Column> | undefined)?.columnType === "string";
 }
 

@@ -5,31 +5,18 @@ import {
   type PreparedQueryConfig,
   type SelectedFieldsOrdered,
 } from "drizzle-orm/pg-core";
-import * as drizzleUtils from "drizzle-orm/utils";
 import { isAppError } from "../../errors/app_error.ts";
 import type { Row } from "../providers/provider.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
-
-/** All of drizzle's drivers map rows with this function; its types omit it. */
-const { mapResultRow } = drizzleUtils as unknown as {
-  mapResultRow(
-    fields: SelectedFieldsOrdered,
-    row: unknown[],
-    joinsNotNullableMap: Record<string, boolean> | undefined,
-  ): unknown;
-};
+import { type NotNullable, RowMapper } from "./row_mapper.ts";
 
 /** Mapping of a statement's rows. */
 export type RowMapping =
   | { kind: "raw" }
-  | { kind: "fields"; fields: SelectedFieldsOrdered; selected: readonly SelectedField[] }
-  | {
-    kind: "relational";
-    mapRows: (rows: unknown[][]) => unknown;
-    selected: readonly SelectedField[];
-  };
+  | { kind: "fields"; cells: CellReaders; rows: RowMapper }
+  | { kind: "relational"; cells: CellReaders; mapRows: (rows: unknown[][]) => unknown };
 
 /**
  * Creates the mapping of rows to a builder's fields.
@@ -38,43 +25,59 @@ export type RowMapping =
  * @returns The mapping.
  */
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
-  const selected = fields.map(({ field }) => withSafeDecoder(field as SelectedField));
-  const isSame = selected.every((field, at) => field === fields[at].field);
-  const safe = isSame
-    ? fields
-    : fields.map(({ path }, at) => ({ path, field: selected[at] as PgColumn }));
-  return { kind: "fields", fields: safe, selected };
+  const safe = fields.map(({ path, field }) => {
+    const decoded = withSafeDecoder(field as SelectedField);
+    return { path, field: decoded as PgColumn };
+  });
+  const cells = new CellReaders(safe.map(({ field }) => field));
+  return { kind: "fields", cells, rows: new RowMapper(safe) };
 }
 
 /** A statement without its values. */
 export type StatementTemplate = Omit<Statement, "text" | "params">;
 
+/** Session that runs statements. */
+export interface StatementRunner {
+  /** Runs a statement. */
+  send(statement: Statement): Promise<StatementResult>;
+}
+
 /** Statement built by drizzle, which can be run repeatedly. */
 export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
-  readonly #run: (statement: Statement) => Promise<StatementResult>;
+  readonly #runner: StatementRunner;
   readonly #template: StatementTemplate;
   readonly #mapping: RowMapping;
-  readonly #cells: CellReaders | undefined;
   /** Set by drizzle for joins. */
-  joinsNotNullableMap: Record<string, boolean> | undefined;
+  joinsNotNullableMap: NotNullable;
 
   /**
-   * @param run Runs the statement.
+   * @param runner Runs the statement.
    * @param query The text and the parameters, including placeholders.
    * @param template Further properties for the driver.
    * @param mapping Mapping of the rows.
    */
   constructor(
-    run: (statement: Statement) => Promise<StatementResult>,
+    runner: StatementRunner,
     query: Query,
     template: StatementTemplate,
     mapping: RowMapping,
   ) {
     super(query, undefined, undefined, undefined);
-    this.#run = run;
+    this.#runner = runner;
     this.#template = template;
     this.#mapping = mapping;
-    this.#cells = mapping.kind === "raw" ? undefined : new CellReaders(mapping.selected);
+  }
+
+  /**
+   * Returns this statement for another session of the client, without building it again.
+   *
+   * @param runner The session.
+   */
+  bind(runner: StatementRunner): PreparedQuery {
+    if (runner === this.#runner) return this;
+    const bound = new PreparedQuery(runner, this.query, this.#template, this.#mapping);
+    bound.joinsNotNullableMap = this.joinsNotNullableMap;
+    return bound;
   }
 
   /**
@@ -87,9 +90,9 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     const result = await this.#send(placeholderValues);
     const mapping = this.#mapping;
     if (mapping.kind === "raw") return toQueryResult(result);
-    const rows = this.#cells!.read(result);
+    const rows = mapping.cells.read(result);
     if (mapping.kind === "relational") return mapping.mapRows(rows);
-    return rows.map((row) => mapResultRow(mapping.fields, row, this.joinsNotNullableMap));
+    return rows.map((row) => mapping.rows.map(row, this.joinsNotNullableMap));
   }
 
   /** Runs the statement and returns its rows as objects. */
@@ -106,7 +109,7 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     const params = fillPlaceholders(given, placeholderValues);
     try {
       const { name, isCast, metadata } = this.#template;
-      return await this.#run({ text, params, name, isCast, metadata });
+      return await this.#runner.send({ text, params, name, isCast, metadata });
     } catch (error) {
       // misuse by the program is not a failure of the statement
       throw isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);

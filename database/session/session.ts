@@ -16,12 +16,14 @@ import {
 } from "drizzle-orm/pg-core";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
+import { CellReaders } from "./decode_rows.ts";
 import type { Dialect } from "./dialect.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
 import { mapToFields, PreparedQuery, type RowMapping } from "./prepared_query.ts";
 import type { QueryResult, QueryResultHKT } from "./query_result.ts";
+import type { StatementSession } from "./statement_session.ts";
 
 /** Schema for `db.query`. */
 type Relational = {
@@ -38,7 +40,8 @@ type Metadata = Statement["metadata"];
  * result.
  */
 abstract class Session
-  extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>
+  implements StatementSession {
   protected readonly relational: Relational;
   readonly #dialect: Dialect;
 
@@ -48,7 +51,7 @@ abstract class Session
     this.relational = relational;
   }
 
-  protected abstract send(statement: Statement): Promise<StatementResult>;
+  abstract send(statement: Statement): Promise<StatementResult>;
 
   prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
     query: Query,
@@ -60,12 +63,15 @@ abstract class Session
   ): PgPreparedQuery<T> {
     const template = { name, metadata, isCast: this.#dialect.getCasts(query) };
     const mapping = this.#getMapping(fields, mapRows);
-    return new PreparedQuery(
-      (statement) => this.send(statement),
-      query,
-      template,
-      mapping,
-    ) as PgPreparedQuery<T>;
+    return new PreparedQuery(this, query, template, mapping) as PgPreparedQuery<T>;
+  }
+
+  get statements(): object {
+    return this.#dialect;
+  }
+
+  bind(statement: object): object {
+    return (statement as PreparedQuery).bind(this);
   }
 
   #getMapping(
@@ -73,7 +79,8 @@ abstract class Session
     mapRows: RowMapper | undefined,
   ): RowMapping {
     if (mapRows !== undefined) {
-      return { kind: "relational", mapRows, selected: this.#dialect.lastRelationalFields };
+      const cells = new CellReaders(this.#dialect.lastRelationalFields);
+      return { kind: "relational", cells, mapRows };
     }
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);
   }
@@ -94,7 +101,7 @@ class PoolSession extends Session {
     this.#slots = slots;
   }
 
-  protected send(statement: Statement): Promise<StatementResult> {
+  send(statement: Statement): Promise<StatementResult> {
     const waiting = this.#slots.admit(() => describeStatement(statement));
     return waiting === undefined
       ? this.#driver.run(statement)
@@ -130,7 +137,7 @@ class TransactionSession extends Session {
     this.#lease = lease;
   }
 
-  protected send(statement: Statement): Promise<StatementResult> {
+  send(statement: Statement): Promise<StatementResult> {
     return this.#lease.run(() => describeStatement(statement), () => this.#driver.run(statement));
   }
 

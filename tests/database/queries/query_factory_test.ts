@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { integer, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
+import { integer, PgDialect, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
 import {
   closeDrizzleClient,
   createQueryFactory,
@@ -114,5 +114,52 @@ Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared 
     restore();
     await closeDrizzleClient(config);
     await postgres.stop();
+  }
+});
+
+Deno.test("definePreparedQuery() builds a statement once for the client and all its transactions", async () => {
+  const config: DatabaseConfig & { schema: typeof schema } = {
+    provider: "embedded-pg",
+    connectionString: "memory://prepared_in_transactions",
+    instrument: false,
+    schema,
+  };
+  const getDb = () => getDrizzleClient(config);
+  const { definePreparedQuery } = createQueryFactory(getDb);
+  const addAndFind = definePreparedQuery(
+    { tables, transaction: true },
+    async function addAndFind(tx, id: number, fail: boolean) {
+      await tx.insert(notes).values({ id: sql.placeholder("id"), title: "new" }).prepare("add")
+        .execute({ id });
+      if (fail) throw new Error("after the row");
+      return await tx.select().from(notes).where(eq(notes.id, sql.placeholder("id")))
+        .prepare("find").execute({ id });
+    },
+  );
+  let built = 0;
+  const { sqlToQuery } = PgDialect.prototype;
+  PgDialect.prototype.sqlToQuery = function countBuilds(...args) {
+    built++;
+    return sqlToQuery.apply(this, args);
+  };
+  const restore = setLogOutput(() => {});
+  try {
+    const db = await getDb();
+    await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text NOT NULL)`);
+    assertEquals(await addAndFind(1, false), [{ id: 1, title: "new" }]);
+    const builtOnce = built;
+    assertEquals(await addAndFind(2, false), [{ id: 2, title: "new" }]);
+    await assertRejects(() => addAndFind(3, true));
+    await withTransaction(db, async (tx) => {
+      assertEquals(await addAndFind.on(tx as unknown as typeof db, 4, false), [
+        { id: 4, title: "new" },
+      ]);
+    });
+    assertEquals(built, builtOnce);
+    assertEquals((await db.select().from(notes)).map(({ id }) => id), [1, 2, 4]);
+  } finally {
+    restore();
+    PgDialect.prototype.sqlToQuery = sqlToQuery;
+    await closeDrizzleClient(config);
   }
 });

@@ -1,6 +1,6 @@
 import { DatabaseOperation } from "@trellis/fn/database";
 import { and, desc, eq, lt, or, sql } from "@trellis/fn/database/orm";
-import { definePreparedQuery, defineQuery } from "../database.ts";
+import { definePreparedQuery } from "../database.ts";
 import { labels, noteActivity, notes } from "../schema.ts";
 
 const { Select, Insert } = DatabaseOperation;
@@ -19,6 +19,20 @@ const { userId: _, ...NOTE } = {
   updatedAt: notes.updatedAt,
 };
 type NewNote = typeof notes.$inferInsert;
+
+const given = sql.placeholder;
+const NEW_NOTE = {
+  userId: given("userId"),
+  labelId: given("labelId"),
+  title: given("title"),
+  body: given("body"),
+  color: given("color"),
+  priority: given("priority"),
+  pinned: given("pinned"),
+  tags: given("tags"),
+  dueAt: given("dueAt"),
+};
+const NEW_ACTIVITY = { noteId: given("noteId"), userId: given("userId"), action: "created" };
 
 const readsNotes = { tables: [{ table: notes, operations: [Select] }] };
 const byAge = [desc(notes.createdAt), desc(notes.id)];
@@ -61,7 +75,7 @@ export const findNote = definePreparedQuery(
   },
 );
 
-export const createNote = defineQuery(
+export const createNote = definePreparedQuery(
   {
     tables: [
       { table: notes, operations: [Select, Insert] },
@@ -72,9 +86,10 @@ export const createNote = defineQuery(
     constraints: { notes_label_id_fkey: { field: "labelId", message: "is not a label" } },
   },
   async function createNote(tx, note: NewNote) {
-    const [created] = await tx.insert(notes).values(note).returning(NOTE);
-    await tx.insert(noteActivity)
-      .values({ noteId: created.id, userId: note.userId, action: "created" });
+    const [created] = await tx.insert(notes).values(NEW_NOTE).returning(NOTE)
+      .prepare("add_note").execute(note);
+    await tx.insert(noteActivity).values(NEW_ACTIVITY).prepare("add_activity")
+      .execute({ noteId: created.id, userId: note.userId });
     return created;
   },
 );

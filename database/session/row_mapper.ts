@@ -1,0 +1,94 @@
+import { getTableName, noopDecoder } from "drizzle-orm";
+import { PgColumn, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
+import { getDecoder, isColumn, type SelectedField } from "./column_decoder.ts";
+
+/** Tables of a query by name: true if the join may not leave their columns empty. */
+export type NotNullable = Record<string, boolean> | undefined;
+
+type Decode = (value: unknown) => unknown;
+
+interface Cell {
+  readonly path: readonly string[];
+  /** `undefined` if the value is kept. */
+  readonly decode: Decode | undefined;
+  /** Table of a column that is selected as `table.column`. */
+  readonly table: string | undefined;
+}
+
+/**
+ * Mapping of a statement's rows to the objects that drizzle returns. drizzle looks up the class of
+ * each field for each row, which takes longer than decoding it; here that is done once.
+ */
+export class RowMapper {
+  readonly #cells: readonly Cell[];
+  readonly #isFlat: boolean;
+
+  /**
+   * @param fields The fields that drizzle selected, in the order of the columns.
+   */
+  constructor(fields: SelectedFieldsOrdered) {
+    this.#cells = fields.map(({ path, field }) => toCell(path, field as SelectedField));
+    this.#isFlat = this.#cells.every(({ path }) => path.length === 1);
+  }
+
+  /**
+   * Maps a row.
+   *
+   * @param row The values in the order of the columns.
+   * @param notNullable Which tables a join may not leave empty, if the query has joins.
+   * @returns The object: nested by table for joins, with null for a table without a row.
+   */
+  map(row: readonly unknown[], notNullable: NotNullable): Record<string, unknown> {
+    return this.#isFlat ? this.#mapFlat(row) : this.#mapNested(row, notNullable);
+  }
+
+  #mapFlat(row: readonly unknown[]): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    const cells = this.#cells;
+    for (let at = 0; at < cells.length; at++) {
+      const { path, decode } = cells[at];
+      const value = row[at];
+      result[path[0]] = value === null || decode === undefined ? value : decode(value);
+    }
+    return result;
+  }
+
+  #mapNested(row: readonly unknown[], notNullable: NotNullable): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    const emptyTables = new Map<string, string | false>();
+    for (const [at, { path, decode, table }] of this.#cells.entries()) {
+      const raw = row[at];
+      const value = raw === null || decode === undefined ? raw : decode(raw);
+      setPath(result, path, value);
+      if (notNullable === undefined || table === undefined) continue;
+      const known = emptyTables.get(path[0]);
+      if (known === undefined) emptyTables.set(path[0], value === null ? table : false);
+      else if (known !== table) emptyTables.set(path[0], false);
+    }
+    for (const [name, table] of emptyTables) {
+      if (table !== false && !notNullable![table]) result[name] = null;
+    }
+    return result;
+  }
+}
+
+function toCell(path: readonly string[], field: SelectedField): Cell {
+  const decoder = getDecoder(field);
+  const { mapFromDriverValue } = decoder;
+  const isKept = mapFromDriverValue === PgColumn.prototype.mapFromDriverValue ||
+    mapFromDriverValue === noopDecoder.mapFromDriverValue;
+  return {
+    path,
+    decode: isKept ? undefined : (value) => decoder.mapFromDriverValue(value),
+    table: isColumn(field) && path.length === 2 ? getTableName(field.table) : undefined,
+  };
+}
+
+function setPath(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let node = target;
+  for (const name of path.slice(0, -1)) {
+    if (!Object.hasOwn(node, name)) node[name] = {};
+    node = node[name] as Record<string, unknown>;
+  }
+  node[path[path.length - 1]] = value;
+}
