@@ -11,7 +11,7 @@ import {
 } from "../../auth/schema.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { AuthNeed } from "./effects.ts";
-import type { TableName } from "./evaluate.ts";
+import type { TableName } from "./values.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import type { DeclaredColumn, DeclaredColumns } from "./table_columns.ts";
 

@@ -1,6 +1,6 @@
-import { isTrellis } from "./evaluate.ts";
+import { type Evaluator, isTrellis } from "./values.ts";
 import type { HandlerDefinition } from "./handler_definition.ts";
-import { createLiteralReader, type LiteralReader } from "./literals.ts";
+import { createEvaluator } from "./evaluate.ts";
 import type { Project } from "./project.ts";
 import { findDeclaration } from "./scopes.ts";
 import { ts, unwrap } from "./typescript.ts";
@@ -74,98 +74,99 @@ export function findAuthorizerReads(
   project: Project,
   definition: HandlerDefinition,
 ): AuthorizerReads {
-  const reader = createLiteralReader(project);
-  const reads: RequestRead[] = [];
-  const unresolved: ts.Node[] = [];
-  const followed = new Set<ts.Node>();
+  const evaluator = createEvaluator(project);
+  const own = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
+  const fn = own && evaluator.evaluate(own);
+  if (fn?.kind !== "function") return { reads: [], unresolved: [definition.node] };
+  const tracker = new RequestTracker(evaluator);
+  const [parameter] = fn.node.parameters;
+  if (parameter !== undefined) tracker.followBinding(parameter.name, "request", parameter);
+  return tracker;
+}
 
-  function readMember(part: Part, name: string | undefined, node: ts.Node): Part | undefined {
+/** Follows the request, and the objects in it, through the code. */
+class RequestTracker implements AuthorizerReads {
+  readonly #evaluator: Evaluator;
+  readonly #followed = new Set<ts.Node>();
+  readonly reads: RequestRead[] = [];
+  readonly unresolved: ts.Node[] = [];
+
+  constructor(evaluator: Evaluator) {
+    this.#evaluator = evaluator;
+  }
+
+  followBinding(name: ts.BindingName, part: Part, declaration: ts.Node): void {
+    if (ts.isIdentifier(name)) return this.#followName(name, part, declaration);
+    if (ts.isArrayBindingPattern(name)) return void this.unresolved.push(name);
+    for (const element of name.elements) {
+      if (element.dotDotDotToken !== undefined) {
+        this.followBinding(element.name, part, element);
+        continue;
+      }
+      const key = this.#evaluator.getKey((element.propertyName ?? element.name) as ts.PropertyName);
+      const inner = this.#readMember(part, key, element);
+      if (inner !== undefined) this.followBinding(element.name, inner, element);
+    }
+  }
+
+  #readMember(part: Part, name: string | undefined, node: ts.Node): Part | undefined {
     const member = name === undefined ? "unknown" : getMember(part, name);
-    if (member === "unknown") unresolved.push(node);
+    if (member === "unknown") this.unresolved.push(node);
     else if (member !== "irrelevant" && "source" in member) {
-      reads.push({ source: member.source, node });
+      this.reads.push({ source: member.source, node });
     } else if (member !== "irrelevant") return member.part;
     return undefined;
   }
 
-  function followBinding(name: ts.BindingName, part: Part, declaration: ts.Node): void {
-    if (ts.isIdentifier(name)) return followName(name, part, declaration);
-    if (ts.isArrayBindingPattern(name)) return void unresolved.push(name);
-    for (const element of name.elements) {
-      if (element.dotDotDotToken !== undefined) {
-        followBinding(element.name, part, element);
-        continue;
-      }
-      const inner = readMember(part, getKey(reader, element.propertyName ?? element.name), element);
-      if (inner !== undefined) followBinding(element.name, inner, element);
-    }
+  #followName(name: ts.Identifier, part: Part, declaration: ts.Node): void {
+    if (this.#followed.has(declaration)) return;
+    this.#followed.add(declaration);
+    for (const use of listReferences(name, declaration)) this.#followUse(use, part);
   }
 
-  function followName(name: ts.Identifier, part: Part, declaration: ts.Node): void {
-    if (followed.has(declaration)) return;
-    followed.add(declaration);
-    for (const use of listReferences(name, declaration)) followUse(use, part);
-  }
-
-  function followUse(use: ts.Expression, part: Part): void {
+  #followUse(use: ts.Expression, part: Part): void {
     const node = skipTypeAssertions(use);
     const { parent } = node;
     if (ts.isPropertyAccessExpression(parent) && parent.expression === node) {
-      return followMember(parent, part, parent.name.text);
+      return this.#followMember(parent, part, parent.name.text);
     }
     if (ts.isElementAccessExpression(parent) && parent.expression === node) {
-      return followMember(parent, part, readString(reader, parent.argumentExpression));
+      const name = this.#evaluator.readText(parent.argumentExpression);
+      return this.#followMember(parent, part, name);
     }
     if (ts.isVariableDeclaration(parent) && parent.initializer === node) {
-      return followBinding(parent.name, part, parent);
+      return this.followBinding(parent.name, part, parent);
     }
     if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.InKeyword) {
-      return void readMember(part, readString(reader, parent.left), parent);
+      return void this.#readMember(part, this.#evaluator.readText(parent.left), parent);
     }
     if (ts.isCallExpression(parent) && parent.expression !== node) {
-      return followArgument(parent, node, part);
+      return this.#followArgument(parent, node, part);
     }
-    if (!isPresenceCheck(node)) unresolved.push(node);
+    if (!isPresenceCheck(node)) this.unresolved.push(node);
   }
 
-  function followMember(access: ts.Expression, part: Part, name: string | undefined): void {
-    const inner = readMember(part, name, access);
-    if (inner !== undefined) followUse(access, inner);
+  #followMember(access: ts.Expression, part: Part, name: string | undefined): void {
+    const inner = this.#readMember(part, name, access);
+    if (inner !== undefined) this.#followUse(access, inner);
   }
 
-  function followArgument(call: ts.CallExpression, node: ts.Node, part: Part): void {
+  #followArgument(call: ts.CallExpression, node: ts.Node, part: Part): void {
     const position = call.arguments.indexOf(node as ts.Expression);
-    const callee = reader.follow({ node: call.expression });
+    const callee = this.#evaluator.evaluate(call.expression);
     if (
       callee.kind === "package" && isTrellis(callee.module) && callee.name === "getHeader" &&
       part === "event"
     ) {
-      const name = call.arguments[1] && readString(reader, call.arguments[1]);
-      return void readMember("headers", name, call);
+      const name = call.arguments[1] && this.#evaluator.readText(call.arguments[1]);
+      return void this.#readMember("headers", name, call);
     }
-    const fn = callee.kind === "function"
-      ? callee.node
-      : findNamedFunctionExpression(call.expression);
-    const parameter = fn?.parameters[position];
+    const parameter = callee.kind === "function" ? callee.node.parameters[position] : undefined;
     const isPlain = parameter !== undefined && parameter.dotDotDotToken === undefined &&
       !call.arguments.slice(0, position).some(ts.isSpreadElement);
-    if (isPlain) followBinding(parameter.name, part, parameter);
-    else unresolved.push(call);
+    if (isPlain) this.followBinding(parameter.name, part, parameter);
+    else this.unresolved.push(call);
   }
-
-  const own = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
-  const resolution = own && reader.follow({ node: own });
-  if (resolution?.kind !== "function") return { reads, unresolved: [definition.node] };
-  const [parameter] = resolution.node.parameters;
-  if (parameter !== undefined) followBinding(parameter.name, "request", parameter);
-  return { reads, unresolved };
-}
-
-/** Finds the function expression that refers to itself by its own name. */
-function findNamedFunctionExpression(callee: ts.Expression): ts.FunctionExpression | undefined {
-  const declaration = ts.isIdentifier(callee) ? findDeclaration(callee) : undefined;
-  if (declaration === undefined || !ts.isFunctionExpression(declaration)) return undefined;
-  return declaration;
 }
 
 /** Lists the references to a declaration, except in types. */
@@ -223,16 +224,4 @@ function isPresenceCheck(node: ts.Expression): boolean {
   return kind === ts.SyntaxKind.EqualsEqualsEqualsToken ||
     kind === ts.SyntaxKind.ExclamationEqualsEqualsToken ||
     kind === ts.SyntaxKind.EqualsEqualsToken || kind === ts.SyntaxKind.ExclamationEqualsToken;
-}
-
-function getKey(reader: LiteralReader, name: ts.PropertyName | ts.BindingName): string | undefined {
-  if (ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)) {
-    return name.text;
-  }
-  return ts.isComputedPropertyName(name) ? readString(reader, name.expression) : undefined;
-}
-
-function readString(reader: LiteralReader, node: ts.Expression): string | undefined {
-  const literal = reader.read({ node });
-  return literal.kind === "known" && typeof literal.value === "string" ? literal.value : undefined;
 }

@@ -15,7 +15,7 @@ import {
   type Unit,
   Units,
 } from "./effects.ts";
-import type { Evaluator } from "./evaluate.ts";
+import type { Evaluator } from "./values.ts";
 import type { Project } from "./project.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";

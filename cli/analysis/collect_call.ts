@@ -69,7 +69,9 @@ function useQueryDeclaration(
     return true;
   }
   const hasQueryName = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
-  if (hasQueryName && value.kind === "unknown" && !isNotCalled(path)) {
+  if (
+    hasQueryName && (value.kind === "unknown" || value.kind === "expression") && !isNotCalled(path)
+  ) {
     c.unresolved(
       node,
       `${name!.text} cannot be traced to createQueryFactory`,

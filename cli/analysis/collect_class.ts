@@ -121,11 +121,7 @@ function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): vo
 }
 
 function getName(c: Collector, member: ts.ClassElement): string | undefined {
-  const { name } = member;
-  if (name === undefined) return undefined;
-  if (!ts.isComputedPropertyName(name)) return name.text;
-  const value = c.evaluator.evaluate(name.expression);
-  return value.kind === "string" ? value.text : undefined;
+  return member.name === undefined ? undefined : c.evaluator.getKey(member.name);
 }
 
 function useMember(c: Collector, member: ts.ClassElement, path: Path): boolean {

@@ -2,7 +2,7 @@ import { isAssignment } from "./assignments.ts";
 import { collectCall } from "./collect_call.ts";
 import { collectProcess, isProcessModule } from "./collect_package.ts";
 import { collectRequiredConstant, isRequiredConstant } from "./required_constants.ts";
-import { collectName, getKey } from "./collect_target.ts";
+import { collectName } from "./collect_target.ts";
 import { collectThis, findEnclosingClass } from "./collect_this.ts";
 import { collectSqlTemplate } from "./collect_sql.ts";
 import { collectTemplateTables } from "./collect_table_access.ts";
@@ -110,8 +110,8 @@ function useMember(c: Collector, owner: ts.Expression, name: string, path: Path)
 
 function useElement(c: Collector, node: ts.ElementAccessExpression, path: Path): void {
   c.use(node.argumentExpression, [NONE]);
-  const key = c.evaluator.evaluate(node.argumentExpression);
-  if (key.kind === "string") return useMember(c, node.expression, key.text, path);
+  const key = c.evaluator.readText(node.argumentExpression);
+  if (key !== undefined) return useMember(c, node.expression, key, path);
   // any member may be read
   c.unknown(node, path);
   c.use(node.expression, isUnused(path) ? [path[0]] : []);
@@ -173,7 +173,7 @@ function useObject(c: Collector, node: ts.ObjectLiteralExpression, path: Path): 
       c.use(property.expression, isUnused(path) ? path : isWhole ? [] : path);
       continue;
     }
-    const key = getKey(c, property.name);
+    const key = c.evaluator.getKey(property.name);
     if (!isWhole && key !== undefined && key !== name) continue;
     const used = isUnused(path) ? path : isWhole ? [] : rest;
     if (ts.isComputedPropertyName(property.name)) c.use(property.name.expression, [NONE]);

@@ -11,7 +11,7 @@ import {
   NONE,
   type Path,
 } from "./effects.ts";
-import { isTrellis } from "./evaluate.ts";
+import { isTrellis } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
 /** Functions that check or end a session with the given instance; they do not use its routes. */

@@ -1,6 +1,6 @@
 import type { Collector } from "./collector.ts";
 import { CALL, type Path, type QueryDeclaration, TABLES } from "./effects.ts";
-import { isTrellis } from "./evaluate.ts";
+import { isTrellis } from "./values.ts";
 import { ts } from "./typescript.ts";
 
 const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
@@ -57,7 +57,8 @@ function getName(
   fn: ts.Expression,
 ): string {
   const given = c.evaluator.getMember(c.evaluator.evaluate(options), "name", options);
-  if (given.kind === "string") return given.text;
+  const literal = c.evaluator.toLiteral(given, options);
+  if (literal.kind === "known" && typeof literal.value === "string") return literal.value;
   const value = c.evaluator.evaluate(fn);
   const named = value.kind === "function" ? value.node.name : undefined;
   if (named !== undefined) return named.getText();

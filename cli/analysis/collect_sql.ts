@@ -1,5 +1,5 @@
 import type { Collector } from "./collector.ts";
-import { isTrellis } from "./evaluate.ts";
+import { isTrellis } from "./values.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
 import { ts, unwrap } from "./typescript.ts";
@@ -37,8 +37,8 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
   if (!ts.isPropertyAccessExpression(callee) || given === undefined) return;
   const text = unwrap(given);
   if (callee.name.text === "execute") {
-    const value = c.evaluator.evaluate(text);
-    if (value.kind === "string") collectText(c, call, value.text);
+    const constant = c.evaluator.readText(text);
+    if (constant !== undefined) collectText(c, call, constant);
     else if (ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
     else if (isNamedClient(callee.expression) && isComputedText(c, text)) {
       reportOpaque(c, call);
@@ -46,12 +46,12 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
   } else if (SOURCES.test(callee.name.text) && ts.isTaggedTemplateExpression(text)) {
     if (isSql(c, text.tag)) collectText(c, call, `SELECT * FROM ${readText(c, text.template)}`);
   } else if (isSqlMember(c, callee, "raw")) {
-    const value = c.evaluator.evaluate(text);
-    if (value.kind === "string") collectText(c, call, value.text);
+    const constant = c.evaluator.readText(text);
+    if (constant !== undefined) collectText(c, call, constant);
     else if (isWholeStatement(call)) reportOpaque(c, call);
   } else if (CLIENT_METHODS.has(callee.name.text) && isClient(c, callee.expression)) {
-    const value = c.evaluator.evaluate(text);
-    if (value.kind === "string") collectText(c, call, value.text);
+    const constant = c.evaluator.readText(text);
+    if (constant !== undefined) collectText(c, call, constant);
     else if (ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
     else reportOpaque(c, call);
   }
@@ -100,10 +100,10 @@ function readPart(c: Collector, part: ts.Expression): string {
       ? readText(c, part.template)
       : PLACEHOLDER;
   }
-  const argument = c.evaluator.evaluate(part.arguments[0]);
-  if (argument.kind !== "string" || !ts.isPropertyAccessExpression(callee)) return PLACEHOLDER;
-  if (isSqlMember(c, callee, "identifier")) return quote(argument.text);
-  return isSqlMember(c, callee, "raw") ? argument.text : PLACEHOLDER;
+  const argument = c.evaluator.readText(part.arguments[0]);
+  if (argument === undefined || !ts.isPropertyAccessExpression(callee)) return PLACEHOLDER;
+  if (isSqlMember(c, callee, "identifier")) return quote(argument);
+  return isSqlMember(c, callee, "raw") ? argument : PLACEHOLDER;
 }
 
 function quote(name: string): string {

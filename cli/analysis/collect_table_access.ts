@@ -1,7 +1,7 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
-import { parseTable } from "./required_constants.ts";
+import { asTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
-import { isTrellis } from "./evaluate.ts";
+import { isTrellis } from "./values.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -65,10 +65,9 @@ export function collectTableAccess(c: Collector, call: ts.CallExpression): void 
   if (
     value.kind !== "package" || !isTrellis(value.module) || !/^assertRows?Exist/.test(value.name)
   ) return;
-  const table = c.evaluator.evaluate(call.arguments[1]);
-  if (table.kind !== "table" && table.kind !== "string") return;
-  const named = table.kind === "table" ? table.table : parseTable(table.text);
-  c.emit({ kind: "table-access", node: call.arguments[1], table: named, operation: Select });
+  const node = call.arguments[1];
+  const table = asTable(c.evaluator, c.evaluator.evaluate(node));
+  if (table !== undefined) c.emit({ kind: "table-access", node, table, operation: Select });
 }
 
 /**

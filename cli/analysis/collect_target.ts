@@ -3,7 +3,7 @@ import { collectPackage, collectProcess } from "./collect_package.ts";
 import { isAuthTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, type Path } from "./effects.ts";
-import { isTrellis } from "./evaluate.ts";
+import { isTrellis } from "./values.ts";
 import type { Target } from "./project.ts";
 import { type Declaration, getScope } from "./scopes.ts";
 import type { SourceModule } from "./source_module.ts";
@@ -117,7 +117,7 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
       ? [String(pattern.elements.indexOf(node)), ...path]
       : [];
   } else if (node.dotDotDotToken === undefined) {
-    const key = getKey(c, (node.propertyName ?? node.name) as ts.PropertyName);
+    const key = c.evaluator.getKey((node.propertyName ?? node.name) as ts.PropertyName);
     inner = key === undefined ? [] : [key, ...path];
   }
   if (inner.length === 0) c.unknown(at, path);
@@ -125,16 +125,4 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
   const holder = pattern.parent;
   if (ts.isBindingElement(holder)) return useBinding(c, holder, at, inner);
   useDeclaration(c, holder, at, inner);
-}
-
-/**
- * Returns the name of a property, or `undefined` if it is computed at run time.
- *
- * @param c The collector.
- * @param name The property name.
- */
-export function getKey(c: Collector, name: ts.PropertyName): string | undefined {
-  if (!ts.isComputedPropertyName(name)) return name.text;
-  const value = c.evaluator.evaluate(name.expression);
-  return value.kind === "string" ? value.text : undefined;
 }

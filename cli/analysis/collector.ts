@@ -1,5 +1,5 @@
 import type { Effect, Path, QueryDeclaration, Subject, Units } from "./effects.ts";
-import type { Evaluator } from "./evaluate.ts";
+import type { Evaluator } from "./values.ts";
 import type { Project } from "./project.ts";
 import type { ts } from "./typescript.ts";
 

@@ -1,5 +1,5 @@
 import type { DatabaseOperation } from "../../database/table_permission.ts";
-import type { TableName } from "./evaluate.ts";
+import type { TableName } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
 /** A call in a path, with the arguments that are bound to the parameters of a function. */

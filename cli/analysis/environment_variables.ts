@@ -1,10 +1,9 @@
 import type { Collection } from "./collect.ts";
 import { LOAD } from "./effects.ts";
-import type { Evaluator } from "./evaluate.ts";
-import { createLiteralReader, type LiteralReader, type ScopedExpression } from "./literals.ts";
+import type { Evaluator, ScopedExpression, ScopedObject } from "./values.ts";
+import { asObject, getNames, getProperty } from "./object_literals.ts";
 import { reach, type Unresolved } from "./reach.ts";
 import type { SourceModule } from "./source_module.ts";
-import type { Project } from "./project.ts";
 import { ts } from "./typescript.ts";
 
 /** An environment variable that a function reads. */
@@ -31,14 +30,12 @@ export interface FunctionEnvironment {
  * Finds the environment variables that a function reads with `getRequiredEnv`, `getOptionalEnv`,
  * `defineEnv` and `process.env.NAME` in the code that it can reach.
  *
- * @param project The sources.
  * @param collection The effects.
  * @param evaluator Evaluates constants.
  * @param module The function's file, which exports a `handler`.
  * @returns The variables and the database use.
  */
 export function readEnvironment(
-  project: Project,
   collection: Collection,
   evaluator: Evaluator,
   module: SourceModule,
@@ -59,12 +56,11 @@ export function readEnvironment(
       isSecret: variable.isSecret || other?.isSecret === true,
     });
   }
-  const reader = createLiteralReader(project);
   for (const effect of reached.variables) {
     if (effect.kind === "env") {
       add({ name: effect.name, isRequired: effect.isRequired, isSecret: false });
     } else {
-      const defined = readDefinition(reader, effect.definition);
+      const defined = readDefinition(evaluator, effect.definition);
       if ("unknown" in defined) {
         const message = "the names in defineEnv cannot be determined statically";
         unresolved.push({ node: defined.unknown, message, subject: "environment" });
@@ -80,55 +76,52 @@ export function readEnvironment(
 
 /** Reads the variables of a `defineEnv({ … })`, or returns the part that cannot be determined. */
 function readDefinition(
-  reader: LiteralReader,
+  evaluator: Evaluator,
   definition: ts.Expression,
 ): { readonly variables: readonly EnvironmentVariable[] } | { readonly unknown: ts.Node } {
-  const found = reader.getNames({ node: definition });
+  const found = getNames(evaluator, { node: definition });
   if ("unknown" in found) return found;
-  const object = objectAt(reader, { node: definition });
+  const object = readObject(evaluator, { node: definition });
   const variables = found.names.map((name): EnvironmentVariable => {
-    const property = object && reader.getProperty(object, name);
+    const property = object && getProperty(evaluator, object, name);
     const expression = property === undefined || "unknown" in property ? undefined : property;
     return {
       name,
-      isRequired: expression === undefined || isRequired(reader, expression),
-      isSecret: isSecret(reader, expression),
+      isRequired: expression === undefined || isRequired(evaluator, expression),
+      isSecret: isSecret(evaluator, expression),
     };
   });
   return { variables };
 }
 
-function isRequired(reader: LiteralReader, expression: ScopedExpression): boolean {
-  const description = objectAt(reader, expression);
-  if (description === undefined) return !acceptsNothing(reader, expression);
-  const schema = reader.getProperty(description, "schema");
-  if (schema !== undefined && !("unknown" in schema) && acceptsNothing(reader, schema)) {
+function isRequired(evaluator: Evaluator, expression: ScopedExpression): boolean {
+  const description = readObject(evaluator, expression);
+  if (description === undefined) return !acceptsNothing(evaluator, expression);
+  const schema = getProperty(evaluator, description, "schema");
+  if (schema !== undefined && !("unknown" in schema) && acceptsNothing(evaluator, schema)) {
     return false;
   }
-  if (reader.getProperty(description, "default") !== undefined) return false;
-  const optional = reader.getProperty(description, "optional");
+  if (getProperty(evaluator, description, "default") !== undefined) return false;
+  const optional = getProperty(evaluator, description, "optional");
   if (optional === undefined || "unknown" in optional) return true;
-  const value = reader.read(optional);
+  const value = evaluator.read(optional.node, optional.bindings);
   return value.kind === "unknown" || value.value !== true;
 }
 
-function isSecret(reader: LiteralReader, expression: ScopedExpression | undefined): boolean {
-  const description = expression && objectAt(reader, expression);
-  const secret = description && reader.getProperty(description, "secret");
+function isSecret(evaluator: Evaluator, expression: ScopedExpression | undefined): boolean {
+  const description = expression && readObject(evaluator, expression);
+  const secret = description && getProperty(evaluator, description, "secret");
   if (secret === undefined || "unknown" in secret) return false;
-  const value = reader.read(secret);
+  const value = evaluator.read(secret.node, secret.bindings);
   return value.kind === "known" && value.value === true;
 }
 
 /** Returns the object literal of an expression; `undefined` for a description that contains a schema. */
-function objectAt(
-  reader: LiteralReader,
-  expression: ScopedExpression,
-): ScopedExpression & { readonly node: ts.ObjectLiteralExpression } | undefined {
-  const resolution = reader.follow(expression);
-  return resolution.kind === "expression" && ts.isObjectLiteralExpression(resolution.node)
-    ? { node: resolution.node, bindings: resolution.bindings }
-    : undefined;
+function readObject(
+  evaluator: Evaluator,
+  { node, bindings }: ScopedExpression,
+): ScopedObject | undefined {
+  return asObject(evaluator.evaluate(node, bindings));
 }
 
 /** Schemas that take an unset variable: `z.string().optional()`, `v.optional(v.string())`. */
@@ -142,9 +135,9 @@ const OPTIONAL = new Set([
   "exactOptional",
 ]);
 
-function acceptsNothing(reader: LiteralReader, schema: ScopedExpression): boolean {
-  const resolution = reader.follow(schema);
-  let node: ts.Node | undefined = resolution.kind === "expression" ? resolution.node : undefined;
+function acceptsNothing(evaluator: Evaluator, schema: ScopedExpression): boolean {
+  const value = evaluator.evaluate(schema.node, schema.bindings);
+  let node: ts.Node | undefined = value.kind === "expression" ? value.node : undefined;
   while (node !== undefined && ts.isCallExpression(node)) {
     const callee: ts.Expression = node.expression;
     const name = ts.isPropertyAccessExpression(callee)

@@ -1,52 +1,28 @@
+import { callDrizzle, callDrizzleValue, isDrizzle, type ScopedCall } from "./drizzle_tables.ts";
+import { PACKAGE_ENUMS, toLiteral } from "./literals.ts";
+import { getProperty } from "./object_literals.ts";
 import type { Project, Target } from "./project.ts";
 import { TRELLIS } from "./resolve_module.ts";
-import type { SourceModule } from "./source_module.ts";
 import { ts, unwrap } from "./typescript.ts";
+import {
+  type Bindings,
+  type Evaluator,
+  isTrellis,
+  type Literal,
+  type ScopedExpression,
+  type TableName,
+  unknown,
+  type Value,
+} from "./values.ts";
 
-/** The name of a table in a grant. */
-export interface TableName {
-  /** The schema; omitted if the search path of the connection decides. */
-  readonly schema?: string;
-  /** The name in the schema. */
-  readonly name: string;
-}
+/** Maximum depth, which stops circular references. */
+const MAX_DEPTH = 100;
 
-/** The statically known value of an expression. */
-export type Value =
-  | { readonly kind: "string"; readonly text: string }
-  | { readonly kind: "undefined" }
-  /** An export of a package: `drizzle-orm/pg-core`, `pgTable`. */
-  | { readonly kind: "package"; readonly module: string; readonly name: string }
-  | { readonly kind: "namespace"; readonly module: SourceModule }
-  | { readonly kind: "object"; readonly node: ts.ObjectLiteralExpression; readonly env: Env }
-  | { readonly kind: "array"; readonly node: ts.ArrayLiteralExpression; readonly env: Env }
-  | { readonly kind: "function"; readonly node: ts.FunctionLikeDeclaration }
-  | { readonly kind: "class"; readonly node: ts.ClassLikeDeclaration }
-  | { readonly kind: "table"; readonly table: TableName; readonly node?: ts.CallExpression }
-  /** The result of `pgSchema(name)`. */
-  | { readonly kind: "schema"; readonly name: string }
-  /** The result of `pgTableCreator(rename)`. */
-  | { readonly kind: "creator"; readonly rename: Value }
-  /** The result of `createQueryFactory(getDb)`, and its functions. */
-  | { readonly kind: "factory" }
-  | { readonly kind: "define" }
-  | { readonly kind: "unknown"; readonly node: ts.Node };
-
-/** Arguments by parameter, while the result of a function is evaluated. */
-type Env = ReadonlyMap<ts.Node, Value> | undefined;
-
-/** Evaluates expressions statically. */
-export interface Evaluator {
-  /** Evaluates an expression; `unknown` contains the node that cannot be evaluated. */
-  evaluate(expression: ts.Expression, env?: Env): Value;
-  /** Returns a member of a value. */
-  getMember(value: Value, name: string, at: ts.Node): Value;
-}
-
-const MAX_DEPTH = 60;
+/** Functions that return their argument. */
+const TRANSPARENT_GLOBALS = ["Object.freeze", "Object.seal"];
 
 /**
- * Creates the evaluator of a project's constants: strings, tables and exports of packages.
+ * Creates the evaluator of a project's constants: literals, tables and exports of packages.
  *
  * @param project The project.
  * @param packageTables Tables that a package exports, by `package/path#name`.
@@ -54,7 +30,7 @@ const MAX_DEPTH = 60;
  */
 export function createEvaluator(
   project: Project,
-  packageTables: ReadonlyMap<string, TableName>,
+  packageTables: ReadonlyMap<string, TableName> = new Map(),
 ): Evaluator {
   return new ProjectEvaluator(project, packageTables);
 }
@@ -70,106 +46,109 @@ class ProjectEvaluator implements Evaluator {
     this.#packageTables = packageTables;
   }
 
-  evaluate(expression: ts.Expression, env?: Env): Value {
-    if (env === undefined) {
-      const value = this.#known.get(expression);
-      if (value !== undefined) return value;
-    }
-    if (this.#depth > MAX_DEPTH) return unknown(expression);
-    // an expression that refers to itself is unknown
-    if (env === undefined) this.#known.set(expression, unknown(expression));
+  #deeper<T>(node: ts.Node, work: () => T, otherwise: (node: ts.Node) => T): T {
+    if (this.#depth > MAX_DEPTH) return otherwise(node);
     this.#depth++;
     try {
-      const value = this.#compute(expression, env);
-      if (env === undefined) this.#known.set(expression, value);
-      return value;
+      return work();
     } finally {
       this.#depth--;
     }
   }
 
-  #compute(expression: ts.Expression, env: Env): Value {
-    const node = unwrap(expression);
-    if (node !== expression) return this.evaluate(node, env);
-    if (ts.isStringLiteralLike(node)) return { kind: "string", text: node.text };
-    if (ts.isNumericLiteral(node)) return { kind: "string", text: node.text };
-    if (ts.isTemplateExpression(node)) return this.#evaluateTemplate(node, env);
-    if (ts.isObjectLiteralExpression(node)) return { kind: "object", node, env };
-    if (ts.isArrayLiteralExpression(node)) return { kind: "array", node, env };
+  evaluate(node: ts.Expression, bindings?: Bindings): Value {
+    if (bindings !== undefined) {
+      return this.#deeper<Value>(node, () => this.#compute(unwrap(node), bindings), unknown);
+    }
+    const known = this.#known.get(node);
+    if (known !== undefined) return known;
+    // an expression that refers to itself is unknown
+    this.#known.set(node, unknown(node));
+    const value = this.#deeper<Value>(node, () => this.#compute(unwrap(node)), unknown);
+    this.#known.set(node, value);
+    return value;
+  }
+
+  #compute(node: ts.Expression, bindings?: Bindings): Value {
+    if (ts.isIdentifier(node)) {
+      return node.text === "undefined"
+        ? { kind: "undefined" }
+        : this.#evaluateTarget(this.#project.getTarget(node), node, bindings);
+    }
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
-      return { kind: "function", node };
+      return { kind: "function", node, bindings };
     }
     if (ts.isClassExpression(node)) return { kind: "class", node };
-    if (ts.isIdentifier(node)) return this.#evaluateName(node, env);
-    if (ts.isAwaitExpression(node)) return this.evaluate(node.expression, env);
+    if (ts.isAwaitExpression(node)) return this.evaluate(node.expression, bindings);
     if (ts.isPropertyAccessExpression(node)) {
-      return this.getMember(this.evaluate(node.expression, env), node.name.text, node);
+      return this.getMember(this.evaluate(node.expression, bindings), node.name.text, node);
     }
     if (ts.isElementAccessExpression(node)) {
-      const key = this.evaluate(node.argumentExpression, env);
-      return key.kind === "string"
-        ? this.getMember(this.evaluate(node.expression, env), key.text, node)
-        : unknown(node);
+      const key = this.read(node.argumentExpression, bindings);
+      if (key.kind === "unknown") return key;
+      return typeof key.value === "object"
+        ? unknown(node)
+        : this.getMember(this.evaluate(node.expression, bindings), String(key.value), node);
     }
-    if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
-      return join([this.evaluate(node.left, env), this.evaluate(node.right, env)], node);
-    }
-    if (ts.isCallExpression(node)) return this.#evaluateCall(node, env);
-    return unknown(node);
+    if (ts.isCallExpression(node)) return this.#evaluateCall(node, bindings);
+    return { kind: "expression", node, bindings };
   }
 
-  #evaluateTemplate(node: ts.TemplateExpression, env: Env): Value {
-    const parts = node.templateSpans.flatMap((span): Value[] => [
-      this.evaluate(span.expression, env),
-      { kind: "string", text: span.literal.text },
-    ]);
-    return join([{ kind: "string", text: node.head.text }, ...parts], node);
-  }
-
-  #evaluateName(name: ts.Identifier, env: Env): Value {
-    if (name.text === "undefined") return { kind: "undefined" };
-    return this.#evaluateTarget(this.#project.getTarget(name), name, env);
-  }
-
-  #evaluateTarget(target: Target, at: ts.Node, env?: Env): Value {
+  #evaluateTarget(target: Target, at: ts.Node, bindings?: Bindings): Value {
     if (target.kind === "expression") return this.evaluate(target.node);
-    if (target.kind === "namespace") return { kind: "namespace", module: target.module };
+    if (target.kind === "namespace") return target;
     if (target.kind === "package") return this.#getPackageValue(target.module, target.name);
+    // the configuration is not executed, so it may use the enum without an import
+    if (target.kind === "opaque" && ts.isIdentifier(at) && Object.hasOwn(PACKAGE_ENUMS, at.text)) {
+      return { kind: "package", module: TRELLIS, name: at.text };
+    }
     if (target.kind !== "declaration") return unknown(at);
     const { node } = target;
-    if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) {
-      return { kind: "function", node };
-    }
+    if (ts.isEnumDeclaration(node)) return { kind: "enum", node };
     if (ts.isClassLike(node)) return { kind: "class", node };
-    if (ts.isVariableDeclaration(node)) {
-      const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
-      return node.initializer !== undefined && isConst
-        ? this.evaluate(node.initializer, env)
-        : unknown(at);
+    if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) {
+      return { kind: "function", node, bindings };
     }
-    if (ts.isParameter(node)) return env?.get(node) ?? unknown(at);
-    if (ts.isBindingElement(node)) return this.#evaluateBinding(node, at, env);
-    return unknown(at);
+    if (ts.isVariableDeclaration(node)) return this.#evaluateVariable(node, at, bindings);
+    if (ts.isParameter(node)) return this.#evaluateParameter(node, at, bindings);
+    return ts.isBindingElement(node) ? this.#evaluateBinding(node, at, bindings) : unknown(at);
   }
 
-  #evaluateBinding(node: ts.BindingElement, at: ts.Node, env: Env): Value {
-    const pattern = node.parent;
-    const holder = pattern.parent;
-    let whole: Value;
-    if (ts.isBindingElement(holder)) whole = this.#evaluateBinding(holder, at, env);
-    else if (ts.isVariableDeclaration(holder) && holder.initializer !== undefined) {
-      whole = this.evaluate(holder.initializer, env);
-    } else whole = (ts.isParameter(holder) ? env?.get(holder) : undefined) ?? unknown(at);
-    if (
-      !ts.isObjectBindingPattern(pattern) || node.dotDotDotToken !== undefined ||
-      node.initializer !== undefined
-    ) {
-      return unknown(at);
-    }
-    const key = node.propertyName ?? node.name;
-    return ts.isIdentifier(key) || ts.isStringLiteralLike(key)
-      ? this.getMember(whole, key.text, at)
+  #evaluateVariable(node: ts.VariableDeclaration, at: ts.Node, bindings?: Bindings): Value {
+    const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
+    return node.initializer !== undefined && isConst
+      ? this.evaluate(node.initializer, bindings)
       : unknown(at);
+  }
+
+  #evaluateParameter(node: ts.ParameterDeclaration, at: ts.Node, bindings?: Bindings): Value {
+    if (bindings === undefined || !bindings.has(node)) return unknown(at);
+    const given = bindings.get(node);
+    const value: Value = given === undefined
+      ? { kind: "undefined" }
+      : this.evaluate(given.node, given.bindings);
+    return value.kind === "undefined" && node.initializer !== undefined
+      ? this.evaluate(node.initializer, bindings)
+      : value;
+  }
+
+  /** Evaluates a name in `const { limits: { timeout } } = settings`. */
+  #evaluateBinding(node: ts.BindingElement, at: ts.Node, bindings?: Bindings): Value {
+    const { parent: pattern } = node;
+    const holder = pattern.parent;
+    if (node.dotDotDotToken !== undefined) return unknown(at);
+    const key = ts.isArrayBindingPattern(pattern)
+      ? String(pattern.elements.indexOf(node))
+      : this.getKey((node.propertyName ?? node.name) as ts.PropertyName, bindings);
+    if (key === undefined) return unknown(at);
+    let whole: Value;
+    if (ts.isBindingElement(holder)) whole = this.#evaluateBinding(holder, at, bindings);
+    else if (ts.isParameter(holder)) whole = this.#evaluateParameter(holder, at, bindings);
+    else whole = this.#evaluateVariable(holder, at, bindings);
+    const value = this.getMember(whole, key, at);
+    return value.kind === "undefined" && node.initializer !== undefined
+      ? this.evaluate(node.initializer, bindings)
+      : value;
   }
 
   #getPackageValue(module: string, name: string): Value {
@@ -177,186 +156,142 @@ class ProjectEvaluator implements Evaluator {
     return table === undefined ? { kind: "package", module, name } : { kind: "table", table };
   }
 
-  getMember(value: Value, name: string, at: ts.Node): Value {
-    switch (value.kind) {
+  getMember(owner: Value, name: string, at: ts.Node): Value {
+    switch (owner.kind) {
       case "namespace":
-        return this.#evaluateTarget(this.#project.findExport(value.module, name), at);
+        return this.#evaluateTarget(this.#project.findExport(owner.module, name), at);
       case "package":
         return this.#getPackageValue(
-          value.module,
-          value.name === "" ? name : `${value.name}.${name}`,
+          owner.module,
+          owner.name === "" ? name : `${owner.name}.${name}`,
         );
       case "factory":
         return name === "defineQuery" || name === "definePreparedQuery"
           ? { kind: "define" }
           : unknown(at);
-      case "object": {
-        const found = this.#getProperty(value, name);
-        return found ?? unknown(at);
+      case "enum": {
+        const value = findEnumMember(owner.node, name);
+        return value === undefined ? unknown(at) : { kind: "expression", node: value };
       }
-      case "schema":
-      case "creator":
-      case "table":
-        // a method; its result is evaluated with the call
-        return { kind: "unknown", node: at };
+      case "expression":
+        return this.#getElement(owner, name, at);
+      case "unknown":
+        return owner;
       default:
         return unknown(at);
     }
   }
 
-  #getProperty({ node, env }: Value & { kind: "object" }, name: string): Value | undefined {
-    for (const property of [...node.properties].reverse()) {
-      if (ts.isSpreadAssignment(property)) {
-        const spread = this.evaluate(property.expression, env);
-        if (spread.kind !== "object") return unknown(property);
-        const found = this.#getProperty(spread, name);
-        if (found !== undefined) return found;
-        continue;
-      }
-      const key = property.name;
-      const text = ts.isComputedPropertyName(key)
-        ? this.evaluate(key.expression, env)
-        : { kind: "string", text: key.text };
-      if (text.kind !== "string") return unknown(property);
-      if ((text as { text: string }).text !== name) continue;
-      if (ts.isPropertyAssignment(property)) return this.evaluate(property.initializer, env);
-      if (ts.isShorthandPropertyAssignment(property)) return this.#evaluateName(property.name, env);
-      if (ts.isMethodDeclaration(property)) return { kind: "function", node: property };
-      return unknown(property);
+  #getElement({ node, bindings }: ScopedExpression, name: string, at: ts.Node): Value {
+    if (ts.isObjectLiteralExpression(node)) {
+      const property = getProperty(this, { node, bindings }, name);
+      if (property === undefined) return { kind: "undefined" };
+      if (!("unknown" in property)) return this.evaluate(property.node, property.bindings);
+      return ts.isMethodDeclaration(property.unknown)
+        ? { kind: "function", node: property.unknown }
+        : unknown(property.unknown);
     }
-    return undefined;
+    const isList = ts.isArrayLiteralExpression(node) && /^\d+$/.test(name) &&
+      !node.elements.some(ts.isSpreadElement);
+    if (!isList) return unknown(at);
+    const element = node.elements[Number(name)] as ts.Expression | undefined;
+    return element === undefined ? { kind: "undefined" } : this.evaluate(element, bindings);
   }
 
-  #evaluateCall(node: ts.CallExpression, env: Env): Value {
-    const callee = unwrap(node.expression);
-    if (ts.isPropertyAccessExpression(callee)) {
-      const owner = this.evaluate(callee.expression, env);
-      const method = callee.name.text;
-      if (owner.kind === "schema" && /^(?:table|view|materializedView)$/.test(method)) {
-        return this.#table(node, env, owner.name);
-      }
-      // methods that configure a table and return it
-      if (owner.kind === "table") {
-        return /^(?:enableRLS|as|existing|with|using)$/.test(method) ? owner : unknown(node);
-      }
+  #evaluateCall(node: ts.CallExpression, bindings?: Bindings): Value {
+    const name = unwrap(node.expression);
+    const owner = ts.isPropertyAccessExpression(name)
+      ? this.evaluate(name.expression, bindings)
+      : undefined;
+    const method = owner && (name as ts.PropertyAccessExpression).name.text;
+    const callee = owner === undefined
+      ? this.evaluate(name, bindings)
+      : this.getMember(owner, method!, name);
+    const call = { node, bindings };
+    const [only] = node.arguments;
+    if (only !== undefined && node.arguments.length === 1 && this.#isTransparent(name, callee)) {
+      return this.evaluate(only, bindings);
     }
-    const value = this.evaluate(callee, env);
-    if (value.kind === "creator") {
-      const name = this.#argument(node, 0, env);
-      return this.#table(node, env, undefined, this.#apply(value.rename, [name], node));
-    }
-    if (value.kind === "function") {
-      return this.#apply(
-        value,
-        node.arguments.map((each) => this.evaluate(each, env)),
-        node,
+    if (callee.kind === "function") {
+      const spread = node.arguments.findIndex(ts.isSpreadElement);
+      const given = node.arguments.slice(0, spread < 0 ? undefined : spread);
+      const result = this.call(
+        callee,
+        given.map((each) => ({ node: each, bindings })),
+        spread >= 0,
       );
+      return result ?? { kind: "expression", node, bindings };
     }
-    if (value.kind !== "package") return unknown(node);
-    return this.#callPackage(node, value.module, value.name, env);
+    const value = callee.kind === "package"
+      ? this.#callPackage(call, callee.module, callee.name)
+      : callDrizzleValue(this, call, owner ?? callee, method);
+    return value ?? { kind: "expression", node, bindings };
   }
 
-  #callPackage(node: ts.CallExpression, module: string, name: string, env: Env): Value {
-    if (isTrellis(module)) {
-      return name === "createQueryFactory" ? { kind: "factory" } : unknown(node);
-    }
-    if (module !== "drizzle-orm" && !module.startsWith("drizzle-orm/")) return unknown(node);
-    switch (name) {
-      case "pgTable":
-      case "pgTable.withRLS":
-      case "pgView":
-      case "pgMaterializedView":
-        return this.#table(node, env);
-      case "pgSchema": {
-        const schema = this.#argument(node, 0, env);
-        return schema.kind === "string"
-          ? { kind: "schema", name: schema.text }
-          : unknown(node.arguments[0] ?? node);
-      }
-      case "pgTableCreator":
-        return { kind: "creator", rename: this.#argument(node, 0, env) };
-      case "alias":
-      case "aliasedTable":
-        return this.#argument(node, 0, env);
-      case "getTableName":
-      case "getTableUniqueName": {
-        const named = this.#argument(node, 0, env);
-        return named.kind === "table"
-          ? { kind: "string", text: printTable(named.table) }
-          : unknown(node);
-      }
-      default:
-        return unknown(node);
-    }
+  #callPackage(
+    call: ScopedCall,
+    module: string,
+    name: string,
+  ): Value | undefined {
+    if (isDrizzle(module)) return callDrizzle(this, call, name);
+    return isTrellis(module) && name === "createQueryFactory" ? { kind: "factory" } : undefined;
   }
 
-  #table(
-    node: ts.CallExpression,
-    env: Env,
-    schema?: string,
-    given: Value = this.#argument(node, 0, env),
-  ): Value {
-    if (given.kind !== "string") {
-      return given.kind === "unknown" ? given : unknown(node.arguments[0] ?? node);
+  #isTransparent(name: ts.Expression, callee: Value): boolean {
+    if (callee.kind === "package") {
+      return isTrellis(callee.module) && callee.name === "defineConfig";
     }
-    return { kind: "table", table: { schema, name: given.text }, node };
+    return ts.isPropertyAccessExpression(name) && ts.isIdentifier(name.expression) &&
+      TRANSPARENT_GLOBALS.includes(`${name.expression.text}.${name.name.text}`) &&
+      this.#project.getTarget(name.expression).kind === "opaque";
   }
 
-  #argument(node: ts.CallExpression, index: number, env: Env): Value {
-    const given = node.arguments[index];
-    return given === undefined || ts.isSpreadElement(given)
-      ? unknown(node)
-      : this.evaluate(given, env);
-  }
-
-  /** Evaluates a function whose body is an expression, or a `return` after constants. */
-  #apply(value: Value, given: readonly Value[], at: ts.Node): Value {
-    if (value.kind !== "function" || value.node.body === undefined) return unknown(at);
-    const { node } = value;
-    const env = new Map<ts.Node, Value>();
-    node.parameters.forEach((parameter, index) => {
-      if (parameter.dotDotDotToken === undefined && given[index] !== undefined) {
-        env.set(parameter, given[index]);
-      }
+  call(fn: Value, given: readonly ScopedExpression[], hasMore = false): Value | undefined {
+    const result = fn.kind === "function" ? getResult(fn.node) : undefined;
+    if (fn.kind !== "function" || result === undefined) return undefined;
+    const inner = new Map(fn.bindings);
+    fn.node.parameters.forEach((parameter, index) => {
+      const isKnown = index < given.length || !hasMore;
+      if (isKnown && parameter.dotDotDotToken === undefined) inner.set(parameter, given[index]);
     });
-    if (!ts.isBlock(node.body!)) return this.evaluate(node.body!, env);
-    const { statements } = node.body;
-    const last = statements.at(-1);
-    const isPlain = statements.slice(0, -1).every((each) => ts.isVariableStatement(each));
-    return isPlain && last !== undefined && ts.isReturnStatement(last) &&
-        last.expression !== undefined
-      ? this.evaluate(last.expression, env)
-      : unknown(at);
+    return this.evaluate(result, inner);
+  }
+
+  getKey(name: ts.PropertyName, bindings?: Bindings): string | undefined {
+    return ts.isComputedPropertyName(name) ? this.readText(name.expression, bindings) : name.text;
+  }
+
+  read(node: ts.Expression, bindings?: Bindings): Literal {
+    return this.#deeper<Literal>(
+      node,
+      () => this.toLiteral(this.evaluate(node, bindings), node),
+      unknown,
+    );
+  }
+
+  toLiteral(value: Value, at: ts.Node): Literal {
+    return toLiteral(this, value, at);
+  }
+
+  readText(node: ts.Expression, bindings?: Bindings): string | undefined {
+    const literal = this.read(node, bindings);
+    return literal.kind === "known" && /^(?:string|number)$/.test(typeof literal.value)
+      ? String(literal.value)
+      : undefined;
   }
 }
 
-/**
- * Checks whether a specifier is this package or one of its entry points.
- *
- * @param module A package's specifier.
- */
-export function isTrellis(module: string): boolean {
-  return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
+/** Returns the result of a function whose body is an expression, or a `return` after constants. */
+function getResult({ body, asteriskToken }: ts.FunctionLikeDeclaration): ts.Expression | undefined {
+  if (body === undefined || asteriskToken !== undefined) return undefined;
+  if (!ts.isBlock(body)) return body;
+  const last = body.statements.at(-1);
+  const isPlain = body.statements.slice(0, -1).every((each) => ts.isVariableStatement(each));
+  return isPlain && last !== undefined && ts.isReturnStatement(last) ? last.expression : undefined;
 }
 
-/**
- * Formats a table name as in declarations: `app.notes`.
- *
- * @param table The table.
- */
-export function printTable(table: TableName): string {
-  return table.schema === undefined ? table.name : `${table.schema}.${table.name}`;
-}
-
-function unknown(node: ts.Node): Value {
-  return { kind: "unknown", node };
-}
-
-function join(parts: readonly Value[], at: ts.Node): Value {
-  let text = "";
-  for (const part of parts) {
-    if (part.kind !== "string") return part.kind === "unknown" ? part : unknown(at);
-    text += part.text;
-  }
-  return { kind: "string", text };
+function findEnumMember(node: ts.EnumDeclaration, name: string): ts.Expression | undefined {
+  return node.members.find((member) =>
+    !ts.isComputedPropertyName(member.name) && member.name.text === name
+  )?.initializer;
 }

@@ -1,11 +1,5 @@
-import { type Evaluator, isTrellis } from "./evaluate.ts";
-import {
-  createLiteralReader,
-  type Literal,
-  type LiteralReader,
-  type Resolution,
-  type ScopedExpression,
-} from "./literals.ts";
+import { type Evaluator, isTrellis, type Literal, type ScopedExpression } from "./values.ts";
+import { asObject, getProperty } from "./object_literals.ts";
 import type { Project } from "./project.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -75,30 +69,27 @@ export function readHandlerDefinition(
   evaluator: Evaluator,
   file: string,
 ): HandlerDefinition {
-  const reader = createLiteralReader(project);
-  const found = new HandlerFinder(project, evaluator, reader).find(file);
-  const resolution: Resolution | undefined = found.options && reader.follow(found.options);
-  const options = resolution?.kind === "expression" && ts.isObjectLiteralExpression(resolution.node)
-    ? { node: resolution.node, bindings: resolution.bindings }
-    : undefined;
+  const found = new HandlerFinder(project, evaluator).find(file);
+  const given = found.options && evaluator.evaluate(found.options.node, found.options.bindings);
+  const options = given && asObject(given);
   const unresolved: { node: ts.Node; message: string }[] = [];
   if (found.message !== undefined) unresolved.push({ node: found.node, message: found.message });
   if (options !== undefined) {
-    const hidden = reader.getProperty(options, NO_OPTION);
+    const hidden = getProperty(evaluator, options, NO_OPTION);
     if (hidden !== undefined && "unknown" in hidden) {
       unresolved.push({
         node: hidden.unknown,
         message: `some options of ${found.definer} cannot be determined statically`,
       });
     }
-  } else if (found.options !== undefined && resolution?.kind !== "undefined") {
+  } else if (found.options !== undefined && given?.kind !== "undefined") {
     unresolved.push({
       node: found.options.node,
       message: `the options of ${found.definer} cannot be determined statically`,
     });
   }
 
-  const getProperty = (option: string) => options && reader.getProperty(options, option);
+  const find = (option: string) => options && getProperty(evaluator, options, option);
   return {
     definer: found.definer,
     node: found.node,
@@ -106,9 +97,9 @@ export function readHandlerDefinition(
     options: options?.node,
     unresolved,
     getExpression(option): ts.Expression | undefined {
-      const property = getProperty(option);
+      const property = find(option);
       if (property === undefined || "unknown" in property) return undefined;
-      const end = reader.follow(property);
+      const end = evaluator.evaluate(property.node, property.bindings);
       return end.kind === "expression"
         ? end.node
         : end.kind === "undefined"
@@ -119,10 +110,10 @@ export function readHandlerDefinition(
       if (options === undefined) {
         return unresolved.length > 0 ? { kind: "unknown", node: unresolved[0].node } : undefined;
       }
-      const property = getProperty(option);
+      const property = find(option);
       if (property === undefined) return undefined;
       if ("unknown" in property) return { kind: "unknown", node: property.unknown };
-      const literal = reader.read(property);
+      const literal = evaluator.read(property.node, property.bindings);
       return literal.kind === "known" && literal.value === undefined ? undefined : literal;
     },
   };
@@ -135,12 +126,10 @@ const NO_OPTION = "\0";
 class HandlerFinder {
   readonly #project: Project;
   readonly #evaluator: Evaluator;
-  readonly #reader: LiteralReader;
 
-  constructor(project: Project, evaluator: Evaluator, reader: LiteralReader) {
+  constructor(project: Project, evaluator: Evaluator) {
     this.#project = project;
     this.#evaluator = evaluator;
-    this.#reader = reader;
   }
 
   /** Finds the handler of a file. */
@@ -171,7 +160,7 @@ class HandlerFinder {
   }
 
   #findIn(expression: ScopedExpression, wrappers: number): Found {
-    const resolution = this.#reader.follow(expression);
+    const resolution = this.#evaluator.evaluate(expression.node, expression.bindings);
     if (resolution.kind === "function") return { node: resolution.node };
     if (resolution.kind !== "expression") {
       return { node: expression.node, message: UNKNOWN_HANDLER };
@@ -192,7 +181,7 @@ class HandlerFinder {
       if (!Object.hasOwn(OPTIONS_INDEX, direct)) return { node, message: UNKNOWN_HANDLER };
       return { definer: direct, node, options: argument(node, OPTIONS_INDEX[direct], bindings) };
     }
-    const maker = this.#reader.follow({ node: node.expression, bindings });
+    const maker = this.#evaluator.evaluate(node.expression, bindings);
     if (maker.kind === "expression" && ts.isCallExpression(maker.node)) {
       const definer = this.#getTrellisFunction(maker.node.expression, maker.bindings);
       if (definer !== undefined && /^define\w+Handler$/.test(definer)) {
@@ -220,7 +209,7 @@ class HandlerFinder {
     while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) {
       root = unwrap(root.expression);
     }
-    const resolution = this.#reader.follow({ node: root, bindings });
+    const resolution = this.#evaluator.evaluate(root, bindings);
     if (resolution.kind === "package") return !isTrellis(resolution.module);
     return resolution.kind === "expression" && resolution.node !== root &&
       this.#comesFromAnotherPackage(resolution.node, resolution.bindings);
@@ -230,11 +219,7 @@ class HandlerFinder {
     callee: ts.Expression,
     bindings: ScopedExpression["bindings"],
   ): string | undefined {
-    const resolution = this.#reader.follow({ node: callee, bindings });
-    if (resolution.kind === "package") {
-      return isTrellis(resolution.module) ? resolution.name : undefined;
-    }
-    const value = this.#evaluator.evaluate(callee);
+    const value = this.#evaluator.evaluate(callee, bindings);
     return value.kind === "package" && isTrellis(value.module) ? value.name : undefined;
   }
 }

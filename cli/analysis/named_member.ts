@@ -19,8 +19,8 @@ export function readNamedMember(c: Collector, expression: ts.Expression): NamedM
   const node = unwrap(expression);
   if (ts.isPropertyAccessExpression(node)) return { name: node.name.text, owner: node.expression };
   if (ts.isElementAccessExpression(node)) {
-    const key = c.evaluator.evaluate(node.argumentExpression);
-    return key.kind === "string" ? { name: key.text, owner: node.expression } : undefined;
+    const name = c.evaluator.readText(node.argumentExpression);
+    return name === undefined ? undefined : { name, owner: node.expression };
   }
   const declaration = getDeclaration(c, node);
   if (declaration === undefined) return undefined;

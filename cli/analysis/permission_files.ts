@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { WHOLE_TABLE_COMMENT } from "../../database/table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { TableName } from "./evaluate.ts";
+import type { TableName } from "./values.ts";
 import type { FunctionPermissions } from "./permissions.ts";
 
 /** Text in the first line that identifies a generated file. */

@@ -9,7 +9,7 @@ import {
   type Unit,
 } from "./effects.ts";
 import { getSubject, isRequiredConstant } from "./required_constants.ts";
-import type { Evaluator, TableName, Value } from "./evaluate.ts";
+import type { Evaluator, TableName, Value } from "./values.ts";
 import { ts } from "./typescript.ts";
 
 /** Everything that is reachable from a piece of code. */

@@ -1,5 +1,5 @@
 import { readConstraintStatuses } from "./constraint_statuses.ts";
-import { isTrellis } from "./evaluate.ts";
+import { isTrellis } from "./values.ts";
 import type { Project, Target } from "./project.ts";
 import { findDeclaration } from "./scopes.ts";
 import { ts } from "./typescript.ts";

@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { CONFIG_NAMES, findConfigFile } from "../config/config_file.ts";
 import { resolveConfig, type ResolvedConfig } from "../config/config.ts";
-import { createLiteralReader } from "./literals.ts";
+import { createEvaluator } from "./evaluate.ts";
 import { openProject, type Project } from "./project.ts";
 import { ts } from "./typescript.ts";
 
@@ -53,7 +53,7 @@ function readDefault(project: Project, path: string, name: string): unknown {
 }
 
 function readLiteral(project: Project, node: ts.Expression): unknown {
-  const literal = createLiteralReader(project).read({ node });
+  const literal = createEvaluator(project).read(node);
   if (literal.kind === "known") return literal.value;
   let whole: ts.Node = literal.node;
   while (ts.isPropertyAccessExpression(whole.parent)) whole = whole.parent;

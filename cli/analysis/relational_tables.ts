@@ -1,6 +1,6 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
-import { printTable, type TableName } from "./evaluate.ts";
+import { printTable, type TableName } from "./values.ts";
 import { readNamedMember } from "./named_member.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts, unwrap } from "./typescript.ts";

@@ -12,7 +12,8 @@ import {
   type Subject,
   TABLES,
 } from "./effects.ts";
-import { isTrellis, type TableName, type Value } from "./evaluate.ts";
+import { asObject } from "./object_literals.ts";
+import type { Bindings, Evaluator, TableName, Value } from "./values.ts";
 import { ts } from "./typescript.ts";
 import { listWords } from "../../database/distsql/list_words.ts";
 
@@ -82,16 +83,21 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   const sink = path[0] as string;
   const value = c.evaluator.evaluate(node);
   if (value.kind === "undefined") return true;
+  const found = asObject(value);
+  // an object in a function is followed with the arguments of its calls
+  const object = found?.bindings === undefined ? found : undefined;
   if (sink === AUTH_MODE) {
-    if (value.kind !== "string") return false;
-    if (value.text === "session") {
+    const mode = c.evaluator.readText(node);
+    if (mode === undefined) return false;
+    if (mode === "session") {
       c.emit({ kind: "auth", need: "check", why: "auth: session", node });
     }
     return true;
   }
   if (sink.startsWith(ENV_NAME)) {
-    if (value.kind !== "string") return false;
-    c.emit({ kind: "env", name: value.text, isRequired: sink === getEnvNameStep(true), node });
+    const name = c.evaluator.readText(node);
+    if (name === undefined) return false;
+    c.emit({ kind: "env", name, isRequired: sink === getEnvNameStep(true), node });
     return true;
   }
   if (sink.startsWith(AUTH_TABLE)) {
@@ -113,21 +119,22 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
       }
       return true;
     }
-    if (value.kind !== "object" || value.env !== undefined) return false;
-    collectPluginTables(c, value.node);
+    if (object === undefined) return false;
+    collectPluginTables(c, object.node);
     return true;
   }
   if (sink.startsWith(TABLES)) {
-    if (value.kind !== "array" || value.env !== undefined) return false;
+    const list = asList(value);
+    if (list === undefined || list.bindings !== undefined) return false;
     const entry = ENTRY + sink.slice(TABLES.length);
-    for (const element of value.node.elements) {
+    for (const element of list.node.elements) {
       if (ts.isSpreadElement(element)) c.reach(element.expression, [sink]);
       else c.reach(element, [entry]);
     }
     return true;
   }
-  if (value.kind !== "object" || value.env !== undefined) return false;
-  collectEntry(c, value, Number(sink.slice(ENTRY.length)));
+  if (object === undefined) return false;
+  collectEntry(c, object.node, Number(sink.slice(ENTRY.length)));
   return true;
 }
 
@@ -159,22 +166,19 @@ export function describeRequiredConstant(c: Collector, step: string): string {
   return `the tables of ${c.queries[Number(step.slice(step.indexOf(":") + 1))].name}`;
 }
 
-function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: number): void {
+function collectEntry(c: Collector, node: ts.ObjectLiteralExpression, id: number): void {
   const { name } = c.queries[id];
-  const table = c.evaluator.getMember(entry, "table", entry.node);
-  const named = table.kind === "table"
-    ? table.table
-    : table.kind === "string"
-    ? parseTable(table.text)
-    : undefined;
+  const entry: Value = { kind: "expression", node };
+  const table = c.evaluator.getMember(entry, "table", node);
+  const named = asTable(c.evaluator, table);
   if (named === undefined) {
     return c.unresolved(
-      table.kind === "unknown" ? table.node : entry.node,
+      getNode(table) ?? node,
       `a table of ${name} is computed at run time`,
       "grants",
     );
   }
-  const operations = readOperations(c, c.evaluator.getMember(entry, "operations", entry.node));
+  const operations = readOperations(c, c.evaluator.getMember(entry, "operations", node), node);
   if (!Array.isArray(operations)) {
     return c.unresolved(
       operations as ts.Node,
@@ -186,17 +190,19 @@ function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: numbe
   c.emit({ kind: "grant", query: id, table: named, operations, definition });
 }
 
-function readOperations(c: Collector, value: Value): DatabaseOperation[] | ts.Node {
-  if (value.kind !== "array") return (value as { node: ts.Node }).node;
+function readOperations(c: Collector, value: Value, at: ts.Node): DatabaseOperation[] | ts.Node {
+  const list = asList(value);
+  if (list === undefined) return getNode(value) ?? at;
   const operations = new Set<DatabaseOperation>();
-  for (const element of value.node.elements) {
+  for (const element of list.node.elements) {
     if (ts.isSpreadElement(element)) {
-      const spread = readOperations(c, c.evaluator.evaluate(element.expression));
+      const spread = readOperations(c, c.evaluator.evaluate(element.expression), element);
       if (!Array.isArray(spread)) return element;
       for (const operation of spread) operations.add(operation);
       continue;
     }
-    const operation = toOperation(c.evaluator.evaluate(element));
+    const text = c.evaluator.readText(element);
+    const operation = Object.values(DatabaseOperation).find((each) => each === text);
     if (operation === undefined) return element;
     for (const each of operation === DatabaseOperation.All ? OPERATIONS : [operation]) {
       operations.add(each);
@@ -205,19 +211,31 @@ function readOperations(c: Collector, value: Value): DatabaseOperation[] | ts.No
   return [...operations];
 }
 
-function toOperation(value: Value): DatabaseOperation | undefined {
-  if (value.kind === "string") {
-    return Object.values(DatabaseOperation).find((operation) => operation === value.text);
-  }
-  if (
-    value.kind !== "package" || !isTrellis(value.module) ||
-    !value.name.startsWith("DatabaseOperation.")
-  ) {
-    return undefined;
-  }
-  return (DatabaseOperation as Record<string, DatabaseOperation>)[
-    value.name.slice("DatabaseOperation.".length)
-  ];
+function asList(
+  value: Value,
+): { readonly node: ts.ArrayLiteralExpression; readonly bindings?: Bindings } | undefined {
+  return value.kind === "expression" && ts.isArrayLiteralExpression(value.node)
+    ? { node: value.node, bindings: value.bindings }
+    : undefined;
+}
+
+/** Returns the node that makes a value unknown. */
+function getNode(value: Value): ts.Node | undefined {
+  return value.kind === "unknown" || value.kind === "expression" ? value.node : undefined;
+}
+
+/**
+ * Returns a value as a table: a drizzle table, or its declared name.
+ *
+ * @param evaluator Reads names.
+ * @param value The value.
+ */
+export function asTable(evaluator: Evaluator, value: Value): TableName | undefined {
+  if (value.kind === "table") return value.table;
+  const name = value.kind === "expression"
+    ? evaluator.readText(value.node, value.bindings)
+    : undefined;
+  return name === undefined ? undefined : parseTable(name);
 }
 
 /**

@@ -4,7 +4,7 @@ import { getName } from "../../database/distsql/sql_name.ts";
 import { splitStatements } from "../../database/distsql/statement.ts";
 import { StatementReader } from "../../database/distsql/statement_reader.ts";
 import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
-import type { TableName } from "./evaluate.ts";
+import type { TableName } from "./values.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 

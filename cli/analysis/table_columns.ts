@@ -1,7 +1,8 @@
 import { getTableColumns } from "drizzle-orm";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
-import { isTrellis } from "./evaluate.ts";
-import type { LiteralReader, ScopedExpression } from "./literals.ts";
+import { type Evaluator, isTrellis, type ScopedExpression } from "./values.ts";
+import { isDrizzle } from "./drizzle_tables.ts";
+import { asObject } from "./object_literals.ts";
 import { getFirstCall } from "./serial_columns.ts";
 import { ts } from "./typescript.ts";
 
@@ -43,45 +44,43 @@ const SPREADABLE: Readonly<Record<string, Model>> = {
  * Reads the columns of a drizzle table from its definition: literal properties, and spreads of the
  * auth package's constants or of an object.
  *
- * @param reader Reads literals.
+ * @param evaluator Evaluates constants.
  * @param definition The call that creates the table.
  * @returns The columns; `undefined` if one of them cannot be determined.
  */
 export function readTableColumns(
-  reader: LiteralReader,
+  evaluator: Evaluator,
   definition: ts.CallExpression,
 ): DeclaredColumns | undefined {
   const columns: ts.Expression | undefined = definition.arguments[1];
-  return columns === undefined ? undefined : readColumns(reader, { node: columns });
+  return columns === undefined ? undefined : readColumns(evaluator, { node: columns });
 }
 
 function readColumns(
-  reader: LiteralReader,
-  expression: ScopedExpression,
+  evaluator: Evaluator,
+  { node, bindings }: ScopedExpression,
 ): DeclaredColumns | undefined {
-  const resolution = reader.follow(expression);
+  const value = evaluator.evaluate(node, bindings);
   if (
-    resolution.kind === "package" && isTrellis(resolution.module) &&
-    Object.hasOwn(SPREADABLE, resolution.name)
+    value.kind === "package" && isTrellis(value.module) && Object.hasOwn(SPREADABLE, value.name)
   ) {
-    return getAuthColumns(SPREADABLE[resolution.name]);
+    return getAuthColumns(SPREADABLE[value.name]);
   }
-  if (resolution.kind !== "expression" || !ts.isObjectLiteralExpression(resolution.node)) {
-    return undefined;
-  }
+  const object = asObject(value);
+  if (object === undefined) return undefined;
   const columns = new Map<string, DeclaredColumn>();
-  for (const property of resolution.node.properties) {
+  for (const property of object.node.properties) {
     if (ts.isSpreadAssignment(property)) {
-      const spread = readColumns(reader, {
+      const spread = readColumns(evaluator, {
         node: property.expression,
-        bindings: resolution.bindings,
+        bindings: object.bindings,
       });
       if (spread === undefined) return undefined;
       for (const [key, column] of spread) columns.set(key, column);
       continue;
     }
     const column = ts.isPropertyAssignment(property)
-      ? readColumn(reader, property.initializer)
+      ? readColumn(evaluator, property.initializer)
       : undefined;
     if (
       column === undefined || property.name === undefined ||
@@ -98,17 +97,14 @@ function readColumns(
  * Reads a column such as `text("nick").notNull()`. Without a name in the definition, the `casing`
  * of the client determines the name, so the result is `undefined`.
  */
-function readColumn(reader: LiteralReader, expression: ts.Expression): DeclaredColumn | undefined {
+function readColumn(evaluator: Evaluator, expression: ts.Expression): DeclaredColumn | undefined {
   const builder = getFirstCall(expression);
-  const resolution = builder && reader.follow({ node: builder.expression });
-  if (
-    builder === undefined || resolution?.kind !== "package" ||
-    !resolution.module.startsWith("drizzle-orm")
-  ) {
+  const value = builder && evaluator.evaluate(builder.expression);
+  if (builder === undefined || value?.kind !== "package" || !isDrizzle(value.module)) {
     return undefined;
   }
   const given = builder.arguments[0] as ts.Expression | undefined;
-  const name = given && reader.read({ node: given });
-  if (name?.kind !== "known" || typeof name.value !== "string") return undefined;
-  return { name: name.value, isSetOnUpdate: /\.\$onUpdate(?:Fn)?\s*\(/.test(expression.getText()) };
+  const name = given && evaluator.readText(given);
+  if (name === undefined) return undefined;
+  return { name, isSetOnUpdate: /\.\$onUpdate(?:Fn)?\s*\(/.test(expression.getText()) };
 }

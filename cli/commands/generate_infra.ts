@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import type { Finding } from "../analysis/permissions.ts";
+import type { Finding } from "../analysis/findings.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import {
   applyGeneratedFiles,

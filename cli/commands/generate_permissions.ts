@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import type { Finding, PermissionsAnalysis } from "../analysis/permissions.ts";
+import type { Finding } from "../analysis/findings.ts";
+import type { PermissionsAnalysis } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import {

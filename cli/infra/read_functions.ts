@@ -5,7 +5,7 @@ import { createCollection } from "../analysis/collect.ts";
 import { readEnvironment } from "../analysis/environment_variables.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { createFindings, type Finding, type Findings } from "../analysis/permissions.ts";
+import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
 import { openProject, type Project } from "../analysis/project.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
@@ -64,7 +64,7 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
   for (const file of options.files) {
     const definition = readHandlerDefinition(project, evaluator, file.file);
     for (const { node, message } of definition.unresolved) errors.add(node, message, file.name);
-    const environment = readEnvironment(project, collection, evaluator, project.read(file.file));
+    const environment = readEnvironment(collection, evaluator, project.read(file.file));
     const settings = options.settings[file.name] ?? {};
     // an explicit list of variables is assumed to be complete
     const list = settings.environment === undefined ? errors : warnings;

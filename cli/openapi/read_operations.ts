@@ -1,10 +1,11 @@
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { createLiteralReader, type LiteralReader } from "../analysis/literals.ts";
+import { getProperty } from "../analysis/object_literals.ts";
 import { openProject, type Project } from "../analysis/project.ts";
 import { createStatusReader } from "../analysis/reachable_statuses.ts";
 import { findDeclaration } from "../analysis/scopes.ts";
 import { createSlicer } from "../analysis/schema_slice.ts";
+import type { Evaluator } from "../analysis/values.ts";
 import type { Slice, SourceLocation } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -75,8 +76,7 @@ export async function readOperations(
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<SourceOperations> {
   const project = openProject(root);
-  const evaluator = createEvaluator(project, new Map());
-  const literals = createLiteralReader(project);
+  const evaluator = createEvaluator(project);
   const slicer = createSlicer(project);
   const getStatuses = createStatusReader(project);
   const operations: SourceOperation[] = [];
@@ -97,7 +97,7 @@ export async function readOperations(
     for (const { node, message } of definition.unresolved) find(node, message);
     if (definition.definer === "defineApiHandler") {
       operations.push(
-        readOperation(fn, definition, { project, literals, slicer, getStatuses, find }),
+        readOperation(fn, definition, { project, evaluator, slicer, getStatuses, find }),
       );
     } else if (definition.unresolved.length === 0) {
       undescribed.push({ file: project.getPath(definition.node), line: definition.line });
@@ -118,7 +118,7 @@ function compareRoutes(one: FunctionFile, other: FunctionFile): number {
 
 interface ReadContext {
   readonly project: Project;
-  readonly literals: LiteralReader;
+  readonly evaluator: Evaluator;
   readonly slicer: ReturnType<typeof createSlicer>;
   readonly getStatuses: ReturnType<typeof createStatusReader>;
   readonly find: (node: ts.Node, message: string) => void;
@@ -127,7 +127,7 @@ interface ReadContext {
 function readOperation(
   fn: FunctionFile,
   definition: HandlerDefinition,
-  { project, literals, slicer, getStatuses, find }: ReadContext,
+  { project, evaluator, slicer, getStatuses, find }: ReadContext,
 ): SourceOperation {
   function readOption(option: string): unknown {
     const literal = definition.getLiteral(option);
@@ -149,7 +149,7 @@ function readOperation(
   const operationName = readOption("operationName");
   const schemas: Partial<Record<SchemaOption, SchemaUse>> = {};
   for (const option of SCHEMA_OPTIONS) {
-    const expression = getSchema(definition, literals, option);
+    const expression = getSchema(definition, evaluator, option);
     if (expression === undefined) continue;
     const location = { file: project.getPath(expression), line: project.getLine(expression) };
     schemas[option] = { ...location, unit: slicer.add(expression) };
@@ -174,10 +174,10 @@ function readOperation(
  */
 function getSchema(
   { options, getExpression }: HandlerDefinition,
-  literals: LiteralReader,
+  evaluator: Evaluator,
   option: string,
 ): ts.Expression | undefined {
-  const property = options && literals.getProperty({ node: options }, option);
+  const property = options && getProperty(evaluator, { node: options }, option);
   if (property === undefined || "unknown" in property) return getExpression(option);
   let holder: ts.Node | undefined = ts.isIdentifier(property.node)
     ? findDeclaration(property.node)

@@ -14,7 +14,6 @@ function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[]
     const evaluator = createEvaluator(project, PACKAGE_TABLES);
     const module = project.read(join(root, "fn.ts"));
     const found = readEnvironment(
-      project,
       createCollection(project, evaluator),
       evaluator,
       module,

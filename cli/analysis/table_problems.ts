@@ -1,0 +1,122 @@
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import type { Collection } from "./collect.ts";
+import { CALL, type QueryDeclaration } from "./effects.ts";
+import { reach, type Reached } from "./reach.ts";
+import { TRELLIS } from "./resolve_module.ts";
+import type { ts } from "./typescript.ts";
+import { type Evaluator, printTable, type TableName } from "./values.ts";
+
+/** A message about a node. */
+export interface Problem {
+  readonly node: ts.Node;
+  readonly message: string;
+}
+
+/**
+ * Finds accesses of tables outside of queries, for which no grant is generated.
+ *
+ * @param outside Everything that is reachable without entering queries.
+ */
+export function findAccessesOutsideQueries(outside: Reached): Problem[] {
+  const accesses = outside.tableAccesses.map(({ node, table, operation }) => ({
+    node,
+    message:
+      `table ${printTable(table)} is ${
+        verb(operation)
+      } outside a declared query, so no grant is generated: ` +
+      "move it into a defineQuery that lists the table",
+  }));
+  const opaque = [...outside.opaque].map((node) => ({
+    node,
+    message:
+      "the tables of this SQL are computed at run time: move it into a defineQuery that lists them",
+  }));
+  return [...accesses, ...opaque];
+}
+
+/**
+ * Describes a package that depends on this one.
+ *
+ * @param module The package.
+ */
+export function describeWrapper(module: string): string {
+  return `${module} depends on ${TRELLIS}, and packages are not analyzed: list its grants in ` +
+    "permissions.functions of trellis.config.ts (an empty list if it needs none)";
+}
+
+/**
+ * Finds handlers with sessions in functions that configure none.
+ *
+ * @param reached Everything that the function reaches.
+ */
+export function findSessionProblems(reached: Reached): Problem[] {
+  const session = reached.auth.find(({ why }) => why === "auth: session");
+  if (session === undefined || reached.isAuthConfigured) return [];
+  return [{
+    node: session.node,
+    message:
+      "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
+  }];
+}
+
+/** A problem in a query. */
+export interface QueryProblem extends Problem {
+  /** True if a grant may be missing. */
+  readonly isMissed: boolean;
+}
+
+const accessesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap();
+
+/**
+ * Compares the tables that a query uses with those that it declares.
+ *
+ * @param collection The effects.
+ * @param evaluator Evaluates constants.
+ * @param query The query.
+ */
+export function findUndeclaredAccesses(
+  collection: Collection,
+  evaluator: Evaluator,
+  query: QueryDeclaration,
+): QueryProblem[] {
+  const known = accessesByQuery.get(query);
+  if (known !== undefined) return known;
+  const declared = reach(collection, evaluator, [query.tables]);
+  const body = query.fn === undefined ? [] : [collection.units.get(query.fn, [CALL]).unit];
+  const problems: QueryProblem[] = [];
+  accessesByQuery.set(query, problems);
+  // without known tables a comparison is not possible
+  if (declared.unresolved.some(({ subject }) => subject !== "environment")) return problems;
+  const { tableAccesses, opaque } = reach(collection, evaluator, body, false);
+  for (const node of opaque) {
+    const message =
+      `the tables of this SQL in ${query.name} are computed at run time: list all of them`;
+    problems.push({ node, message, isMissed: declared.grants.length === 0 });
+  }
+  for (const { node, table, operation } of tableAccesses) {
+    const name = printPublic(table);
+    const grants = declared.grants.filter((grant) => printPublic(grant.table) === name);
+    const isDeclared = grants.some(({ operations }) =>
+      operation === undefined || operations.includes(operation)
+    );
+    if (isDeclared) continue;
+    problems.push({
+      node,
+      isMissed: true,
+      message: grants.length === 0
+        ? `${query.name} uses table ${name}, which is missing in its tables`
+        : `${query.name} needs ${operation} on table ${name}, which is missing in its tables`,
+    });
+  }
+  return problems;
+}
+
+/** Formats a table name without `public`, the default schema. */
+function printPublic({ schema, name }: TableName): string {
+  return printTable(schema === "public" ? { name } : { schema, name });
+}
+
+function verb(operation: DatabaseOperation | undefined): string {
+  if (operation === undefined) return "used";
+  return operation === DatabaseOperation.Select ? "read" : "written";
+}
