@@ -1,24 +1,36 @@
-import {
-  getMethod,
-  getPath,
-  getQueryString,
-  getSource,
-  readRawBody,
-} from "../core/http/api_event.ts";
-import { encodeBase64 } from "../core/http/base64.ts";
+import { getSource } from "../core/http/api_event.ts";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
-import { getClientAddress } from "../core/http/client_address.ts";
 import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
-import { type CorsOption, createCorsHeaders, getErrorCorsHeaders } from "../core/http/cors.ts";
-import { buildErrorResponse } from "../core/http/error_response.ts";
-import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/http/lambda.ts";
-import type { LoggingConfig } from "../core/logging_config.ts";
+import { type CorsOption, isCorsOption } from "../core/http/cors.ts";
+import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
+import type { ApiEvent, ProxyResult } from "../core/http/lambda.ts";
+import { buildPreflightResponse, isPreflight, withPreflight } from "../core/http/preflight.ts";
 import { toGatewayResult } from "../core/http/proxy_result.ts";
+import type { LoggingConfig } from "../core/logging_config.ts";
+import {
+  ANY_OPTION,
+  checkOptions,
+  FUNCTION_OPTION,
+  type OptionRules,
+} from "../core/option_rules.ts";
 import { type LambdaHandler, withObservability } from "../core/with_observability.ts";
-import { ServiceUnavailableError, ValidationError } from "../errors/http_errors.ts";
+import {
+  ConfigurationError,
+  NotFoundError,
+  ServiceUnavailableError,
+} from "../errors/http_errors.ts";
 import { logWarn } from "../observability/logger.ts";
+import { createAuthCors } from "./auth_cors.ts";
+import { getBasePath, toAuthRequest } from "./auth_request.ts";
+import { type AuthErrorBody, type ResponseIds, toProxyResult } from "./auth_response.ts";
+import {
+  checkRoutePatterns,
+  findAuthRoute,
+  findUnknownPatterns,
+  isMounted,
+} from "./auth_routes.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
-import { readCookieHeader } from "./cookie_header.ts";
+import { refuseBody } from "./check_body.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
@@ -34,20 +46,44 @@ export interface AuthHandlerOptions {
   /** Log settings. */
   logging?: LoggingConfig;
   /**
-   * Allowed CORS origins.
+   * The routes that this function serves, as paths after the base path: `"/sign-out"`,
+   * `"/sign-in/*"`, `"/reset-password/:token"`. Other paths are 404. With several functions, each
+   * one gets only the database grants of its own routes.
+   * @default every route of the configuration
+   */
+  routes?: readonly string[];
+  /**
+   * Origins that can read responses to requests without cookies. Pages of `baseURL` and of
+   * `trustedOrigins` can also send cookies. `false` sends no CORS headers.
    * @default CORS_ALLOW_ORIGIN
    */
   cors?: CorsOption;
+  /**
+   * Returns the body of an error response. The official client reads `message` and `code`.
+   * @default better-auth's body
+   */
+  errorBody?(body: AuthErrorBody, statusCode: number): unknown;
 }
+
+const RULES = {
+  operationName: ANY_OPTION,
+  logging: ANY_OPTION,
+  routes: [Array.isArray, 'a list of paths such as ["/sign-in/*", "/sign-out"]'],
+  cors: [isCorsOption, "* or origins such as https://example.com, without a path, or false"],
+  errorBody: FUNCTION_OPTION,
+} as const satisfies OptionRules;
 
 /**
  * Creates the Lambda function for better-auth's routes: sign-up, sign-in, sign-out, callbacks of
- * identity providers. Mount it under `/api/auth/{proxy+}`, or under the path of `baseURL`, with any
- * method. It accepts events of REST APIs, HTTP APIs, function URLs and load balancers.
+ * identity providers and the routes of plugins. Mount it under `/api/auth/{proxy+}`, or under the
+ * path of `baseURL`, with any method. It accepts events of REST APIs, HTTP APIs, function URLs and
+ * load balancers, and answers CORS preflights.
  *
  * @param getAuthInstance Returns the instance, such as `getConfiguredSessionAuth`.
- * @param options Operation name, log settings and CORS.
+ * @param options Mounted routes, CORS, error bodies, operation name and log settings.
  * @returns The function to export.
+ * @throws {ConfigurationError} If an option is unknown or invalid. A route that the configuration
+ * does not serve is reported by the first request.
  *
  * @example
  * ```ts
@@ -59,25 +95,39 @@ export interface AuthHandlerOptions {
  *   baseURL: "http://localhost:3000",
  * });
  * export const handler = createAuthHandler(getConfiguredSessionAuth);
+ * // a function for a part of the routes
+ * export const signIn = createAuthHandler(getConfiguredSessionAuth, { routes: ["/sign-in/*"] });
  * ```
  */
 export function createAuthHandler(
   getAuthInstance: () => BetterAuthInstance | Promise<BetterAuthInstance>,
   options: AuthHandlerOptions = {},
 ): LambdaHandler<ApiEvent, ProxyResult> {
-  const corsHeaders = createCorsHeaders(options.cors);
-  return withObservability<ApiEvent, ProxyResult>(
-    async function serveAuthRoutes(event, _context, { correlationId }): Promise<ProxyResult> {
-      const auth = await getAuthInstance();
-      const { settings, start } = getInternals(auth);
-      const request = toRequest(event, settings.baseURL);
-      const library = await start();
-      const response = await library.handler(request);
-      if (response.ok && /\/sign-out$/.test(new URL(request.url).pathname)) {
-        await checkSignedOut(auth, library, request.headers);
-      }
-      const extra = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
-      return toGatewayResult(event, getSource(event), await toProxyResult(response), extra);
+  checkOptions("createAuthHandler", options, RULES);
+  const { routes: patterns, errorBody } = options;
+  if (patterns !== undefined) checkRoutePatterns(patterns);
+  const cors = createAuthCors(options.cors);
+
+  async function answer(event: ApiEvent, ids: ResponseIds): Promise<ProxyResult> {
+    const auth = await getAuthInstance();
+    const { settings, start } = getInternals(auth);
+    const corsHeaders = await cors.getHeaders(event, settings);
+    if (isPreflight(event)) return buildPreflightResponse(event, corsHeaders);
+    const request = toAuthRequest(event, settings);
+    const path = getRoute(request, getBasePath(settings));
+    if (!isMounted(patterns, path)) throw new NotFoundError("No such route");
+    const library = await start();
+    if (patterns !== undefined) requireKnownRoutes(patterns, library);
+    const response = await serve(library, request, path);
+    if (response.ok && path === "/sign-out") await checkSignedOut(auth, library, request.headers);
+    return await toProxyResult(response, ids, errorBody);
+  }
+
+  const handler = withObservability<ApiEvent, ProxyResult>(
+    async function serveAuthRoutes(event, context, { correlationId }): Promise<ProxyResult> {
+      const result = await answer(event, { context, correlationId });
+      const extra = { [CORRELATION_ID_HEADER]: correlationId, ...cors.getErrorHeaders(event) };
+      return toGatewayResult(event, getSource(event), result, extra);
     },
     {
       operationName: options.operationName ?? "Auth",
@@ -86,11 +136,43 @@ export function createAuthHandler(
         toGatewayResult(
           event,
           getSource(event),
-          buildErrorResponse(context, error),
-          getErrorCorsHeaders(corsHeaders, event),
+          getErrorResponse(context, error, errorBody as ErrorBodyFormat | undefined),
+          cors.getErrorHeaders(event),
         ),
     },
   );
+  return withPreflight(handler, async (event) => {
+    const { settings } = getInternals(await getAuthInstance());
+    const response = buildPreflightResponse(event, await cors.getHeaders(event, settings));
+    return toGatewayResult(event, getSource(event), response, {});
+  });
+}
+
+/** Returns the path after the base path; empty outside of it, which no route matches. */
+function getRoute(request: Request, basePath: string): string {
+  const { pathname } = new URL(request.url);
+  return pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : "";
+}
+
+/** Throws if the option `routes` has an entry that the configuration does not serve. */
+function requireKnownRoutes(patterns: readonly string[], library: StartedBetterAuth): void {
+  const unknown = findUnknownPatterns(patterns, library.routes);
+  if (unknown.length === 0) return;
+  throw new ConfigurationError(
+    `createAuthHandler's option routes has ${
+      unknown.join(", ")
+    }, which the configuration does not ` +
+      "serve: remove it, or add the plugin",
+  );
+}
+
+async function serve(
+  library: StartedBetterAuth,
+  request: Request,
+  path: string,
+): Promise<Response> {
+  const route = findAuthRoute(library.routes, request.method, path);
+  return await refuseBody(request, route) ?? await library.handler(request);
 }
 
 /**
@@ -118,71 +200,4 @@ async function checkSignedOut(
       throw new ServiceUnavailableError("The session could not be ended. Try again");
     }
   }
-}
-
-/** Converts the event to a web request to `baseURL`. */
-function toRequest(event: ApiEvent, baseURL: string): Request {
-  const { origin, pathname } = new URL(baseURL);
-  const query = getQueryString(event);
-  const method = getMethod(event);
-  const body = method === "GET" || method === "HEAD" ? undefined : readRawBody(event);
-  try {
-    return new Request(`${origin}${getRoutePath(event, pathname)}${query && `?${query}`}`, {
-      method,
-      headers: readHeaders(event),
-      body: body?.byteLength ? body : undefined,
-    });
-  } catch (error) {
-    throw new ValidationError("The request's method, path or headers are not valid", {
-      cause: error,
-    });
-  }
-}
-
-/**
- * Returns the path including the stage, which a REST API omits from `path` although it is part of
- * the URL.
- */
-function getRoutePath(event: ApiEvent, basePath: string): string {
-  const path = getPath(event);
-  const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext
-    ?.path;
-  const route = basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath)
-    ? withStage
-    : path;
-  // an origin followed by `@example.com/` would be a request to another host
-  return route.startsWith("/") ? route : `/${route}`;
-}
-
-function readHeaders(event: ApiEvent): Headers {
-  const headers = new Headers();
-  const several = (event as RestApiEvent).multiValueHeaders;
-  for (const [name, value] of Object.entries(several ?? event.headers ?? {})) {
-    for (const item of Array.isArray(value) ? value : [value]) {
-      if (typeof item === "string") headers.append(name, item);
-    }
-  }
-  const cookies = readCookieHeader(event);
-  // `append` joins with commas, but cookies are separated by semicolons
-  if (cookies !== undefined) headers.set("cookie", cookies);
-  // better-auth uses this header for rate limits and in sessions, so it must not be set by the
-  // client
-  const address = getClientAddress(event);
-  if (address === undefined) headers.delete("x-forwarded-for");
-  else headers.set("x-forwarded-for", address);
-  return headers;
-}
-
-async function toProxyResult(response: Response): Promise<ProxyResult> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of response.headers) if (name !== "set-cookie") headers[name] = value;
-  const result: ProxyResult = { statusCode: response.status, headers, body: "" };
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) result.cookies = cookies;
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  const type = response.headers.get("content-type");
-  result.isBase64Encoded = bytes.length > 0 && type !== null &&
-    !/^text\/|json|xml|javascript/i.test(type);
-  result.body = result.isBase64Encoded ? encodeBase64(bytes) : new TextDecoder().decode(bytes);
-  return result;
 }

@@ -2,6 +2,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import { type AuthRoute, listAuthRoutes } from "./auth_routes.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthPlugins, AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
@@ -15,6 +16,8 @@ export interface StartedBetterAuth {
   readonly api: BetterAuthApi;
   /** Routes. */
   readonly handler: (request: Request) => Promise<Response>;
+  /** The routes of the options and plugins. */
+  readonly routes: readonly AuthRoute[];
   /** Name of the cookie with the session's token. */
   readonly sessionCookie: string;
   /** Deletes the session of a token. */
@@ -86,6 +89,7 @@ export async function startBetterAuth(
   return {
     api: auth.api,
     handler: auth.handler,
+    routes: listAuthRoutes(auth.api, options.disabledPaths),
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };

@@ -1,3 +1,4 @@
+import { setTrustedOriginCheck } from "../core/http/cors.ts";
 import { setSessionAuthenticator } from "../core/http/session_registry.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
@@ -6,6 +7,7 @@ import { type BetterAuthInstance, getAuth, getInternals } from "./instance.ts";
 import { readSessionCredential, requireCredential } from "./session_credential.ts";
 import { renewSessionCookie } from "./session_cookie_header.ts";
 import { checkSession } from "./sessions.ts";
+import { createOriginCheck } from "./trusted_origin.ts";
 
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
@@ -30,6 +32,7 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   factory = () => getAuth(getDb, config);
+  setTrustedOriginCheck(createOriginCheck(config));
   setSessionAuthenticator(async (event) => {
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
@@ -60,5 +63,6 @@ export async function getConfiguredSessionAuth(): Promise<BetterAuthInstance> {
 /** Clears the configuration of {@link configureSessionAuth}. For tests. */
 export function resetSessionAuth(): void {
   factory = undefined;
+  setTrustedOriginCheck(undefined);
   setSessionAuthenticator(undefined);
 }

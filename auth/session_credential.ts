@@ -73,7 +73,13 @@ async function checkOrigin(event: ApiEvent, settings: AuthSettings): Promise<voi
   throw new ForbiddenError("A request with a session cookie must come from a trusted origin");
 }
 
-async function listTrustedOrigins(
+/**
+ * Lists the trusted origins for a request: the origin of `baseURL`, and `trustedOrigins`.
+ *
+ * @param event The event.
+ * @param settings The validated configuration.
+ */
+export async function listTrustedOrigins(
   event: ApiEvent,
   { baseURL, trustedOrigins }: AuthSettings,
 ): Promise<string[]> {

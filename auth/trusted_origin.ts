@@ -1,3 +1,21 @@
+import type { TrustedOriginCheck } from "../core/http/cors.ts";
+
+/**
+ * Creates the check of the origins whose pages may send cookies to handlers of other origins.
+ *
+ * @param config `baseURL` and `trustedOrigins` of the configuration.
+ * @returns The check; `undefined` if no origins are listed. A function of `trustedOrigins` may be
+ * asynchronous, so it applies to the auth routes and to the check of cookies only.
+ */
+export function createOriginCheck(
+  { baseURL, trustedOrigins }: { readonly baseURL: string; readonly trustedOrigins?: unknown },
+): TrustedOriginCheck | undefined {
+  if (!Array.isArray(trustedOrigins) || trustedOrigins.length === 0) return undefined;
+  return function isTrusted(_event, origin): boolean {
+    return isTrustedOrigin(origin, [parseUrl(baseURL)?.origin ?? "", ...trustedOrigins]);
+  };
+}
+
 /**
  * Checks an origin against a list of trusted ones, by the rules of better-auth's `trustedOrigins`:
  * an exact origin such as `https://app.example.com`, or a pattern with `*` and `?` that is matched

@@ -1,3 +1,4 @@
+import { withPreflight } from "../core/http/preflight.ts";
 import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
@@ -67,7 +68,7 @@ export function defineApiHandler<
   checkApiOptions(options);
   const authenticate = createAuthenticator(options.auth ?? "none", options.userIdClaim);
   const readInput = createInputReader(options);
-  const { respond, respondToError } = createResponder(options);
+  const { respondToPreflight, respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {
     function handleRequest(
@@ -75,6 +76,8 @@ export function defineApiHandler<
       context: LambdaContext,
       metadata: WrapperMetadata,
     ): Response | Promise<Response> {
+      const preflight = respondToPreflight(event, metadata.correlationId);
+      if (preflight !== undefined) return preflight;
       const params: Params = { event, context, metadata };
       return then(authenticate(event), (identity) => {
         if (identity !== NO_IDENTITY) Object.assign(params, identity);
@@ -97,6 +100,7 @@ export function defineApiHandler<
       HTTP_EVENTS,
     );
     const operation = registerOperation(describe(operationName, options));
+    withPreflight(lambda, respondToPreflight);
     return Object.assign(lambda, { handler, operation });
   };
 }

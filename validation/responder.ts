@@ -8,6 +8,7 @@ import {
 } from "../core/http/cors.ts";
 import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import { buildPreflightResponse, isPreflight } from "../core/http/preflight.ts";
 import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
 
 /** Options of {@link createResponder}. */
@@ -18,6 +19,11 @@ export interface ResponderOptions {
 
 /** The last step of a request. */
 export interface Responder {
+  /**
+   * Answers a CORS preflight request. Returns `undefined` for other requests, and if the handler has
+   * no CORS headers.
+   */
+  respondToPreflight(event: ApiEvent, correlationId?: string): ProxyResult | undefined;
   /** Adds the headers of every response, in the form that the gateway of the event expects. */
   respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult;
   /** Builds the response to an error. */
@@ -49,6 +55,12 @@ export function createResponder({ cors, errorBody }: ResponderOptions): Responde
   }
 
   return {
+    respondToPreflight(event, correlationId = getCorrelationId(event, undefined)) {
+      if (!isPreflight(event)) return undefined;
+      const corsHeaders = getCorsHeaders(event);
+      if (corsHeaders === NO_CORS_HEADERS) return undefined;
+      return addHeaders(event, buildPreflightResponse(event, corsHeaders), correlationId, {});
+    },
     respond(event, result, correlationId) {
       return addHeaders(event, result, correlationId, getCorsHeaders(event));
     },

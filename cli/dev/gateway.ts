@@ -7,6 +7,7 @@ import {
   readBody,
   sendResult,
 } from "./http_server.ts";
+import { answerPreflight, getRequestedMethod } from "./preflight.ts";
 import { createRouteTable, type LocalRoute } from "./route_table.ts";
 import { toRestApiEvent } from "./to_event.ts";
 
@@ -56,7 +57,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       );
       return;
     }
-    const found = match(request.method ?? "GET", url.pathname);
+    const direct = match(request.method ?? "GET", url.pathname);
+    const requested = "route" in direct ? undefined : getRequestedMethod(request);
+    const found = requested === undefined ? direct : match(requested, url.pathname);
     if (!("route" in found)) {
       throw found.allowed.length > 0
         ? new MethodNotAllowedError(found.allowed)
@@ -71,6 +74,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       body,
       requestId,
     });
+    if (requested !== undefined) {
+      const preflight = await answerPreflight(route.handler, event);
+      if (preflight === undefined) throw new MethodNotAllowedError([route.method]);
+      return sendResult(response, preflight);
+    }
     if (route.operation?.auth.startsWith("authorizer") && options.authorizer !== undefined) {
       Object.assign(event.requestContext, { authorizer: await options.authorizer(event) });
     }

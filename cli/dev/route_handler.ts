@@ -1,7 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import process from "node:process";
 import type { ProxyResult } from "../../core/http/lambda.ts";
-import { MethodNotAllowedError } from "../../errors/http_errors.ts";
 import { BuildError } from "./build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import type { FunctionStore } from "./function_store.ts";
@@ -10,6 +8,7 @@ import type { Invoker } from "./invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import type { PendingWork } from "./pending_work.ts";
+import { answerPreflight, getRequestedMethod } from "./preflight.ts";
 import type { Recorder } from "./recorder.ts";
 import { toRestApiEvent } from "./to_event.ts";
 
@@ -31,6 +30,21 @@ export interface RouteHandlerOptions {
 export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   const { environment, store, recorder, invoker, pending } = options;
   const findFunction = createLocalRouter(store);
+
+  /** Answers a preflight request with the function of the requested method. */
+  async function findPreflight(
+    request: IncomingMessage,
+    url: URL,
+  ): Promise<ProxyResult | undefined> {
+    const requested = getRequestedMethod(request);
+    if (requested === undefined) return undefined;
+    const { fn, parameters } = findFunction(requested, url.pathname);
+    const { handler } = await store.load(fn);
+    const requestId = crypto.randomUUID();
+    const parts = { resource: fn.path!, parameters, body: await readBody(request), requestId };
+    return await answerPreflight(handler, toRestApiEvent(request, url, parts));
+  }
+
   return async function answerRoute(request, response, url): Promise<void> {
     const { method = "GET" } = request;
     const title = `${method} ${url.pathname}${url.search}`;
@@ -39,7 +53,11 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
     try {
       found = findFunction(method, url.pathname);
     } catch (error) {
-      const result = toPreflightResult(request, error) ?? toFailure(request, error);
+      const preflight = await findPreflight(request, url).catch((error) =>
+        toGatewayFailure(request, error)
+      );
+      if (preflight !== undefined) return sendResult(response, preflight);
+      const result = toFailure(request, error);
       const call = recorder.begin({ kind: "none", title, method });
       recorder.end(call, {
         status: result.statusCode,
@@ -78,24 +96,4 @@ export function toGatewayFailure(
   return error instanceof BuildError
     ? renderBuildFailure(error, String(request.headers.accept ?? ""))
     : toFailure(request, error);
-}
-
-/** Returns the response of the deployed API to a preflight request if other origins are allowed. */
-function toPreflightResult(request: IncomingMessage, error: unknown): ProxyResult | undefined {
-  const origin = process.env.CORS_ALLOW_ORIGIN;
-  if (request.method !== "OPTIONS" || !(error instanceof MethodNotAllowedError) || !origin) {
-    return undefined;
-  }
-  return {
-    statusCode: 204,
-    headers: {
-      "Access-Control-Allow-Origin": origin,
-      "Access-Control-Allow-Methods": String(error.headers?.Allow ?? "*"),
-      "Access-Control-Allow-Headers": String(
-        request.headers["access-control-request-headers"] ?? "*",
-      ),
-    },
-    body: "",
-    isBase64Encoded: false,
-  };
 }

@@ -1,6 +1,14 @@
-import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import {
+  block,
+  comment,
+  type Expression,
+  expression,
+  type HclBlock,
+  type HclValue,
+} from "./hcl.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { getIdentifiers } from "./names.ts";
+import { renderPreflights } from "./preflights.ts";
 
 /** A path segment, which becomes an API Gateway resource. */
 interface PathPart {
@@ -153,13 +161,13 @@ export interface ApiOptions {
 export function renderApi(
   { functions, paths, authorizer, corsOrigin, settings, source }: ApiOptions,
 ): HclBlock[] {
-  const preflight = planPreflights(functions, corsOrigin);
+  const preflights = renderPreflights(functions, paths, corsOrigin);
   const resources = [
     ...paths.parts.map(({ path }) => `aws_api_gateway_resource.${paths.names.get(path)}`),
     ...functions.flatMap((
       { id },
     ) => [`aws_api_gateway_method.${id}`, `aws_api_gateway_integration.${id}`]),
-    ...preflight.size === 0 ? [] : PREFLIGHT_RESOURCES,
+    ...preflights.resources,
   ];
   return [
     block(
@@ -197,109 +205,7 @@ export function renderApi(
         path_part: part,
       })
     ),
-    ...preflight.size === 0 ? [] : renderPreflight(preflight, paths),
-  ];
-}
-
-const PREFLIGHT_RESOURCES = [
-  "aws_api_gateway_method.preflight_of_paths",
-  "aws_api_gateway_integration.preflight_of_paths",
-  "aws_api_gateway_method_response.preflight_of_paths",
-  "aws_api_gateway_integration_response.preflight_of_paths",
-] as const;
-
-interface Preflight {
-  readonly methods: ReadonlySet<string>;
-  readonly origin: HclValue;
-}
-
-/** Finds paths that allow other origins and do not handle OPTIONS themselves. */
-function planPreflights(
-  functions: readonly InfraFunction[],
-  corsOrigin: HclValue | undefined,
-): ReadonlyMap<string, Preflight> {
-  const found = new Map<string, Preflight>();
-  const answered = new Set(
-    functions.filter(({ method }) => method === "OPTIONS" || method === "ANY").map(({ path }) =>
-      path
-    ),
-  );
-  for (const { path, method, options: { cors }, definer } of functions) {
-    const isOfPackage = definer === "defineApiHandler" || definer === "createAuthHandler";
-    const origin = cors === undefined
-      ? (isOfPackage ? corsOrigin : undefined)
-      : cors === false
-      ? undefined
-      : cors;
-    if (origin === undefined || answered.has(path)) continue;
-    const known = found.get(path!);
-    found.set(path!, {
-      methods: new Set([...known?.methods ?? [], method!]),
-      origin: typeof origin === "string" && !origin.includes(",") &&
-          (known === undefined || known.origin === origin)
-        ? origin
-        : Array.isArray(origin) && origin.length === 1
-        ? origin[0]
-        : origin instanceof Expression
-        ? getAllowedOrigin(origin)
-        // the function's response contains the allowed origin
-        : "*",
-    });
-  }
-  return found;
-}
-
-function renderPreflight(
-  preflight: ReadonlyMap<string, Preflight>,
-  paths: GatewayPaths,
-): HclBlock[] {
-  const table = Object.fromEntries([...preflight].map(([path, { methods, origin }]) => [path, {
-    resource_id: paths.ids.get(path === "/" ? "" : path)!,
-    methods: [...methods, "OPTIONS"].sort().join(","),
-    origin,
-  }]));
-  const name = "preflight_of_paths";
-  const reference = (resource: string) => ({
-    rest_api_id: expression(`${resource}.${name}[each.key].rest_api_id`),
-    resource_id: expression(`${resource}.${name}[each.key].resource_id`),
-    http_method: expression(`${resource}.${name}[each.key].http_method`),
-  });
-  const each = { for_each: expression("local.preflight") };
-  const headers = (value: (header: "Headers" | "Methods" | "Origin") => HclValue) =>
-    Object.fromEntries(
-      (["Headers", "Methods", "Origin"] as const).map((
-        header,
-      ) => [`method.response.header.Access-Control-Allow-${header}`, value(header)]),
-    );
-  return [
-    block("locals", [], comment("Responses to preflight requests, by path."), {
-      preflight: table,
-    }),
-    block("resource", ["aws_api_gateway_method", name], each, {
-      rest_api_id: expression("module.api.rest_api_id"),
-      resource_id: expression("each.value.resource_id"),
-      http_method: "OPTIONS",
-      authorization: "NONE",
-    }),
-    block("resource", ["aws_api_gateway_integration", name], each, {
-      ...reference("aws_api_gateway_method"),
-      type: "MOCK",
-      request_templates: { "application/json": expression("jsonencode({ statusCode = 204 })") },
-    }),
-    block("resource", ["aws_api_gateway_method_response", name], each, {
-      ...reference("aws_api_gateway_method"),
-      status_code: "204",
-      response_parameters: headers(() => true),
-    }),
-    block("resource", ["aws_api_gateway_integration_response", name], each, {
-      ...reference("aws_api_gateway_integration"),
-      status_code: expression(`aws_api_gateway_method_response.${name}[each.key].status_code`),
-      response_parameters: headers((header) =>
-        header === "Headers"
-          ? "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'"
-          : expression(`"'\${each.value.${header.toLowerCase()}}'"`)
-      ),
-    }),
+    ...preflights.blocks,
   ];
 }
 
@@ -310,10 +216,4 @@ function renderPreflight(
 function getFirstOrigin(origins: HclValue): HclValue {
   if (typeof origins === "string") return origins.split(",")[0].trim();
   return expression(`trimspace(split(",", ${(origins as Expression).hcl})[0])`);
-}
-
-function getAllowedOrigin(origin: HclValue): HclValue {
-  if (typeof origin === "string") return origin.includes(",") ? "*" : origin;
-  const { hcl } = origin as Expression;
-  return expression(`strcontains(${hcl}, ",") ? "*" : ${hcl}`);
 }

@@ -1,17 +1,15 @@
 import { withoutMargin } from "./margin.ts";
 
-const AUTH_ROUTE = (up: string) =>
-  withoutMargin(`|import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
-|import "${up}auth.ts";
-|
-|export const handler = createAuthHandler(getConfiguredSessionAuth);
-`);
-
 /** The functions of a new project with their schemas and tests. */
 export const ROUTE_FILES: Readonly<Record<string, string>> = {
-  "src/functions/api/auth/sign-up/email.post.ts": AUTH_ROUTE("../../../../"),
-  "src/functions/api/auth/sign-in/email.post.ts": AUTH_ROUTE("../../../../"),
-  "src/functions/api/auth/sign-out.post.ts": AUTH_ROUTE("../../../"),
+  "src/functions/api/auth/[...proxy].any.ts": withoutMargin(
+    `|import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+|import "../../../auth.ts";
+|
+|// all routes of better-auth: sign-up, sign-in, sign-out, get-session, callbacks of providers, plugins
+|export const handler = createAuthHandler(getConfiguredSessionAuth);
+`,
+  ),
   "src/functions/api/health.get.ts": withoutMargin(
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
@@ -95,12 +93,12 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |  const database = await createTestDatabase({ migrationsFolder });
 |  process.env.DATABASE_URL = database.config.connectionString;
 |  try {
-|    const { handler: signUp } = await import("../src/functions/api/auth/sign-up/email.post.ts");
+|    const { handler: auth } = await import("../src/functions/api/auth/[...proxy].any.ts");
 |    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
 |    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
 |
 |    const ada = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
-|    const signedUp = await signUp(
+|    const signedUp = await auth(
 |      createRestApiEvent({ method: "POST", path: "/auth/sign-up/email", body: ada }),
 |      createLambdaContext(),
 |    );

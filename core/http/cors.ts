@@ -23,6 +23,21 @@ export function isCorsOption(value: unknown): boolean {
     origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
 }
 
+/** Checks whether the page of a request may send cookies. */
+export type TrustedOriginCheck = (event: ApiEvent, origin: string) => boolean;
+
+let isTrusted: TrustedOriginCheck | undefined;
+
+/**
+ * Registers which origins may send requests with cookies. Their responses allow credentials, unless
+ * a handler has `cors: false`. `auth` fills this slot with the trusted origins of its configuration.
+ *
+ * @param check The check, or `undefined` to empty the slot.
+ */
+export function setTrustedOriginCheck(check: TrustedOriginCheck | undefined): void {
+  isTrusted = check;
+}
+
 /** The environment's origins, where they cannot change. */
 let kept: readonly string[] | undefined;
 
@@ -42,9 +57,12 @@ export function createCorsHeaders(
   if (fixed === undefined) readOriginsOfEnvironment();
   return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
     const origins = fixed ?? kept ?? readOriginsOfEnvironment();
-    if (origins.length === 0) return NO_CORS_HEADERS;
-    if (origins.length === 1 && origins[0] === "*") return ANY_ORIGIN;
+    if (origins.length === 0 && isTrusted === undefined) return NO_CORS_HEADERS;
     const origin = getHeader(event, "Origin", "origin");
+    if (origin !== undefined && isTrusted?.(event, origin)) return allowCredentials(origin);
+    if (origins.length === 1 && origins[0] === "*") {
+      return isTrusted === undefined ? ANY_ORIGIN : ANY_OTHER_ORIGIN;
+    }
     const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
     return allowed === undefined
       ? { Vary: "Origin" }
@@ -55,6 +73,24 @@ export function createCorsHeaders(
 const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({
   "Access-Control-Allow-Origin": "*",
 });
+
+const ANY_OTHER_ORIGIN: Readonly<Record<string, string>> = Object.freeze({
+  ...ANY_ORIGIN,
+  Vary: "Origin",
+});
+
+/**
+ * Returns the CORS headers for an origin whose pages may send cookies.
+ *
+ * @param origin The request's origin.
+ */
+export function allowCredentials(origin: string): Readonly<Record<string, string>> {
+  return {
+    "Access-Control-Allow-Origin": origin,
+    "Access-Control-Allow-Credentials": "true",
+    Vary: "Origin",
+  };
+}
 
 /**
  * Returns the CORS headers of an error response.

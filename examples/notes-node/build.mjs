@@ -8,7 +8,7 @@ const files = (await readdir(folder, { recursive: true })).filter((file) => file
 await rm("dist", { recursive: true, force: true });
 
 for (const file of files) {
-  const name = file.replace(/\.ts$/, "").replaceAll(/[/\\]/g, "-");
+  const name = file.replace(/\.ts$/, "").replaceAll(/\W+/g, "-");
   await build({
     entryPoints: { index: join(folder, file) },
     outdir: join("dist", name),

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { createAuthHandler } from "../../auth/mod.ts";
+import { configureSessionAuth, createAuthHandler, resetSessionAuth } from "../../auth/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CorsOption, defineApiHandler } from "../../validation/mod.ts";
@@ -115,3 +115,84 @@ for (const value of BAD) {
     });
   });
 }
+
+/** Calls a session handler in a function whose configuration has trusted origins. */
+async function askWithTrust(
+  event: Parameters<typeof createHttpApiEvent>[0],
+  cors?: CorsOption,
+): Promise<Record<string, string | number>> {
+  configureSessionAuth(() => Promise.reject(new Error("not needed")), {
+    secret: "at-least-32-random-characters-0123456789",
+    baseURL: "https://api.example",
+    trustedOrigins: [A, "https://*.tenant.example"],
+  });
+  try {
+    const handler = defineApiHandler({ auth: "session", cors, metrics: false })(() => {
+      throw new Error("not reached");
+    });
+    const { result } = await captureLogs(() =>
+      handler(createHttpApiEvent(event), createLambdaContext())
+    );
+    const headers = result.headers as Record<string, string>;
+    return {
+      status: result.statusCode,
+      origin: headers["Access-Control-Allow-Origin"] ?? "none",
+      credentials: headers["Access-Control-Allow-Credentials"] ?? "none",
+      vary: headers.Vary ?? "none",
+    };
+  } finally {
+    resetSessionAuth();
+  }
+}
+
+const TRUSTED_CASES: [CorsOption | undefined, origin: string, sent: string, credentials: string][] =
+  [
+    [undefined, A, A, "true"],
+    [undefined, "https://a.tenant.example", "https://a.tenant.example", "true"],
+    [undefined, "https://api.example", "https://api.example", "true"],
+    [undefined, B, "none", "none"],
+    ["*", A, A, "true"],
+    ["*", B, "*", "none"],
+    [[B], A, A, "true"],
+    [[A, B], B, B, "none"],
+  ];
+
+for (const [option, origin, sent, credentials] of TRUSTED_CASES) {
+  Deno.test(`defineApiHandler() allows credentials only to trusted origins when cors is ${JSON.stringify(option)} and Origin is ${origin}`, async () => {
+    const headers = { Origin: origin };
+    assertEquals(await askWithTrust({ headers }, option), {
+      status: 401,
+      origin: sent,
+      credentials,
+      vary: "Origin",
+    });
+    const preflight = {
+      method: "OPTIONS",
+      headers: { ...headers, "Access-Control-Request-Method": "POST" },
+    };
+    const answer = await askWithTrust(preflight, option);
+    assertEquals(answer.status, 204);
+    assertEquals([answer.origin, answer.credentials], [sent, credentials]);
+  });
+}
+
+Deno.test("defineApiHandler() sends no CORS headers with cors false, also to trusted origins", async () => {
+  assertEquals(await askWithTrust({ headers: { Origin: A } }, false), {
+    status: 401,
+    origin: "none",
+    credentials: "none",
+    vary: "none",
+  });
+});
+
+Deno.test("defineApiHandler() leaves an OPTIONS request to the handler when it is no preflight", async () => {
+  const handler = defineApiHandler({ cors: A })(() => ({ statusCode: 200, body: "own" }));
+  const ask = (headers: Record<string, string>) =>
+    handler(createRestApiEvent({ method: "OPTIONS", headers }), createLambdaContext());
+  assertEquals((await ask({ Origin: A })).body, "own");
+  const preflight = await ask({ Origin: A, "Access-Control-Request-Method": "PATCH" });
+  assertEquals(preflight.statusCode, 204);
+  assertEquals(preflight.headers?.["Access-Control-Allow-Methods"], "PATCH");
+  const odd = await ask({ Origin: A, "Access-Control-Request-Method": "PATCH\r\nX: y" });
+  assertEquals(odd.body, "own");
+});

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 process.env.DATABASE_URL = "memory://";
 const { databaseConfig } = await import("../src/database.ts");
-const signUp = await import("../src/functions/api/auth/sign-up/email.post.ts");
+const auth = await import("../src/functions/api/auth/[...proxy].any.ts");
 const getNotes = await import("../src/functions/api/notes/index.get.ts");
 const postNote = await import("../src/functions/api/notes/index.post.ts");
 
@@ -22,7 +22,7 @@ after(() => closeDrizzleClient());
 async function signUpAda(): Promise<Record<string, string>> {
   const body = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
   const event = createRestApiEvent({ method: "POST", path: "/auth/sign-up/email", body });
-  const response = await signUp.handler(event, createLambdaContext());
+  const response = await auth.handler(event, createLambdaContext());
   assert.equal(response.statusCode, 200, response.body);
   return { Authorization: `Bearer ${JSON.parse(response.body).token}` };
 }

@@ -18,11 +18,7 @@ module "api" {
     aws_api_gateway_resource.admin,
     aws_api_gateway_resource.admin_reindex,
     aws_api_gateway_resource.auth,
-    aws_api_gateway_resource.auth_sign_in,
-    aws_api_gateway_resource.auth_sign_in_email,
-    aws_api_gateway_resource.auth_sign_out,
-    aws_api_gateway_resource.auth_sign_up,
-    aws_api_gateway_resource.auth_sign_up_email,
+    aws_api_gateway_resource.auth_proxy,
     aws_api_gateway_resource.health,
     aws_api_gateway_resource.hooks,
     aws_api_gateway_resource.hooks_code_host,
@@ -32,12 +28,8 @@ module "api" {
     aws_api_gateway_resource.welcome,
     aws_api_gateway_method.admin_reindex,
     aws_api_gateway_integration.admin_reindex,
-    aws_api_gateway_method.auth_sign_in_email,
-    aws_api_gateway_integration.auth_sign_in_email,
-    aws_api_gateway_method.auth_sign_out,
-    aws_api_gateway_integration.auth_sign_out,
-    aws_api_gateway_method.auth_sign_up_email,
-    aws_api_gateway_integration.auth_sign_up_email,
+    aws_api_gateway_method.auth_by_proxy,
+    aws_api_gateway_integration.auth_by_proxy,
     aws_api_gateway_method.health,
     aws_api_gateway_integration.health,
     aws_api_gateway_method.hooks_code_host,
@@ -56,6 +48,8 @@ module "api" {
     aws_api_gateway_integration.notes_post,
     aws_api_gateway_method.welcome,
     aws_api_gateway_integration.welcome,
+    aws_api_gateway_method.preflight_of_functions,
+    aws_api_gateway_integration.preflight_of_functions,
     aws_api_gateway_method.preflight_of_paths,
     aws_api_gateway_integration.preflight_of_paths,
     aws_api_gateway_method_response.preflight_of_paths,
@@ -81,34 +75,10 @@ resource "aws_api_gateway_resource" "auth" {
   path_part   = "auth"
 }
 
-resource "aws_api_gateway_resource" "auth_sign_in" {
+resource "aws_api_gateway_resource" "auth_proxy" {
   rest_api_id = module.api.rest_api_id
   parent_id   = aws_api_gateway_resource.auth.id
-  path_part   = "sign-in"
-}
-
-resource "aws_api_gateway_resource" "auth_sign_in_email" {
-  rest_api_id = module.api.rest_api_id
-  parent_id   = aws_api_gateway_resource.auth_sign_in.id
-  path_part   = "email"
-}
-
-resource "aws_api_gateway_resource" "auth_sign_out" {
-  rest_api_id = module.api.rest_api_id
-  parent_id   = aws_api_gateway_resource.auth.id
-  path_part   = "sign-out"
-}
-
-resource "aws_api_gateway_resource" "auth_sign_up" {
-  rest_api_id = module.api.rest_api_id
-  parent_id   = aws_api_gateway_resource.auth.id
-  path_part   = "sign-up"
-}
-
-resource "aws_api_gateway_resource" "auth_sign_up_email" {
-  rest_api_id = module.api.rest_api_id
-  parent_id   = aws_api_gateway_resource.auth_sign_up.id
-  path_part   = "email"
+  path_part   = "{proxy+}"
 }
 
 resource "aws_api_gateway_resource" "health" {
@@ -154,25 +124,44 @@ resource "aws_api_gateway_resource" "welcome" {
 }
 
 locals {
+  # Functions that answer preflight requests, by path.
+  preflight_functions = {
+    "/notes/{noteId}" = {
+      resource_id = aws_api_gateway_resource.notes_note_id.id
+      uri         = module.fn_notes_by_note_id_delete.invoke_arn
+    }
+    "/notes" = {
+      resource_id = aws_api_gateway_resource.notes.id
+      uri         = module.fn_notes_get.invoke_arn
+    }
+  }
+}
+
+resource "aws_api_gateway_method" "preflight_of_functions" {
+  for_each = local.preflight_functions
+
+  rest_api_id   = module.api.rest_api_id
+  resource_id   = each.value.resource_id
+  http_method   = "OPTIONS"
+  authorization = "NONE"
+}
+
+resource "aws_api_gateway_integration" "preflight_of_functions" {
+  for_each = local.preflight_functions
+
+  rest_api_id             = aws_api_gateway_method.preflight_of_functions[each.key].rest_api_id
+  resource_id             = aws_api_gateway_method.preflight_of_functions[each.key].resource_id
+  http_method             = aws_api_gateway_method.preflight_of_functions[each.key].http_method
+  type                    = "AWS_PROXY"
+  integration_http_method = "POST"
+  uri                     = each.value.uri
+}
+
+locals {
   # Responses to preflight requests, by path.
   preflight = {
     "/admin/reindex" = {
       resource_id = aws_api_gateway_resource.admin_reindex.id
-      methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/auth/sign-in/email" = {
-      resource_id = aws_api_gateway_resource.auth_sign_in_email.id
-      methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/auth/sign-out" = {
-      resource_id = aws_api_gateway_resource.auth_sign_out.id
-      methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/auth/sign-up/email" = {
-      resource_id = aws_api_gateway_resource.auth_sign_up_email.id
       methods     = "OPTIONS,POST"
       origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
     }
@@ -189,16 +178,6 @@ locals {
     "/hooks/payments" = {
       resource_id = aws_api_gateway_resource.hooks_payments.id
       methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/notes/{noteId}" = {
-      resource_id = aws_api_gateway_resource.notes_note_id.id
-      methods     = "DELETE,GET,OPTIONS,PATCH"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/notes" = {
-      resource_id = aws_api_gateway_resource.notes.id
-      methods     = "GET,OPTIONS,POST"
       origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
     }
     "/welcome" = {

@@ -4,9 +4,7 @@ locals {
   # Database roles by function, for DATABASE_USERNAME.
   database_roles = {
     AdminReindex        = "fn_admin_reindex"
-    AuthSignInEmail     = "fn_auth_sign_in_email"
-    AuthSignOut         = "fn_auth_sign_out"
-    AuthSignUpEmail     = "fn_auth_sign_up_email"
+    AuthByProxy         = "fn_auth_by_proxy"
     Authorize           = "fn_authorize"
     HooksCodeHost       = "fn_hooks_code_host"
     HooksPayments       = "fn_hooks_payments"

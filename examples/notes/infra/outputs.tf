@@ -24,9 +24,7 @@ locals {
   # For your own files, such as alarms.
   function_names = {
     AdminReindex        = module.fn_admin_reindex.function_name
-    AuthSignInEmail     = module.fn_auth_sign_in_email.function_name
-    AuthSignOut         = module.fn_auth_sign_out.function_name
-    AuthSignUpEmail     = module.fn_auth_sign_up_email.function_name
+    AuthByProxy         = module.fn_auth_by_proxy.function_name
     Authorize           = module.fn_authorize.function_name
     Health              = module.fn_health.function_name
     HooksCodeHost       = module.fn_hooks_code_host.function_name

@@ -29,13 +29,13 @@ variable "api_bearer_token" {
 }
 
 variable "auth_base_url" {
-  description = "AUTH_BASE_URL of AuthSignInEmail, AuthSignOut, AuthSignUpEmail and 6 more."
+  description = "AUTH_BASE_URL of AuthByProxy, Authorize, NotesByNoteIdDelete and 4 more."
   type        = string
   nullable    = false
 }
 
 variable "auth_secret" {
-  description = "AUTH_SECRET of AuthSignInEmail, AuthSignOut, AuthSignUpEmail and 6 more."
+  description = "AUTH_SECRET of AuthByProxy, Authorize, NotesByNoteIdDelete and 4 more."
   type        = string
   sensitive   = true
   nullable    = false
@@ -49,7 +49,7 @@ variable "code_host_webhook_secret" {
 }
 
 variable "cors_allow_origin" {
-  description = "CORS_ALLOW_ORIGIN of AdminReindex, AuthSignInEmail, AuthSignOut and 10 more."
+  description = "CORS_ALLOW_ORIGIN of AdminReindex, AuthByProxy, Health and 8 more."
   type        = string
   default     = "https://notes.example.com"
   nullable    = false

@@ -152,15 +152,26 @@ Deno.test({
       );
       assertEquals(methods[0], methods[1]);
       assertEquals(
-        found.get('aws_api_gateway_integration_response.preflight_of_paths["/notes"]')
+        found.get('aws_api_gateway_integration_response.preflight_of_paths["/health"]')
           .response_parameters,
         {
           "method.response.header.Access-Control-Allow-Headers":
             "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'",
-          "method.response.header.Access-Control-Allow-Methods": "'GET,OPTIONS,POST'",
+          "method.response.header.Access-Control-Allow-Methods": "'GET,OPTIONS'",
           "method.response.header.Access-Control-Allow-Origin": "'https://notes.example.com'",
         },
       );
+      // functions that accept cookies answer preflights themselves, the auth routes with ANY
+      const asked = [...found.keys()].filter((name) =>
+        name.startsWith("aws_api_gateway_integration.preflight_of_functions")
+      );
+      assertEquals(asked.sort(), [
+        'aws_api_gateway_integration.preflight_of_functions["/notes"]',
+        'aws_api_gateway_integration.preflight_of_functions["/notes/{noteId}"]',
+      ]);
+      assertEquals(found.get(asked[0]).type, "AWS_PROXY");
+      assertEquals(found.get("aws_api_gateway_method.auth_by_proxy").http_method, "ANY");
+      assertEquals(found.get("aws_api_gateway_resource.auth_proxy").path_part, "{proxy+}");
       for await (const { name } of Deno.readDir(join(root, "infra"))) {
         if (name.endsWith(".tf")) {
           assert(!(await Deno.readTextFile(join(root, "infra", name))).includes(secret), name);

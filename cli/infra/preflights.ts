@@ -1,0 +1,208 @@
+import type { GatewayPaths } from "./gateway.ts";
+import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import type { InfraFunction } from "./infra_plan.ts";
+
+/** The resources that answer preflight requests. */
+export interface RenderedPreflights {
+  readonly blocks: readonly HclBlock[];
+  /** Their addresses. */
+  readonly resources: readonly string[];
+}
+
+/**
+ * Renders the responses to preflight requests of an API. Functions that accept cookies answer them
+ * themselves; for the other paths the gateway does.
+ *
+ * @param functions The functions in `api/`.
+ * @param paths The API's paths.
+ * @param corsOrigin The configured value of `CORS_ALLOW_ORIGIN`.
+ */
+export function renderPreflights(
+  functions: readonly InfraFunction[],
+  paths: GatewayPaths,
+  corsOrigin: HclValue | undefined,
+): RenderedPreflights {
+  const asked = planFunctionPreflights(functions, corsOrigin);
+  const others = functions.filter(({ path }) => !asked.has(path!));
+  const fixed = planPreflights(others, corsOrigin);
+  return {
+    blocks: [
+      ...asked.size === 0 ? [] : renderFunctionPreflights(asked, paths),
+      ...fixed.size === 0 ? [] : renderPreflight(fixed, paths),
+    ],
+    resources: [
+      ...asked.size === 0 ? [] : FUNCTION_PREFLIGHT_RESOURCES,
+      ...fixed.size === 0 ? [] : PREFLIGHT_RESOURCES,
+    ],
+  };
+}
+
+const FUNCTION_PREFLIGHT_RESOURCES = [
+  "aws_api_gateway_method.preflight_of_functions",
+  "aws_api_gateway_integration.preflight_of_functions",
+] as const;
+
+const PREFLIGHT_RESOURCES = [
+  "aws_api_gateway_method.preflight_of_paths",
+  "aws_api_gateway_integration.preflight_of_paths",
+  "aws_api_gateway_method_response.preflight_of_paths",
+  "aws_api_gateway_integration_response.preflight_of_paths",
+] as const;
+
+interface Preflight {
+  readonly methods: ReadonlySet<string>;
+  readonly origin: HclValue;
+}
+
+/**
+ * Finds the function that answers the preflight requests of a path: the auth routes, and handlers
+ * that accept cookies. Only they know the trusted origins, which may send credentials.
+ */
+function planFunctionPreflights(
+  functions: readonly InfraFunction[],
+  corsOrigin: HclValue | undefined,
+): ReadonlyMap<string, InfraFunction> {
+  const found = new Map<string, InfraFunction>();
+  const answered = getAnsweredPaths(functions);
+  for (const fn of functions) {
+    const { cors, auth } = fn.options;
+    const isAsked = fn.definer === "createAuthHandler" ||
+      (auth === "session" && (cors ?? corsOrigin) !== undefined);
+    if (!isAsked || cors === false || answered.has(fn.path) || found.has(fn.path!)) continue;
+    found.set(fn.path!, fn);
+  }
+  return found;
+}
+
+function renderFunctionPreflights(
+  asked: ReadonlyMap<string, InfraFunction>,
+  paths: GatewayPaths,
+): HclBlock[] {
+  const name = "preflight_of_functions";
+  const method = `aws_api_gateway_method.${name}[each.key]`;
+  const table = [...asked].map(([path, { id }]) => [path, {
+    resource_id: paths.ids.get(path === "/" ? "" : path)!,
+    uri: expression(`module.fn_${id}.invoke_arn`),
+  }]);
+  const each = { for_each: expression("local.preflight_functions") };
+  return [
+    block("locals", [], comment("Functions that answer preflight requests, by path."), {
+      preflight_functions: Object.fromEntries(table),
+    }),
+    block("resource", ["aws_api_gateway_method", name], each, {
+      rest_api_id: expression("module.api.rest_api_id"),
+      resource_id: expression("each.value.resource_id"),
+      http_method: "OPTIONS",
+      authorization: "NONE",
+    }),
+    block("resource", ["aws_api_gateway_integration", name], each, {
+      rest_api_id: expression(`${method}.rest_api_id`),
+      resource_id: expression(`${method}.resource_id`),
+      http_method: expression(`${method}.http_method`),
+      type: "AWS_PROXY",
+      integration_http_method: "POST",
+      uri: expression("each.value.uri"),
+    }),
+  ];
+}
+
+/** Returns the paths whose functions handle OPTIONS themselves. */
+function getAnsweredPaths(functions: readonly InfraFunction[]): ReadonlySet<string | undefined> {
+  return new Set(
+    functions.filter(({ method }) => method === "OPTIONS" || method === "ANY").map(({ path }) =>
+      path
+    ),
+  );
+}
+
+/** Finds paths that allow other origins and do not handle OPTIONS themselves. */
+function planPreflights(
+  functions: readonly InfraFunction[],
+  corsOrigin: HclValue | undefined,
+): ReadonlyMap<string, Preflight> {
+  const found = new Map<string, Preflight>();
+  const answered = getAnsweredPaths(functions);
+  for (const { path, method, options: { cors }, definer } of functions) {
+    const isOfPackage = definer === "defineApiHandler" || definer === "createAuthHandler";
+    const origin = cors === undefined
+      ? (isOfPackage ? corsOrigin : undefined)
+      : cors === false
+      ? undefined
+      : cors;
+    if (origin === undefined || answered.has(path)) continue;
+    const known = found.get(path!);
+    found.set(path!, {
+      methods: new Set([...known?.methods ?? [], method!]),
+      origin: typeof origin === "string" && !origin.includes(",") &&
+          (known === undefined || known.origin === origin)
+        ? origin
+        : Array.isArray(origin) && origin.length === 1
+        ? origin[0]
+        : origin instanceof Expression
+        ? getAllowedOrigin(origin)
+        // the function's response contains the allowed origin
+        : "*",
+    });
+  }
+  return found;
+}
+
+function renderPreflight(
+  preflight: ReadonlyMap<string, Preflight>,
+  paths: GatewayPaths,
+): HclBlock[] {
+  const table = Object.fromEntries([...preflight].map(([path, { methods, origin }]) => [path, {
+    resource_id: paths.ids.get(path === "/" ? "" : path)!,
+    methods: [...methods, "OPTIONS"].sort().join(","),
+    origin,
+  }]));
+  const name = "preflight_of_paths";
+  const reference = (resource: string) => ({
+    rest_api_id: expression(`${resource}.${name}[each.key].rest_api_id`),
+    resource_id: expression(`${resource}.${name}[each.key].resource_id`),
+    http_method: expression(`${resource}.${name}[each.key].http_method`),
+  });
+  const each = { for_each: expression("local.preflight") };
+  const headers = (value: (header: "Headers" | "Methods" | "Origin") => HclValue) =>
+    Object.fromEntries(
+      (["Headers", "Methods", "Origin"] as const).map((
+        header,
+      ) => [`method.response.header.Access-Control-Allow-${header}`, value(header)]),
+    );
+  return [
+    block("locals", [], comment("Responses to preflight requests, by path."), {
+      preflight: table,
+    }),
+    block("resource", ["aws_api_gateway_method", name], each, {
+      rest_api_id: expression("module.api.rest_api_id"),
+      resource_id: expression("each.value.resource_id"),
+      http_method: "OPTIONS",
+      authorization: "NONE",
+    }),
+    block("resource", ["aws_api_gateway_integration", name], each, {
+      ...reference("aws_api_gateway_method"),
+      type: "MOCK",
+      request_templates: { "application/json": expression("jsonencode({ statusCode = 204 })") },
+    }),
+    block("resource", ["aws_api_gateway_method_response", name], each, {
+      ...reference("aws_api_gateway_method"),
+      status_code: "204",
+      response_parameters: headers(() => true),
+    }),
+    block("resource", ["aws_api_gateway_integration_response", name], each, {
+      ...reference("aws_api_gateway_integration"),
+      status_code: expression(`aws_api_gateway_method_response.${name}[each.key].status_code`),
+      response_parameters: headers((header) =>
+        header === "Headers"
+          ? "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'"
+          : expression(`"'\${each.value.${header.toLowerCase()}}'"`)
+      ),
+    }),
+  ];
+}
+
+function getAllowedOrigin(origin: HclValue): HclValue {
+  if (typeof origin === "string") return origin.includes(",") ? "*" : origin;
+  const { hcl } = origin as Expression;
+  return expression(`strcontains(${hcl}, ",") ? "*" : ${hcl}`);
+}
