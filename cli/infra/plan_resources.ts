@@ -1,7 +1,7 @@
 import type { ResolvedConfig } from "../config/config.ts";
 import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
 import { type Environments, planEnvironments } from "./environment.ts";
-import { type GatewayPaths, planPaths } from "./gateway.ts";
+import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { DEFAULT_BUS, gatherResources, type Resources } from "./triggers.ts";
 

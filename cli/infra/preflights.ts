@@ -1,4 +1,4 @@
-import type { GatewayPaths } from "./gateway.ts";
+import type { GatewayPaths } from "./gateway_paths.ts";
 import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 

@@ -1,0 +1,88 @@
+import { type Expression, expression } from "./hcl.ts";
+import type { InfraFunction, Problem } from "./infra_plan.ts";
+import { getIdentifiers } from "./names.ts";
+
+/** A path segment, which becomes an API Gateway resource. */
+interface PathPart {
+  /** `/notes/{noteId}` */
+  readonly path: string;
+  readonly parent: string;
+  /** `{noteId}` */
+  readonly part: string;
+}
+
+/** The paths of an API, each once. */
+export interface GatewayPaths {
+  /** Parents before children. */
+  readonly parts: readonly PathPart[];
+  /** Resource ids by path, including the root. */
+  readonly ids: ReadonlyMap<string, Expression>;
+  /** Terraform names of the resources, by path. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+/**
+ * Maximum number of resources of a REST API, including the root (API Gateway quotas; can be
+ * raised).
+ */
+const MAX_RESOURCES = 300;
+
+/** Valid fixed path segments (API Gateway, CreateResource, `pathPart`). */
+const FIXED_PART = /^[A-Za-z0-9._:~$-]+$/;
+
+/**
+ * Builds the tree of API Gateway resources from the routes.
+ *
+ * @param functions The functions in `api/`.
+ * @returns The paths, and errors that API Gateway would report.
+ */
+export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
+  const parts = new Map<string, PathPart & { readonly owner: string }>();
+  const parameters = new Map<string, { readonly part: string; readonly owner: string }>();
+  const errors: Problem[] = [];
+  for (const { name, path = "/" } of functions) {
+    const segments = path.split("/").filter(Boolean);
+    let parent = "";
+    segments.forEach((part, index) => {
+      const whole = `${parent}/${part}`;
+      if (part.startsWith("{")) {
+        const other = parameters.get(parent);
+        if (other !== undefined && other.part !== part) {
+          errors.push({
+            functionName: name,
+            message:
+              `${name} uses ${part} where ${other.owner} uses ${other.part} at the same position of the path: ` +
+              "API Gateway requires the same parameter name. Rename one of them",
+          });
+        }
+        parameters.set(parent, other ?? { part, owner: name });
+        if (part.endsWith("+}") && index < segments.length - 1) {
+          errors.push({
+            functionName: name,
+            message: `${name} has ${part} before other path segments: it must be the last one`,
+          });
+        }
+      } else if (!FIXED_PART.test(part)) {
+        errors.push({
+          functionName: name,
+          message:
+            `${name} has "${part}" in its path: API Gateway only accepts letters, digits and . _ : ~ $ -. Rename the file`,
+        });
+      }
+      if (!parts.has(whole)) parts.set(whole, { path: whole, parent, part, owner: name });
+      parent = whole;
+    });
+  }
+  const sorted = [...parts.values()].sort((a, b) => a.path < b.path ? -1 : 1);
+  const names = getIdentifiers(sorted.map(({ path }) => path));
+  const ids = new Map([["", expression("module.api.rest_api_root_resource_id")]]);
+  for (const [path, name] of names) {
+    ids.set(path, expression(`aws_api_gateway_resource.${name}.id`));
+  }
+  const warnings = ids.size <= MAX_RESOURCES ? [] : [{
+    message: `the API has ${ids.size} resources, but the default quota of AWS is ${MAX_RESOURCES}`,
+  }];
+  return { parts: sorted, ids, names, errors, warnings };
+}
