@@ -16,9 +16,18 @@ type Session = PgSession<PgQueryResultHKT, Record<string, unknown>>;
 type Transaction = PgTransaction<PgQueryResultHKT, Record<string, unknown>>;
 type Prepared = Record<"execute" | "all", unknown>;
 
-interface TransactionState {
+/** State of one transaction, which its savepoints share. */
+export interface TransactionState {
+  /** True after COMMIT or ROLLBACK. */
   hasEnded: boolean;
+  /** Settles with the statements that were sent ahead: if one failed, COMMIT was a rollback. */
+  sentAhead?: Promise<unknown>;
+  /** Called after COMMIT. Must not throw. */
+  onCommitted?: () => Promise<void>;
 }
+
+/** States of running transactions by their clients. */
+export const transactionStates: WeakMap<object, TransactionState> = new WeakMap();
 
 /**
  * Transactions by the errors of their statements. While a transaction is open, a retry must not
@@ -86,14 +95,16 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
     const failures: unknown[] = [];
     const state: TransactionState = { hasEnded: false };
     let bodyDone = false;
+    let result: T;
     try {
-      return await begin(async (tx) => {
+      result = await begin(async (tx) => {
         watchTransaction(tx as Transaction, { failures, state, rules });
         const result = await fn(tx as Transaction);
         if (failures.length > 0) await assertNotAborted(tx as Transaction, failures);
         bodyDone = true;
         return result;
       }, rules.settings ? config : withoutSettings(config));
+      await state.sentAhead;
     } catch (error) {
       if (bodyDone && !isLateFailure(error) && isCommitOutcomeUnknown(error)) {
         throw new CommitOutcomeUnknownError(undefined, { cause: error });
@@ -102,6 +113,8 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
     } finally {
       state.hasEnded = true;
     }
+    await state.onCommitted?.();
+    return result;
   };
   return db;
 }
@@ -126,6 +139,7 @@ interface WatchedTransaction {
 }
 
 function watchTransaction(tx: Transaction, watched: WatchedTransaction): void {
+  transactionStates.set(tx, watched.state);
   watchStatements(tx._.session as unknown as Session, watched);
   const nest = tx.transaction.bind(tx);
   tx.transaction = function guardedSavepoint<T>(

@@ -12,15 +12,26 @@ const LAYERS: Record<string, readonly string[]> = {
   core: ["errors", "env", "observability"],
   validation: ["errors", "env", "observability", "core"],
   database: ["errors", "env", "observability", "core"],
+  jobs: ["errors", "env", "observability", "core", "database"],
   auth: ["errors", "env", "observability", "core", "database"],
-  testing: ["errors", "env", "observability", "core", "validation", "database", "auth"],
-  cli: ["errors", "env", "observability", "core", "validation", "database", "auth", "testing"],
+  testing: ["errors", "env", "observability", "core", "validation", "database", "jobs", "auth"],
+  cli: [
+    "errors",
+    "env",
+    "observability",
+    "core",
+    "validation",
+    "database",
+    "jobs",
+    "auth",
+    "testing",
+  ],
 };
 
 /** Where each npm package may be named; types count. */
 const HOMES: Record<string, readonly string[]> = {
   "zod": ["validation", "env"],
-  "drizzle-orm": ["database", "auth", "testing"],
+  "drizzle-orm": ["database", "jobs", "auth", "testing"],
   "postgres": ["database"],
   "@neondatabase/serverless": ["database"],
   "@aws-sdk/client-rds-data": ["database"],

@@ -170,6 +170,7 @@ export function toSqlDriver(
   }
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
+      pipelines: true,
       run: async (statement) => toResult(await gate.run(() => start(tx, statement).values())),
       savepoint: (work) =>
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,

@@ -43,6 +43,11 @@ export interface StatementRunner {
 
 /** Runner of the statements of one transaction. */
 export interface TransactionDriver extends StatementRunner {
+  /**
+   * True if a statement that was not awaited reaches the server before the next one, and before
+   * COMMIT, without a round trip of its own.
+   */
+  readonly pipelines?: boolean;
   /** Runs work between SAVEPOINT and RELEASE; ROLLBACK TO if it rejects. */
   savepoint<T>(work: (inner: TransactionDriver) => Promise<T>): Promise<T>;
 }

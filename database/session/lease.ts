@@ -54,7 +54,7 @@ export class Lease {
    * @throws {TransactionMisuseError} If this lease or an outer one has ended.
    */
   async run<T>(what: () => string, send: () => Promise<T>): Promise<T> {
-    this.#assertOpen(what);
+    this.assertOpen(what);
     this.#enter();
     try {
       return await send();
@@ -73,7 +73,7 @@ export class Lease {
    * @throws {TransactionMisuseError} If this lease or an outer one has ended.
    */
   async runInner<T>(begin: (inner: Lease) => Promise<T>): Promise<T> {
-    this.#assertOpen(() => "the inner transaction");
+    this.assertOpen(() => "the inner transaction");
     const inner = new Lease(this);
     this.#inner.add(inner);
     try {
@@ -118,7 +118,13 @@ export class Lease {
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
-  #assertOpen(what: () => string): void {
+  /**
+   * Rejects a statement after the end of the lease.
+   *
+   * @param what Returns the statement's name for errors.
+   * @throws {TransactionMisuseError} If this lease or an outer one has ended.
+   */
+  assertOpen(what: () => string): void {
     if (this.#isOver()) throw this.#noteIfLate(transactionEnded(what()));
   }
 

@@ -141,6 +141,18 @@ class TransactionSession extends Session {
     return this.#lease.run(() => describeStatement(statement), () => this.#driver.run(statement));
   }
 
+  /**
+   * Sends a statement that the caller does not wait for. Where the driver pipelines, it travels with
+   * the next statement or with COMMIT; elsewhere the transaction waits for it before COMMIT.
+   */
+  sendAhead(query: Query): Promise<StatementResult> {
+    const isCast = (this.dialect as Dialect).getCasts(query);
+    const statement = { text: query.sql, params: query.params, name: undefined, isCast };
+    if (!this.#driver.pipelines) return this.send(statement);
+    this.#lease.assertOpen(() => describeStatement(statement));
+    return this.#driver.run(statement);
+  }
+
   savepoint<T>(work: (tx: Transaction) => Promise<T>, depth: number): Promise<T> {
     return this.#lease.runInner((inner) =>
       this.#driver.savepoint((driver) =>

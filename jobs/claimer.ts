@@ -1,0 +1,106 @@
+import type { SQL } from "drizzle-orm";
+import type { Clock } from "../core/async/clock.ts";
+import { executeRows } from "../database/execute.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { isOccError } from "../database/sqlstate.ts";
+import { withDistSqlRetry } from "../database/retry.ts";
+import { findInCauseChain } from "../errors/cause_chain.ts";
+import { getSqlState } from "../errors/driver_error.ts";
+import {
+  buildClaim,
+  type ClaimedRow,
+  isDue,
+  isInGroup,
+  isReady,
+  type LeasedJob,
+  readLeasedJob,
+} from "./claim.ts";
+import type { AnyJob } from "./define_job.ts";
+import { JOB_SHARDS } from "./job_row.ts";
+
+/** What leasing needs. */
+export interface ClaimerOptions {
+  /** Returns the client. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** Jobs of the worker. */
+  readonly jobs: readonly AnyJob[];
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** Source of randomness, from 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** Ids in one statement. */
+const MAX_IDS = 100;
+
+/** Leases jobs from the table. */
+export class JobClaimer {
+  readonly #options: ClaimerOptions;
+
+  /**
+   * @param options Client and jobs.
+   */
+  constructor(options: ClaimerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Leases due jobs. Begins at a shard by chance, so that workers rarely compete.
+   *
+   * @param limit Maximum number of jobs.
+   */
+  async claimDue(limit: number): Promise<LeasedJob[]> {
+    const { clock, random } = this.#options;
+    const first = Math.floor(random() * JOB_SHARDS);
+    const found = await this.#claim(isDue(first, false, clock), limit);
+    if (found.length > 0 || first === 0) return found;
+    return await this.#claim(isDue(first, true, clock), limit);
+  }
+
+  /**
+   * Leases the next job of a group.
+   *
+   * @param group The group.
+   */
+  claimGroup(group: string): Promise<LeasedJob[]> {
+    return this.#claim(isInGroup(group, this.#options.clock), 1);
+  }
+
+  /**
+   * Creates a function that leases jobs by their ids, each one once.
+   *
+   * @param ids The ids.
+   */
+  claimOnce(ids: readonly string[]): () => Promise<LeasedJob[]> {
+    const left = [...new Set(ids)];
+    const claimNext = async (): Promise<LeasedJob[]> => {
+      while (left.length > 0) {
+        const batch = left.splice(0, MAX_IDS);
+        const found = await this.#claim(isReady(batch, this.#options.clock), batch.length);
+        if (found.length > 0) return found;
+      }
+      return [];
+    };
+    return claimNext;
+  }
+
+  /** A lease that was written without an answer ends by itself. */
+  async #claim(condition: SQL, limit: number): Promise<LeasedJob[]> {
+    const { getDb, jobs, clock } = this.#options;
+    const statement = buildClaim(condition, { jobs, limit, clock });
+    const db = await getDb();
+    try {
+      const rows = await withDistSqlRetry(() => executeRows<ClaimedRow>(db, statement));
+      return rows.map(readLeasedJob);
+    } catch (error) {
+      // others were faster; on the distributed provider that is a conflict
+      if (isGroupTaken(error) || isOccError(error)) return [];
+      throw error;
+    }
+  }
+}
+
+/** Checks whether another worker has just leased a job of the same group. */
+function isGroupTaken(error: unknown): boolean {
+  return findInCauseChain(error, (link) => getSqlState(link) === "23505") !== undefined;
+}

@@ -1,0 +1,181 @@
+import { checkHandler } from "../core/triggers/trigger_options.ts";
+import type { WrapperMetadata } from "../core/with_observability.ts";
+import type { TransactionClient } from "../database/transaction.ts";
+import type { StandardSchema } from "../env/standard_schema.ts";
+import { insertJobs, type JobClient } from "./enqueue.ts";
+import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";
+import { createJobRow, type EnqueueOptions } from "./job_row.ts";
+
+/** Type that a schema accepts. */
+export type JobInput<TSchema extends StandardSchema> = TSchema extends
+  { readonly "~standard": { readonly types?: infer TTypes } }
+  ? NonNullable<TTypes> extends { readonly input: infer TInput } ? TInput : unknown
+  : unknown;
+
+/** Type that a schema returns. */
+export type JobOutput<TSchema extends StandardSchema> = TSchema extends
+  { readonly "~standard": { readonly types?: infer TTypes } }
+  ? NonNullable<TTypes> extends { readonly output: infer TOutput } ? TOutput : unknown
+  : unknown;
+
+/** Facts about the running attempt of a job. */
+export interface RunningJob {
+  /** Id of the job, the same in each attempt. */
+  readonly id: string;
+  /** Name of the job. */
+  readonly name: string;
+  /** Number of this attempt, from 1. */
+  readonly attempt: number;
+  /** Number of attempts after which the job is dead. */
+  readonly maxAttempts: number;
+  /** Time at which it was enqueued. */
+  readonly enqueuedAt: Date;
+  /** Group, if the job has one. */
+  readonly group: string | undefined;
+}
+
+/** Arguments of a job's handler. */
+export type JobHandlerParams<TOutput, TTransaction extends boolean> =
+  & {
+    /** The parsed payload. */
+    payload: TOutput;
+    /** Facts about this attempt. */
+    job: RunningJob;
+    /** Key to pass on to services that support one: the same in each attempt of this job. */
+    idempotencyKey: string;
+    /** Aborted when the attempt's time is up: pass it to `fetch`. */
+    signal: AbortSignal;
+    /** Ids of this attempt; the correlation id is that of the request which enqueued the job. */
+    metadata: WrapperMetadata;
+  }
+  & (TTransaction extends true
+    ? { /** The transaction that marks the job as done. */ tx: TransactionClient }
+    : unknown);
+
+/** Handler of a job. Its result is not used; an error is a failed attempt. */
+export type JobHandler<TOutput, TTransaction extends boolean> = (
+  params: JobHandlerParams<TOutput, TTransaction>,
+) => unknown;
+
+/** Declared job. */
+export interface Job<TInput = unknown, TOutput = unknown, TTransaction extends boolean = boolean> {
+  /** Name of the job. */
+  readonly jobName: string;
+  /** Schema of the payload. */
+  readonly schema: StandardSchema<TOutput>;
+  /** Options with their defaults. */
+  readonly settings: JobSettings;
+  /** The handler, to be tested apart from its worker. */
+  readonly handler: JobHandler<TOutput, TTransaction>;
+  /**
+   * Adds a job in the transaction of `client`. It runs after COMMIT, and never if the transaction is
+   * rolled back. The statement is not awaited: where the driver pipelines, it takes no round trip.
+   *
+   * @param client A transaction's client; or a client, for a job outside of a transaction.
+   * @param payload The payload; must be JSON.
+   * @param options Delay, key and group.
+   * @returns The job's id. With a `key`, the id of the one job with this key.
+   * @throws {ValidationError} If the payload does not fit the schema.
+   */
+  enqueue(client: JobClient, payload: TInput, options?: EnqueueOptions): Promise<string>;
+  /**
+   * Adds several jobs. In a transaction they are part of it, and the distributed provider accepts
+   * 3,000 rows per transaction. With a client, each statement of at most 100 jobs is a transaction of
+   * its own.
+   *
+   * @param client A transaction's client; or a client.
+   * @param payloads The payloads.
+   * @param options Delay and group of all; `key` returns the key of each payload.
+   * @returns The ids, in order.
+   * @throws {ValidationError} If a payload does not fit the schema; then none is added.
+   */
+  enqueueMany(
+    client: JobClient,
+    payloads: readonly TInput[],
+    options?: EnqueueManyOptions<TInput>,
+  ): Promise<string[]>;
+}
+
+/** Options of `enqueueMany`. */
+export interface EnqueueManyOptions<TInput> extends Omit<EnqueueOptions, "key" | "group"> {
+  /** Returns the key of a payload. */
+  key?: (payload: TInput) => string;
+  /** Returns the group of a payload, or the group of all. */
+  group?: string | ((payload: TInput) => string | undefined);
+}
+
+/** Job of any payload, for lists. */
+// deno-lint-ignore no-explicit-any -- a handler's parameters are contravariant
+export type AnyJob = Job<any, any, any>;
+
+/**
+ * Declares a background job with a checked payload. Jobs wait in the table `trellis_jobs`
+ * (`JOBS_MIGRATION_SQL`), are written in the transaction of the caller, and are run by a worker.
+ *
+ * @param options Name, schema, retries, time limit.
+ * @returns A function that takes the handler and returns the job.
+ * @throws {ConfigurationError} If an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
+ * import { withTransaction } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ * import { createTestDatabase } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * const indexNote = defineJob({ name: "index-note", schema: z.object({ noteId: z.string() }) })(
+ *   function indexNote({ payload }) {
+ *     console.log(payload.noteId); // n1
+ *   },
+ * );
+ *
+ * const { db, close } = await createTestDatabase();
+ * for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
+ *   await db.execute(sql.raw(statement));
+ * }
+ * await withTransaction(db, async (tx) => {
+ *   await indexNote.enqueue(tx, { noteId: "n1" });
+ * });
+ * await createJobWorker({ getDb: () => db, jobs: [indexNote] }).runDue();
+ * await close();
+ * ```
+ */
+export function defineJob<TSchema extends StandardSchema, TTransaction extends boolean = false>(
+  options: JobOptions<TSchema, TTransaction>,
+): (
+  handler: JobHandler<JobOutput<TSchema>, TTransaction>,
+) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction> {
+  const settings = readJobOptions(options);
+  const { name } = settings;
+  const schema = options.schema as unknown as StandardSchema<JobOutput<TSchema>>;
+
+  return function wrapHandler(handler) {
+    checkHandler("defineJob", handler);
+    return {
+      jobName: name,
+      schema,
+      settings,
+      handler,
+      async enqueue(client, payload, options = {}): Promise<string> {
+        const row = await createJobRow(name, schema, payload, options);
+        await insertJobs(client, [row]);
+        return row.id;
+      },
+      async enqueueMany(client, payloads, options = {}): Promise<string[]> {
+        const { key, group, delaySeconds } = options;
+        const rows = await Promise.all(
+          payloads.map((payload) =>
+            createJobRow(name, schema, payload, {
+              delaySeconds,
+              key: key?.(payload),
+              group: typeof group === "function" ? group(payload) : group,
+            })
+          ),
+        );
+        await insertJobs(client, rows);
+        return rows.map(({ id }) => id);
+      },
+    };
+  };
+}

@@ -1,0 +1,72 @@
+import { fullJitterDelay } from "../core/async/backoff.ts";
+import type { Clock } from "../core/async/clock.ts";
+import { getReason } from "../core/triggers/trigger_failure.ts";
+import { executeRows } from "../database/execute.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { withDistSqlRetry } from "../database/retry.ts";
+import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
+import { isAppError } from "../errors/app_error.ts";
+import { redactText } from "../observability/redact_text.ts";
+import type { LeasedJob } from "./claim.ts";
+import type { AnyJob } from "./define_job.ts";
+import { buildDead, buildRetry } from "./finish.ts";
+import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
+
+/** How an attempt ended. */
+export type AttemptOutcome = "done" | "retried" | "dead" | "lost";
+
+/** What ending an attempt needs. */
+export interface EndOptions {
+  /** Returns the client. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** Source of randomness, from 0 to below 1. */
+  readonly random: () => number;
+}
+
+const MAX_ERROR = 1000;
+
+/**
+ * Records a failed attempt: schedules the next one, or marks the job as dead.
+ *
+ * @param job The job.
+ * @param leased The lease.
+ * @param error The error of the attempt.
+ * @param options Client, clock and randomness.
+ * @returns How the attempt ended.
+ */
+export async function recordFailure(
+  job: AnyJob,
+  leased: LeasedJob,
+  error: unknown,
+  { getDb, clock, random }: EndOptions,
+): Promise<AttemptOutcome> {
+  if (error instanceof JobLeaseLostError) return "lost";
+  const { maxAttempts, baseDelayMs, maxDelayMs } = job.settings;
+  const isDead = leased.attempts >= maxAttempts || isPermanent(error);
+  const delayMs = fullJitterDelay(leased.attempts, { baseDelayMs, maxDelayMs, random });
+  const text = describeFailure(error);
+  const statement = isDead
+    ? buildDead(leased, text, clock)
+    : buildRetry(leased, delayMs / 1000, text, clock);
+  const db = await getDb();
+  const rows = await withDistSqlRetry(() => executeRows(db, statement), { idempotent: true });
+  // no row: an attempt whose COMMIT got no answer was applied, or the lease was lost
+  if (rows.length === 0) return "lost";
+  return isDead ? "dead" : "retried";
+}
+
+function isPermanent(error: unknown): boolean {
+  return findInCauseChain(error, (link) => link instanceof PermanentJobError) !== undefined;
+}
+
+/** Describes an error for the table: class and message of each cause, without SQL and secrets. */
+function describeFailure(error: unknown): string {
+  const lines = causeChain(error).map((link) => {
+    const name = link instanceof Error ? link.name : typeof link;
+    const code = isAppError(link) ? ` (${link.code})` : "";
+    return `${name}${code}: ${getReason(link)}`;
+  });
+  return redactText([...new Set(lines)].join("\n")).slice(0, MAX_ERROR).replaceAll("\0", "");
+}

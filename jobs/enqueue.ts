@@ -1,0 +1,101 @@
+import type { SQL } from "drizzle-orm";
+import type { Query } from "drizzle-orm";
+import { log } from "../observability/logger.ts";
+import { metrics } from "../observability/metrics.ts";
+import { withDistSqlRetry } from "../database/retry.ts";
+import { type TransactionState, transactionStates } from "../database/transaction_guard.ts";
+import { buildInsert, splitRows } from "./insert_jobs.ts";
+import type { NewJob } from "./job_row.ts";
+import { findTestClock, getJobsConfig } from "./job_settings.ts";
+
+/** Client or transaction of `@trellis/fn/database`. */
+export interface JobClient {
+  /** Runs a statement. */
+  execute(query: SQL): PromiseLike<unknown>;
+}
+
+/** Parts of a transaction's client that drizzle's types leave out. */
+interface TransactionInternals {
+  readonly dialect: { sqlToQuery(query: SQL): Query };
+  readonly _: { readonly session: { sendAhead?(query: Query): Promise<unknown> } };
+}
+
+/**
+ * Inserts jobs in the transaction of a client, or in a transaction of their own.
+ *
+ * @param client The client.
+ * @param rows The jobs.
+ */
+export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Promise<void> {
+  if (rows.length === 0) return;
+  const { delivery, clock } = getJobsConfig();
+  const graceSeconds = delivery?.graceSeconds ?? 0;
+  const state = transactionStates.get(client);
+  for (const batch of splitRows(rows)) {
+    const statement = buildInsert(batch, graceSeconds, findTestClock(clock));
+    if (state === undefined) await insertAtOnce(client, statement);
+    else sendAhead(client as unknown as TransactionInternals, state, statement);
+  }
+  if (state === undefined) await onCommitted(rows);
+  else addCommitted(state, rows);
+}
+
+/** Rows have their ids already, so a repeated insert has no further effect. */
+async function insertAtOnce(client: JobClient, statement: SQL): Promise<void> {
+  await withDistSqlRetry(async () => await client.execute(statement), { idempotent: true });
+}
+
+/**
+ * Sends the insert without waiting for its answer, which costs no round trip. The transaction waits
+ * for it, and fails if it has failed.
+ */
+function sendAhead(
+  client: TransactionInternals,
+  state: TransactionState,
+  statement: SQL,
+): void {
+  const sent = client._.session.sendAhead!(client.dialect.sqlToQuery(statement));
+  state.sentAhead = Promise.all([state.sentAhead, sent]);
+  // reported here too: the caller may only see that the transaction was aborted
+  state.sentAhead.catch(() => {});
+  sent.catch((error) =>
+    log("ERROR", "enqueueing failed, the transaction is rolled back", { error })
+  );
+}
+
+/** Jobs of running transactions. */
+const uncommitted: WeakMap<TransactionState, NewJob[]> = new WeakMap();
+
+function addCommitted(state: TransactionState, rows: readonly NewJob[]): void {
+  const known = uncommitted.get(state);
+  if (known !== undefined) {
+    known.push(...rows);
+    return;
+  }
+  const jobs = [...rows];
+  uncommitted.set(state, jobs);
+  const previous = state.onCommitted;
+  state.onCommitted = async function deliverCommitted(): Promise<void> {
+    await previous?.();
+    await onCommitted(jobs);
+  };
+}
+
+/** Hands over committed jobs. Never throws: the relay picks up what was not delivered. */
+async function onCommitted(jobs: readonly NewJob[]): Promise<void> {
+  const { delivery } = getJobsConfig();
+  try {
+    countEnqueued(jobs);
+    await delivery?.deliver(jobs);
+  } catch (error) {
+    log("WARN", "jobs were not delivered, the relay will do it", { jobs: jobs.length, error });
+  }
+}
+
+function countEnqueued(jobs: readonly NewJob[]): void {
+  const counts = new Map<string, number>();
+  for (const { name } of jobs) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const [job, count] of counts) {
+    metrics.addMetricsWithDimensions({ job }, [["JobsEnqueued", "Count", count]]);
+  }
+}

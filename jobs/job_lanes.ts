@@ -1,0 +1,99 @@
+import type { LeasedJob } from "./claim.ts";
+import type { JobClaimer } from "./claimer.ts";
+import type { JobRunner } from "./job_runner.ts";
+
+/** Counts of what a worker did. */
+export interface JobCounts {
+  /** Jobs that succeeded. */
+  done: number;
+  /** Failed attempts that are followed by another one. */
+  retried: number;
+  /** Jobs that failed for the last time. */
+  dead: number;
+  /** Attempts whose lease ended before they did. */
+  lost: number;
+}
+
+/** Leases at most `limit` jobs; none if there are no more. */
+export type NextJobs = (limit: number) => Promise<LeasedJob[]>;
+
+/** What lanes need. */
+export interface LaneOptions {
+  /** Leases the next jobs. */
+  readonly next: NextJobs;
+  /** Runs jobs. */
+  readonly runner: JobRunner;
+  /** Leases the jobs of groups. */
+  readonly claimer: JobClaimer;
+  /** Number of lanes. */
+  readonly concurrency: number;
+  /** Tells whether another job may begin. */
+  readonly canStart: () => boolean;
+}
+
+/** Time that a leased job may wait for a lane, less than the margin of its lease. */
+const MAX_WAIT_MS = 5000;
+
+/** Runs jobs in lanes, one after the other in each, until there are no more. */
+export class JobLanes {
+  readonly #options: LaneOptions;
+  readonly #counts: JobCounts = { done: 0, retried: 0, dead: 0, lost: 0 };
+  readonly #buffer: LeasedJob[] = [];
+  #filling: Promise<void> | undefined;
+  #isEmpty = false;
+  #idle = 0;
+
+  /**
+   * @param options Where jobs come from, and what runs them.
+   */
+  constructor(options: LaneOptions) {
+    this.#options = options;
+  }
+
+  /** Runs all lanes, and gives back what was leased and did not begin. */
+  async run(): Promise<JobCounts> {
+    const { concurrency, runner } = this.#options;
+    this.#idle = concurrency;
+    const lanes = Array.from({ length: concurrency }, () => this.#runLane());
+    const results = await Promise.allSettled(lanes);
+    await runner.release(this.#buffer.splice(0));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+    return this.#counts;
+  }
+
+  async #runLane(): Promise<void> {
+    const { runner, claimer } = this.#options;
+    for (let leased = await this.#take(); leased !== undefined; leased = await this.#take()) {
+      this.#idle--;
+      try {
+        this.#counts[await runner.run(leased)]++;
+        if (leased.group !== null) this.#buffer.push(...await claimer.claimGroup(leased.group));
+      } finally {
+        this.#idle++;
+      }
+    }
+  }
+
+  /** Returns the next job for a lane. One that has waited too long is given back. */
+  async #take(): Promise<LeasedJob | undefined> {
+    const { canStart, runner } = this.#options;
+    while (canStart()) {
+      const leased = this.#buffer.shift();
+      if (leased !== undefined) {
+        if (performance.now() - leased.leasedAtMs < MAX_WAIT_MS) return leased;
+        await runner.release([leased]);
+      } else {
+        if (this.#isEmpty) return undefined;
+        await (this.#filling ??= this.#fill().finally(() => this.#filling = undefined));
+      }
+    }
+    return undefined;
+  }
+
+  async #fill(): Promise<void> {
+    const { next, runner, concurrency } = this.#options;
+    const found = await next(runner.getBatchSize(this.#idle, concurrency));
+    this.#isEmpty = found.length === 0;
+    this.#buffer.push(...found);
+  }
+}

@@ -1,0 +1,127 @@
+import type { StandardSchema } from "../env/standard_schema.ts";
+import { wholeNumber } from "../core/function_options.ts";
+import {
+  BOOLEAN_OPTION,
+  checkOptions,
+  OBJECT_OPTION,
+  type OptionRule,
+  type OptionRules,
+} from "../core/option_rules.ts";
+
+/** How often a failed job is run again, and when. */
+export interface JobRetryOptions {
+  /**
+   * Attempts, with the first one. After the last one the job is dead.
+   * @default 10
+   */
+  maxAttempts?: number;
+  /**
+   * Upper bound of the first delay in seconds; it doubles with each attempt. The delay itself is
+   * random (full jitter).
+   * @default 2
+   */
+  baseDelaySeconds?: number;
+  /**
+   * Upper bound of every delay in seconds.
+   * @default 900
+   */
+  maxDelaySeconds?: number;
+}
+
+/** Options of `defineJob`. */
+export interface JobOptions<TSchema extends StandardSchema, TTransaction extends boolean> {
+  /** Name of the job in the table: letters, digits, `.`, `_` and `-`. Do not rename it while jobs wait. */
+  name: string;
+  /** Schema of the payload, checked when a job is enqueued and again before it runs. */
+  schema: TSchema;
+  /** How often a failed job is run again. */
+  retry?: JobRetryOptions;
+  /**
+   * Seconds that one attempt may take, 1 to 900. A job whose worker died runs again after this time
+   * and 10 seconds.
+   * @default 30
+   */
+  timeout?: number;
+  /**
+   * Run the handler in a transaction, which it gets as `tx` and which marks the job as done. What it
+   * writes with `tx` is then applied exactly once.
+   * @default false
+   */
+  transaction?: TTransaction;
+  /**
+   * Seconds that a finished job is kept, from 60. A `key` is unique for as long as its job is kept.
+   * Dead jobs are kept until they are cancelled or sent again.
+   * @default 86400
+   */
+  keepSeconds?: number;
+}
+
+/** Options of a job with their defaults. */
+export interface JobSettings {
+  /** Name of the job. */
+  readonly name: string;
+  /** Attempts, with the first one. */
+  readonly maxAttempts: number;
+  /** Upper bound of the first delay. */
+  readonly baseDelayMs: number;
+  /** Upper bound of every delay. */
+  readonly maxDelayMs: number;
+  /** Time limit of one attempt. */
+  readonly timeoutMs: number;
+  /** True if the handler runs in a transaction. */
+  readonly transaction: boolean;
+  /** Time that a finished job is kept. */
+  readonly keepSeconds: number;
+}
+
+const MAX_NAME = 100;
+const NAME: OptionRule = [
+  (value) => typeof value === "string" && value.length <= MAX_NAME && /^[\w.-]+$/.test(value),
+  `1 to ${MAX_NAME} letters, digits, dots, underscores or hyphens`,
+];
+const SCHEMA: OptionRule = [
+  (value) => typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function",
+  "a schema of zod 4, valibot, arktype or another library with Standard Schema",
+];
+const DAY_SECONDS = 86_400;
+const YEAR_SECONDS = 366 * DAY_SECONDS;
+
+const RULES: OptionRules = {
+  name: NAME,
+  schema: SCHEMA,
+  retry: OBJECT_OPTION,
+  timeout: wholeNumber([1, 900, "seconds"]),
+  transaction: BOOLEAN_OPTION,
+  keepSeconds: wholeNumber([60, YEAR_SECONDS, "seconds"]),
+};
+
+const RETRY_RULES: OptionRules = {
+  maxAttempts: wholeNumber([1, 1000, "attempts"]),
+  baseDelaySeconds: wholeNumber([0, DAY_SECONDS, "seconds"]),
+  maxDelaySeconds: wholeNumber([0, DAY_SECONDS, "seconds"]),
+};
+
+/**
+ * Checks the options of a job and adds the defaults.
+ *
+ * @param options The options.
+ * @throws {ConfigurationError} If an option is unknown or invalid.
+ */
+export function readJobOptions(options: JobOptions<StandardSchema, boolean>): JobSettings {
+  checkOptions("defineJob", options, RULES);
+  // a missing name or schema is as wrong as an invalid one
+  checkOptions("defineJob", { name: options.name ?? null, schema: options.schema ?? null }, RULES);
+  if (options.retry !== undefined) {
+    checkOptions("defineJob", options.retry, RETRY_RULES, "retry.");
+  }
+  const { maxAttempts = 10, baseDelaySeconds = 2, maxDelaySeconds = 900 } = options.retry ?? {};
+  return {
+    name: options.name,
+    maxAttempts,
+    baseDelayMs: baseDelaySeconds * 1000,
+    maxDelayMs: maxDelaySeconds * 1000,
+    timeoutMs: (options.timeout ?? 30) * 1000,
+    transaction: options.transaction ?? false,
+    keepSeconds: options.keepSeconds ?? DAY_SECONDS,
+  };
+}

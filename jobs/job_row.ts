@@ -1,0 +1,143 @@
+import { parseInput } from "../core/triggers/parse_input.ts";
+import { getOutgoingHeaders } from "../core/http/trace_id.ts";
+import type { StandardSchema } from "../env/standard_schema.ts";
+import { ValidationError } from "../errors/http_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { currentInvocation } from "../observability/invocation_context.ts";
+import { hashToUuid } from "./job_id.ts";
+
+/** Options of `enqueue`. */
+export interface EnqueueOptions {
+  /**
+   * Seconds until the job may run.
+   * @default 0
+   */
+  delaySeconds?: number;
+  /**
+   * Makes the job unique: while a job of this name and key is in the table, also a finished one that
+   * is still kept, another one is not added.
+   */
+  key?: string;
+  /**
+   * Jobs of one group run one at a time, in the order in which they were enqueued. A job that waits
+   * for its next attempt holds back the jobs after it; a dead one does not.
+   */
+  group?: string;
+}
+
+/** Row to insert. */
+export interface NewJob {
+  /** Primary key. */
+  readonly id: string;
+  /** Name of the job. */
+  readonly name: string;
+  /** JSON. */
+  readonly payload: string;
+  /** Part of the table that the row belongs to, 0 to 15. */
+  readonly shard: number;
+  /** Group, if the job has one. */
+  readonly group: string | null;
+  /** Order of rows that were inserted at the same time. */
+  readonly position: number;
+  /** Seconds until the job may run. */
+  readonly delaySeconds: number;
+  /** Correlation id of the request. */
+  readonly correlationId: string | null;
+  /** W3C trace context of the request. */
+  readonly traceParent: string | null;
+}
+
+/**
+ * Number of parts of the table. Workers start at a part by chance, so that they rarely compete for
+ * the same rows; inserts go to as many places of the index.
+ */
+export const JOB_SHARDS = 16;
+
+/** Limit of a text column on the distributed provider is 1 MiB. */
+const MAX_PAYLOAD_BYTES = 1_000_000;
+const MAX_DELAY_SECONDS = 366 * 86_400;
+const MAX_KEY = 500;
+
+let position = 0;
+
+/**
+ * Creates the row of a job.
+ *
+ * @param name Name of the job.
+ * @param schema Schema of the payload.
+ * @param payload The payload.
+ * @param options Delay, key and group.
+ * @throws {ValidationError} If the payload does not fit.
+ * @throws {ConfigurationError} If an option is invalid.
+ */
+export async function createJobRow(
+  name: string,
+  schema: StandardSchema,
+  payload: unknown,
+  { delaySeconds = 0, key, group }: EnqueueOptions,
+): Promise<NewJob> {
+  checkDelay(name, delaySeconds);
+  checkText(name, "key", key);
+  checkText(name, "group", group);
+  const at = position++;
+  const text = await serialize(name, schema, payload);
+  const id = key === undefined ? crypto.randomUUID() as string : await hashToUuid([name, key]);
+  return {
+    id,
+    name,
+    payload: text,
+    shard: parseInt(id[0], 16),
+    group: group ?? null,
+    position: at,
+    delaySeconds,
+    correlationId: currentInvocation()?.correlationId ?? null,
+    traceParent: getOutgoingHeaders().traceparent ?? null,
+  };
+}
+
+/** Checks what the worker will read: the payload after its way through JSON. */
+async function serialize(name: string, schema: StandardSchema, payload: unknown): Promise<string> {
+  const text = toJson(payload);
+  if (text.length * 3 > MAX_PAYLOAD_BYTES) checkSize(name, text);
+  await parseInput(schema, JSON.parse(text));
+  return text;
+}
+
+function toJson(payload: unknown): string {
+  try {
+    return JSON.stringify(payload) ?? "null";
+  } catch {
+    const message = "It cannot be written as JSON";
+    throw new ValidationError("Validation failed", {
+      errors: { _form: [message] },
+      details: { reason: message },
+    });
+  }
+}
+
+function checkSize(name: string, text: string): void {
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes <= MAX_PAYLOAD_BYTES) return;
+  throw new ConfigurationError(
+    `The payload of the job ${name} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD_BYTES} are ` +
+      "allowed: store the content elsewhere and pass its id",
+  );
+}
+
+function checkDelay(name: string, value: unknown): void {
+  if (typeof value === "number" && value >= 0 && value <= MAX_DELAY_SECONDS) return;
+  throw new ConfigurationError(
+    `delaySeconds of the job ${name} is ${value}: it must be 0 to ${MAX_DELAY_SECONDS} seconds`,
+  );
+}
+
+function checkText(name: string, option: string, value: unknown): void {
+  if (value === undefined) return;
+  const isValid = typeof value === "string" && value !== "" && value.length <= MAX_KEY &&
+    !value.includes("\0");
+  if (isValid) return;
+  // the value is not shown: keys may hold personal data
+  throw new ConfigurationError(
+    `${option} of the job ${name} must be a text of 1 to ${MAX_KEY} characters without NUL`,
+  );
+}

@@ -1,0 +1,133 @@
+import type { Clock } from "../core/async/clock.ts";
+import type { LoggingConfig } from "../core/logging_config.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { log } from "../observability/logger.ts";
+import { metrics } from "../observability/metrics.ts";
+import type { LeasedJob } from "./claim.ts";
+import type { AnyJob } from "./define_job.ts";
+import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
+import { buildRelease } from "./finish.ts";
+import { JobFinisher } from "./finisher.ts";
+import { PermanentJobError } from "./job_errors.ts";
+import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
+
+/** What running jobs needs. */
+export interface RunnerOptions {
+  /** Returns the client. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** How attempts log. */
+  readonly logging: LoggingConfig | undefined;
+  /** True if attempts add metrics. */
+  readonly metrics: boolean;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** Source of randomness, from 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** Time for which a worker leases jobs in advance. */
+const AHEAD_MS = 100;
+const MAX_BATCH = 100;
+/** Weight of the last duration in the average. */
+const WEIGHT = 0.1;
+
+/** Runs leased jobs and records how they ended. */
+export class JobRunner {
+  readonly #jobs: ReadonlyMap<string, AnyJob>;
+  readonly #options: RunnerOptions;
+  readonly #attempts: Map<string, AttemptRunner> = new Map();
+  readonly #finisher: JobFinisher;
+  #averageMs = AHEAD_MS;
+
+  /**
+   * @param jobs The jobs by name.
+   * @param options Client and logging.
+   */
+  constructor(jobs: ReadonlyMap<string, AnyJob>, options: RunnerOptions) {
+    this.#jobs = jobs;
+    this.#options = options;
+    this.#finisher = new JobFinisher(options.getDb, options.clock);
+    for (const [name, job] of jobs) this.#attempts.set(name, createAttemptRunner(job, options));
+  }
+
+  /**
+   * Returns how many jobs to lease at once: more than can begin now if they are short.
+   *
+   * @param idle Jobs that can begin now.
+   * @param concurrency Jobs that run at the same time.
+   */
+  getBatchSize(idle: number, concurrency: number): number {
+    const ahead = Math.floor(concurrency * AHEAD_MS / Math.max(this.#averageMs, 0.1));
+    return Math.max(idle, Math.min(MAX_BATCH, ahead));
+  }
+
+  /**
+   * Runs one attempt. Never throws for a failed attempt.
+   *
+   * @param leased The job.
+   * @returns How it ended.
+   * @throws If the result could not be recorded. The lease then ends by itself.
+   */
+  async run(leased: LeasedJob): Promise<AttemptOutcome> {
+    const job = this.#jobs.get(leased.name)!;
+    const startedMs = performance.now();
+    const outcome = await this.#runOrFail(job, leased);
+    this.#averageMs += WEIGHT * (performance.now() - startedMs - this.#averageMs);
+    if (this.#options.metrics) count(leased, outcome);
+    return outcome;
+  }
+
+  async #runOrFail(job: AnyJob, leased: LeasedJob): Promise<AttemptOutcome> {
+    try {
+      if (leased.attempts > job.settings.maxAttempts) {
+        throw new PermanentJobError("The worker of the last attempt ended before the attempt did");
+      }
+      await this.#attempts.get(leased.name)!(leased);
+    } catch (error) {
+      const outcome = await recordFailure(job, leased, error, this.#options);
+      logFailure(leased, outcome);
+      return outcome;
+    }
+    // a transaction has marked its job itself
+    if (job.settings.transaction) return "done";
+    const { keepSeconds } = job.settings;
+    const isHeld = await this.#finisher.finish({ ...leased, keepSeconds });
+    if (!isHeld) logFailure(leased, "lost");
+    return isHeld ? "done" : "lost";
+  }
+
+  /**
+   * Gives back jobs that have not begun.
+   *
+   * @param leased The jobs.
+   */
+  async release(leased: readonly LeasedJob[]): Promise<void> {
+    if (leased.length === 0) return;
+    const db = await this.#options.getDb();
+    for (const job of leased) await db.execute(buildRelease(job, this.#options.clock));
+  }
+}
+
+const MESSAGES: Readonly<Record<AttemptOutcome, string>> = {
+  done: "job done",
+  retried: "job failed, it will be tried again",
+  dead: "job failed for the last time: see trellis jobs show",
+  lost: "job was leased to another worker before it ended: if it does not use tx, it may run twice",
+};
+
+function logFailure({ id, name, attempts }: LeasedJob, outcome: AttemptOutcome): void {
+  log(outcome === "dead" ? "ERROR" : "WARN", MESSAGES[outcome], {
+    job: name,
+    job_id: id,
+    attempts,
+  });
+}
+
+function count({ name: job, waitedMs }: LeasedJob, outcome: AttemptOutcome): void {
+  metrics.addMetricsWithDimensions({ job }, [
+    ["JobsDelivered", "Count", 1],
+    ["JobsRetried", "Count", outcome === "retried" ? 1 : 0],
+    ["JobsDead", "Count", outcome === "dead" ? 1 : 0],
+    ["JobWait", "Milliseconds", waitedMs],
+  ]);
+}

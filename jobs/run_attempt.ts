@@ -1,0 +1,167 @@
+import type { Clock } from "../core/async/clock.ts";
+import { getRequestContext, remainingMs } from "../core/request_context.ts";
+import type { LambdaContext } from "../core/http/lambda.ts";
+import type { LoggingConfig } from "../core/logging_config.ts";
+import { parseInput } from "../core/triggers/parse_input.ts";
+import { toServerError } from "../core/triggers/trigger_failure.ts";
+import {
+  type EventReader,
+  type LambdaHandler,
+  observeHandler,
+  type WrapperMetadata,
+} from "../core/with_observability.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { withDistSqlRetry } from "../database/retry.ts";
+import type { QueryResult } from "../database/session/query_result.ts";
+import { type TransactionClient, withTransaction } from "../database/transaction.ts";
+import { isAppError } from "../errors/app_error.ts";
+import { DeadlineExceededError } from "../errors/http_errors.ts";
+import { currentInvocation } from "../observability/invocation_context.ts";
+import { parseTraceparent } from "../observability/trace_context.ts";
+import type { LeasedJob } from "./claim.ts";
+import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
+import { buildFinish } from "./finish.ts";
+import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
+
+/** Runs one attempt of a job; rejects if it failed. */
+export type AttemptRunner = (leased: LeasedJob) => Promise<void>;
+
+/** What attempts need. */
+export interface AttemptOptions {
+  /** Returns the client. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** How attempts log. */
+  readonly logging: LoggingConfig | undefined;
+  /** True if each attempt adds its metrics. */
+  readonly metrics: boolean;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+}
+
+const NO_SIGNAL: AbortSignal = new AbortController().signal;
+
+const JOB_READER: EventReader<LeasedJob> = {
+  getCorrelationId: ({ id, correlationId }) => correlationId ?? id,
+  getTraceContext: ({ traceParent }) => parseTraceparent(traceParent),
+  toLoggable: ({ id, name, attempts }) => ({ id, name, attempts }),
+};
+
+/**
+ * Creates the function that runs the attempts of a job. Each has a log line, metrics and a span of
+ * its own, in the trace of the request that enqueued the job.
+ *
+ * @param job The job.
+ * @param options Client and logging.
+ */
+export function createAttemptRunner(job: AnyJob, options: AttemptOptions): AttemptRunner {
+  const { settings } = job;
+
+  async function attempt(
+    leased: LeasedJob,
+    _context: LambdaContext,
+    metadata: WrapperMetadata,
+  ): Promise<void> {
+    const params = await readParams(job, leased, metadata);
+    try {
+      if (!settings.transaction) await job.handler(params);
+      else await attemptInTransaction(job, leased, params, options);
+    } catch (error) {
+      throw toServerError(error);
+    }
+  }
+
+  const observed: LambdaHandler<LeasedJob, void> = observeHandler(attempt, {
+    operationName: job.jobName,
+    logging: options.logging,
+    metrics: options.metrics,
+  }, JOB_READER);
+
+  return function runAttempt(leased: LeasedJob): Promise<void> {
+    return observed(leased, createContext(leased, settings.timeoutMs));
+  };
+}
+
+/** Parses the payload. One that does not fit now will not fit later. */
+async function readParams(
+  job: AnyJob,
+  leased: LeasedJob,
+  metadata: WrapperMetadata,
+): Promise<JobHandlerParams<unknown, false>> {
+  let payload: unknown;
+  try {
+    payload = await parseInput(job.schema, JSON.parse(leased.payload));
+  } catch (error) {
+    if (!isAppError(error, "VALIDATION_FAILED")) throw error;
+    throw new PermanentJobError("The payload does not fit the schema of the job", { cause: error });
+  }
+  const { id, name, attempts, enqueuedAt, group } = leased;
+  return {
+    payload,
+    job: {
+      id,
+      name,
+      attempt: attempts,
+      maxAttempts: job.settings.maxAttempts,
+      enqueuedAt,
+      group: group ?? undefined,
+    },
+    idempotencyKey: id,
+    signal: getRequestContext()?.signal ?? NO_SIGNAL,
+    metadata,
+  };
+}
+
+/**
+ * Marks the job as done and runs the handler in one transaction. The mark comes first: it locks the
+ * row, so that no other worker can lease the job while this transaction runs, however long it takes.
+ */
+async function attemptInTransaction(
+  job: AnyJob,
+  leased: LeasedJob,
+  params: JobHandlerParams<unknown, false>,
+  { getDb, clock }: AttemptOptions,
+): Promise<void> {
+  const { keepSeconds } = job.settings;
+  const handler: JobHandler<unknown, true> = job.handler;
+  await withDistSqlRetry(async () =>
+    await withTransaction(await getDb(), async (tx: TransactionClient) => {
+      const marking = markDone(tx, { ...leased, keepSeconds }, clock);
+      await Promise.race([
+        Promise.all([marking, handler({ ...params, tx })]),
+        rejectOnAbort(params.signal),
+      ]);
+    })
+  );
+}
+
+/** Rejects at the end of the attempt's time, so that its transaction is rolled back. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new DeadlineExceededError()), { once: true });
+  });
+}
+
+async function markDone(
+  tx: TransactionClient,
+  job: LeasedJob & { keepSeconds: number },
+  clock: Clock | undefined,
+): Promise<void> {
+  const result = await tx.execute(buildFinish([job], clock)) as unknown as QueryResult;
+  if (result.rows.length === 0) throw new JobLeaseLostError(job.id);
+}
+
+/** The deadline is that of the attempt, or of the function that runs the worker. */
+function createContext(leased: LeasedJob, timeoutMs: number): LambdaContext {
+  const endMs = performance.now() + Math.min(timeoutMs, remainingMs());
+  // getDeadline() reserves up to 250 ms of it
+  return {
+    awsRequestId: leased.id,
+    functionName: currentInvocation()?.functionName ?? leased.name,
+    functionVersion: "",
+    invokedFunctionArn: "",
+    memoryLimitInMB: "",
+    logGroupName: "",
+    logStreamName: "",
+    getRemainingTimeInMillis: () => Math.max(0, endMs - performance.now()),
+  };
+}

@@ -1,0 +1,183 @@
+import type { Clock } from "../core/async/clock.ts";
+import { remainingMs } from "../core/request_context.ts";
+import type { LoggingConfig } from "../core/logging_config.ts";
+import {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOption,
+  checkOptions,
+  FUNCTION_OPTION,
+  OBJECT_OPTION,
+  type OptionRules,
+} from "../core/option_rules.ts";
+import { wholeNumber } from "../core/function_options.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { enableConcurrentInvocations } from "../observability/invocation_context.ts";
+import { log } from "../observability/logger.ts";
+import { JobClaimer } from "./claimer.ts";
+import type { AnyJob } from "./define_job.ts";
+import { findTestClock } from "./job_settings.ts";
+import { type JobCounts, JobLanes, type NextJobs } from "./job_lanes.ts";
+import { JobRunner } from "./job_runner.ts";
+import { JobPoller } from "./poller.ts";
+
+/** Options of `createJobWorker`. */
+export interface JobWorkerOptions<TSchema extends Record<string, unknown>> {
+  /** Returns the client of the database with the table of jobs. */
+  getDb: () => DrizzleClient<TSchema> | Promise<DrizzleClient<TSchema>>;
+  /** Jobs that this worker runs. It leaves all others in the table. */
+  jobs: readonly AnyJob[];
+  /**
+   * Jobs that run at the same time, 1 to 1,000. Each job with `transaction: true` uses a connection,
+   * so the client needs as many (`maxConnections`).
+   * @default 1
+   */
+  concurrency?: number;
+  /** How attempts log. */
+  logging?: LoggingConfig;
+  /**
+   * Whether each attempt adds its metrics.
+   * @default true
+   */
+  metrics?: boolean;
+  /**
+   * Clock of a test.
+   * @default the clock of the database
+   */
+  clock?: Clock;
+  /**
+   * Source of randomness, from 0 to below 1.
+   * @default Math.random
+   */
+  random?: () => number;
+}
+
+/** Worker of jobs. */
+export interface JobWorker {
+  /**
+   * Runs the jobs that are due until none is left, or until the invocation's time is nearly up.
+   *
+   * @returns What was done.
+   */
+  runDue(): Promise<JobCounts>;
+  /**
+   * Runs jobs by their ids, and the jobs after them in their groups. Leaves out those that are not
+   * due, that another worker has leased or that are done.
+   *
+   * @param ids The ids.
+   * @returns What was done.
+   */
+  runIds(ids: readonly string[]): Promise<JobCounts>;
+  /**
+   * Runs jobs as they become due, until `stop` is called: for a process that keeps running.
+   *
+   * @param options Milliseconds between two looks at the table, 1,000 by default.
+   */
+  start(options?: { pollMs?: number }): void;
+  /** Looks at the table at once, after `start`. */
+  wake(): void;
+  /**
+   * Stops leasing jobs, gives back those that have not begun, and waits for those that run.
+   */
+  stop(): Promise<void>;
+}
+
+const RULES: OptionRules = {
+  getDb: FUNCTION_OPTION,
+  jobs: [Array.isArray, "an array of jobs"],
+  concurrency: wholeNumber([1, 1000, "jobs"]),
+  logging: OBJECT_OPTION,
+  metrics: BOOLEAN_OPTION,
+  clock: ANY_OPTION,
+  random: FUNCTION_OPTION,
+};
+
+/** Time before the invocation's deadline in which no job is started. */
+const MIN_START_MS = 500;
+
+/**
+ * Creates a worker. Several workers, in any number of processes, share the jobs of a table: each job
+ * is leased to one of them.
+ *
+ * @param options Client, jobs, concurrency.
+ * @returns The worker. It runs jobs when one of its functions is called.
+ * @throws {ConfigurationError} If an option is invalid or two jobs have one name.
+ *
+ * @example
+ * ```ts
+ * import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
+ * import { sql } from "@trellis/fn/database/orm";
+ * import { createTestDatabase } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * const { db, close } = await createTestDatabase();
+ * for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
+ *   await db.execute(sql.raw(statement));
+ * }
+ * const greet = defineJob({ name: "greet", schema: z.string() })(({ payload }) => console.log(payload));
+ * await greet.enqueue(db, "hello");
+ *
+ * const worker = createJobWorker({ getDb: () => db, jobs: [greet], logging: { level: "SILENT" }, metrics: false });
+ * console.log(await worker.runDue()); // { done: 1, retried: 0, dead: 0, lost: 0 }
+ * await close();
+ * ```
+ */
+export function createJobWorker<TSchema extends Record<string, unknown> = Record<string, unknown>>(
+  options: JobWorkerOptions<TSchema>,
+): JobWorker {
+  checkOptions("createJobWorker", options, RULES);
+  const { concurrency = 1, logging, metrics = true, random = Math.random } = options;
+  const jobs = indexJobs(options.jobs);
+  const clock = findTestClock(options.clock);
+  const getDb = options.getDb as unknown as () => DrizzleClient | Promise<DrizzleClient>;
+  const claimer = new JobClaimer({ getDb, jobs: [...jobs.values()], clock, random });
+  const runner = new JobRunner(jobs, { getDb, logging, metrics, clock, random });
+  const running: Set<Promise<unknown>> = new Set();
+  let isStopping = false;
+  const poller = new JobPoller(() => isStopping);
+  // jobs run beside each other, and beside the invocation of the worker
+  enableConcurrentInvocations();
+
+  const canStart = (): boolean => !isStopping && remainingMs() > MIN_START_MS;
+
+  function createLanes(next: NextJobs): JobLanes {
+    return new JobLanes({ next, runner, claimer, concurrency, canStart });
+  }
+  function track<T>(work: Promise<T>): Promise<T> {
+    const settled = work.catch(() => {}).finally(() => running.delete(settled));
+    running.add(settled);
+    return work;
+  }
+
+  return {
+    runDue: () => track(createLanes((limit) => claimer.claimDue(limit)).run()),
+    runIds: (ids) => track(createLanes(claimer.claimOnce(ids)).run()),
+    start({ pollMs = 1000 } = {}): void {
+      checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
+      track(createLanes(poller.createPoll(pollMs, (limit) => claimer.claimDue(limit))).run())
+        .catch((error) => log("ERROR", "the worker ended", { error }));
+    },
+    wake: () => poller.wake(),
+    async stop(): Promise<void> {
+      isStopping = true;
+      poller.wake();
+      await Promise.all(running);
+    },
+  };
+}
+
+function indexJobs(jobs: readonly AnyJob[]): ReadonlyMap<string, AnyJob> {
+  const byName = new Map<string, AnyJob>();
+  for (const job of jobs) {
+    if (job?.settings === undefined) {
+      throw new ConfigurationError("jobs must hold results of defineJob(options)(handler)");
+    }
+    if (byName.has(job.jobName)) {
+      throw new ConfigurationError(`Two jobs are named ${job.jobName}: names must be unique`);
+    }
+    byName.set(job.jobName, job);
+  }
+  if (byName.size === 0) throw new ConfigurationError("jobs is empty: a worker needs a job to run");
+  return byName;
+}

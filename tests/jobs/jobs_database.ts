@@ -1,0 +1,44 @@
+import { executeRows } from "../../database/execute.ts";
+import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { sql } from "../../database/orm.ts";
+import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
+import { createTestDatabase, type TestDatabase } from "../../testing/database.ts";
+
+/** Row of the table of jobs, as far as tests look at it. */
+export interface JobRow extends Record<string, unknown> {
+  id: string;
+  name: string;
+  state: string;
+  attempts: number;
+  fence: number;
+  last_error: string | null;
+  correlation_id: string | null;
+}
+
+/** Creates the table of jobs. */
+export async function createJobsTable(db: DrizzleClient): Promise<void> {
+  for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
+    await db.execute(sql.raw(statement));
+  }
+}
+
+/** Reads all jobs in the order in which they were enqueued. */
+export function listRows(db: DrizzleClient): Promise<JobRow[]> {
+  return executeRows<JobRow>(
+    db,
+    sql`select * from trellis_jobs order by enqueued_at, position`,
+  );
+}
+
+/** Runs a test with an embedded database that has the table of jobs. */
+export async function withJobs(
+  test: (db: DrizzleClient, database: TestDatabase<Record<string, unknown>>) => Promise<void>,
+): Promise<void> {
+  const database = await createTestDatabase();
+  try {
+    await createJobsTable(database.db);
+    await test(database.db, database);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,358 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import * as z from "zod";
+import { executeRows, withTransaction } from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { ConfigurationError, ValidationError } from "../../errors/mod.ts";
+import {
+  configureJobs,
+  createJobWorker,
+  defineJob,
+  type EnqueueOptions,
+  PermanentJobError,
+} from "../../jobs/mod.ts";
+import { createFakeClock } from "../../testing/mod.ts";
+import { listRows, withJobs } from "./jobs_database.ts";
+
+const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
+const Note = z.object({ noteId: z.string() });
+
+Deno.test("enqueue() writes in the caller's transaction, and nothing when it is rolled back", async () => {
+  await withJobs(async (db) => {
+    const ran: string[] = [];
+    const job = defineJob({ name: "index", schema: Note })(({ payload }) =>
+      void ran.push(payload.noteId)
+    );
+    await withTransaction(db, async (tx) => {
+      await job.enqueue(tx, { noteId: "n1" });
+      await job.enqueue(tx, { noteId: "n2" });
+    });
+    await assertRejects(
+      () =>
+        withTransaction(db, async (tx) => {
+          await job.enqueue(tx, { noteId: "n3" });
+          throw new Error("rolled back");
+        }),
+      Error,
+      "rolled back",
+    );
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    assertEquals(await worker.runDue(), { done: 2, retried: 0, dead: 0, lost: 0 });
+    assertEquals(ran.toSorted(), ["n1", "n2"]);
+    assertEquals((await listRows(db)).map(({ state }) => state), ["done", "done"]);
+    assertEquals((await worker.runDue()).done, 0);
+  });
+});
+
+Deno.test("enqueue() refuses a payload that does not fit, and invalid options", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: Note })(() => {});
+    await assertRejects(() => job.enqueue(db, { noteId: 1 } as never), ValidationError);
+    await assertRejects(() => job.enqueue(db, { noteId: 1n } as never), ValidationError);
+    const refused: EnqueueOptions[] = [{ delaySeconds: -1 }, { delaySeconds: NaN }, { key: "" }, {
+      group: "a\0b",
+    }];
+    for (const options of refused) {
+      await assertRejects(() => job.enqueue(db, { noteId: "n1" }, options), ConfigurationError);
+    }
+    await assertRejects(
+      () => job.enqueue(db, { noteId: "x".repeat(1_000_001) }),
+      ConfigurationError,
+      "store the content elsewhere",
+    );
+    assertEquals(await listRows(db), []);
+  });
+});
+
+Deno.test("enqueue() adds one job for a key, and returns its id each time", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: Note })(() => {});
+    const other = defineJob({ name: "other", schema: Note })(() => {});
+    const first = await job.enqueue(db, { noteId: "n1" }, { key: "n1" });
+    assertEquals(await job.enqueue(db, { noteId: "n1" }, { key: "n1" }), first);
+    await withTransaction(db, async (tx) => {
+      assertEquals(await job.enqueue(tx, { noteId: "n1" }, { key: "n1" }), first);
+      await other.enqueue(tx, { noteId: "n1" }, { key: "n1" });
+    });
+    assertEquals((await listRows(db)).map(({ name }) => name), ["index", "other"]);
+  });
+});
+
+Deno.test("enqueueMany() adds all payloads, in batches, with keys and groups", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: Note })(() => {});
+    const payloads = Array.from({ length: 357 }, (_, n) => ({ noteId: `n${n}` }));
+    const ids = await job.enqueueMany(db, payloads, { key: ({ noteId }) => noteId });
+    assertEquals(new Set(ids).size, 357);
+    await withTransaction(
+      db,
+      (tx) => job.enqueueMany(tx, payloads, { key: ({ noteId }) => noteId }),
+    );
+    assertEquals((await listRows(db)).length, 357);
+    assertEquals(await job.enqueueMany(db, []), []);
+  });
+});
+
+Deno.test("enqueue() in a savepoint is undone with it", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: Note })(() => {});
+    await withTransaction(db, async (tx) => {
+      await job.enqueue(tx, { noteId: "kept" }, { key: "kept" });
+      await tx.transaction(async (inner) => {
+        await job.enqueue(inner, { noteId: "lost" });
+        throw new Error("undone");
+      }).catch(() => {});
+    });
+    assertEquals((await listRows(db)).length, 1);
+  });
+});
+
+Deno.test("a transaction fails when the insert of a job that it did not wait for has failed", async () => {
+  await withJobs(async (db) => {
+    const job = defineJob({ name: "index", schema: Note })(() => {});
+    await db.execute(sql`create table notes (id text)`);
+    await db.execute(sql`drop table trellis_jobs`);
+    await assertRejects(() =>
+      withTransaction(db, async (tx) => {
+        await tx.execute(sql`insert into notes values ('n1')`);
+        await job.enqueue(tx, { noteId: "n1" });
+      })
+    );
+    assertEquals(await executeRows(db, sql`select * from notes`), []);
+  });
+});
+
+Deno.test("a job with transaction: true applies its writes and its end together", async () => {
+  await withJobs(async (db) => {
+    await db.execute(sql`create table sums (n int)`);
+    let failures = 2;
+    const job = defineJob({
+      name: "add",
+      schema: z.object({ n: z.number() }),
+      transaction: true,
+      retry: { baseDelaySeconds: 0 },
+    })(async ({ payload, tx }) => {
+      await tx.execute(sql`insert into sums values (${payload.n})`);
+      if (failures-- > 0) throw new Error("not yet");
+    });
+    await job.enqueue(db, { n: 5 });
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    assertEquals(await worker.runDue(), { done: 1, retried: 2, dead: 0, lost: 0 });
+    assertEquals(await executeRows(db, sql`select n from sums`), [{ n: 5 }]);
+    const [row] = await listRows(db);
+    assertEquals([row.state, row.attempts, row.last_error], ["done", 3, null]);
+  });
+});
+
+Deno.test("a job is tried again after a growing delay, and dead after the last attempt", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const restore = configureJobs({ clock });
+    try {
+      const job = defineJob({
+        name: "fail",
+        schema: Note,
+        retry: { maxAttempts: 3, baseDelaySeconds: 10, maxDelaySeconds: 15 },
+      })(() => {
+        throw new Error("down, password=hunter2");
+      });
+      await job.enqueue(db, { noteId: "n1" }, { delaySeconds: 60 });
+      // the greatest delay of full jitter
+      const worker = createJobWorker({
+        getDb: () => db,
+        jobs: [job],
+        random: () => 0.999,
+        ...QUIET,
+      });
+      const steps: [number, number, number][] = [[59, 0, 0], [1, 1, 0], [9, 0, 0], [1, 1, 0], [
+        14,
+        0,
+        0,
+      ], [1, 0, 1]];
+      for (const [seconds, retried, dead] of steps) {
+        await clock.advance(seconds * 1000);
+        assertEquals(await worker.runDue(), { done: 0, retried, dead, lost: 0 });
+      }
+      const [row] = await listRows(db);
+      assertEquals([row.state, row.attempts], ["dead", 3]);
+      assertEquals(row.last_error?.includes("down"), true);
+      assertEquals(row.last_error?.includes("hunter2"), false);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("PermanentJobError, and a payload that no longer fits, end a job at once", async () => {
+  await withJobs(async (db) => {
+    const old = defineJob({ name: "index", schema: z.any() })(() => {});
+    const job = defineJob({ name: "index", schema: Note })(() => {
+      throw new PermanentJobError("rejected");
+    });
+    await old.enqueue(db, { noteId: 5 });
+    await job.enqueue(db, { noteId: "n1" });
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    assertEquals((await worker.runDue()).dead, 2);
+    const errors = (await listRows(db)).map(({ last_error }) => last_error);
+    assertEquals(errors[0]?.includes("noteId"), true);
+    assertEquals(errors[1], "PermanentJobError: rejected");
+  });
+});
+
+Deno.test("a worker that lost its lease cannot finish the job", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    await db.execute(sql`create table sums (n int)`);
+    let first = true;
+    let free = () => {};
+    const gate = new Promise<void>((resolve) => free = resolve);
+    let started = () => {};
+    const hasStarted = new Promise<void>((resolve) => started = resolve);
+    const restore = configureJobs({ clock });
+    const job = defineJob({ name: "slow", schema: z.null(), timeout: 20 })(async () => {
+      if (!first) return;
+      first = false;
+      started();
+      await gate;
+    });
+    try {
+      await job.enqueue(db, null);
+      const slow = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+      const fast = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+      const running = slow.runDue();
+      await hasStarted;
+      assertEquals((await fast.runDue()).done, 0);
+      await clock.advance(30_001);
+      assertEquals((await fast.runDue()).done, 1);
+      free();
+      assertEquals(await running, { done: 0, retried: 0, dead: 0, lost: 1 });
+      const [row] = await listRows(db);
+      assertEquals([row.state, row.fence], ["done", 2]);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("jobs of a group run in order, one at a time, also after a failure", async () => {
+  await withJobs(async (db) => {
+    const ran: number[] = [];
+    let running = 0;
+    let failed = false;
+    const job = defineJob({ name: "step", schema: z.number(), retry: { baseDelaySeconds: 0 } })(
+      async ({ payload }) => {
+        assertEquals(++running, 1);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        running--;
+        if (payload === 3 && !failed) {
+          failed = true;
+          throw new Error("once");
+        }
+        ran.push(payload);
+      },
+    );
+    await job.enqueueMany(db, [1, 2, 3, 4, 5, 6], { group: "g" });
+    const workers = [1, 2, 3].map(() =>
+      createJobWorker({ getDb: () => db, jobs: [job], concurrency: 4, ...QUIET })
+    );
+    while (ran.length < 6) await Promise.all(workers.map((worker) => worker.runDue()));
+    assertEquals(ran, [1, 2, 3, 4, 5, 6]);
+  });
+});
+
+Deno.test("runIds() runs the jobs with these ids, and no job that is not due", async () => {
+  await withJobs(async (db) => {
+    const ran: string[] = [];
+    const job = defineJob({ name: "index", schema: Note })(({ payload }) =>
+      void ran.push(payload.noteId)
+    );
+    const id = await job.enqueue(db, { noteId: "n1" });
+    await job.enqueue(db, { noteId: "n2" });
+    const late = await job.enqueue(db, { noteId: "n3" }, { delaySeconds: 60 });
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    await worker.runIds([id, id, late, crypto.randomUUID()]);
+    assertEquals(ran, ["n1"]);
+    await worker.runIds([id]);
+    assertEquals(ran, ["n1"]);
+  });
+});
+
+Deno.test("stop() waits for running jobs and leaves the others", async () => {
+  await withJobs(async (db) => {
+    let ran = 0;
+    const job = defineJob({ name: "index", schema: z.number() })(() => {
+      ran++;
+      // not awaited: it waits for this job
+      polling.stop();
+    });
+    const polling = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    await job.enqueueMany(db, [1, 2, 3]);
+    polling.start({ pollMs: 10 });
+    while (ran === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await polling.stop();
+    assertEquals(ran, 1);
+    const rows = await listRows(db);
+    assertEquals(rows.filter(({ state }) => state === "done").length, 1);
+    assertEquals(
+      rows.filter(({ state, attempts }) => state === "queued" && attempts === 0).length,
+      2,
+    );
+  });
+});
+
+Deno.test("configureJobs() hands over jobs after COMMIT; what fails to be delivered stays for the relay", async () => {
+  await withJobs(async (db) => {
+    const delivered: string[][] = [];
+    let isDown = false;
+    const restore = configureJobs({
+      delivery: {
+        graceSeconds: 30,
+        async deliver(jobs): Promise<void> {
+          const rows = await listRows(db);
+          const known = new Set(rows.map(({ id }) => id));
+          assertEquals(jobs.every(({ id }) => known.has(id)), true);
+          if (isDown) throw new Error("the queue is down");
+          delivered.push(jobs.map(({ id }) => id));
+        },
+      },
+    });
+    try {
+      const job = defineJob({ name: "index", schema: z.number() })(() => {});
+      const ids: string[] = [];
+      await withTransaction(db, async (tx) => {
+        ids.push(await job.enqueue(tx, 1), await job.enqueue(tx, 2));
+        assertEquals(delivered, []);
+      });
+      await withTransaction(db, async (tx) => {
+        await job.enqueue(tx, 3);
+        throw new Error("rolled back");
+      }).catch(() => {});
+      ids.push(await job.enqueue(db, 4));
+      assertEquals(delivered.flat(), ids);
+      isDown = true;
+      await job.enqueue(db, 5);
+      const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+      // the table's own look leaves the delivery its time, ids do not wait
+      assertEquals((await worker.runDue()).done, 0);
+      assertEquals((await worker.runIds(ids)).done, 3);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("createJobWorker() and defineJob() refuse invalid options", () => {
+  const job = defineJob({ name: "index", schema: Note })(() => {});
+  const getDb = () => undefined as never;
+  const refused = [
+    () => createJobWorker({ getDb, jobs: [] }),
+    () => createJobWorker({ getDb, jobs: [job, job] }),
+    () => createJobWorker({ getDb, jobs: [{} as never] }),
+    () => createJobWorker({ getDb, jobs: [job], concurrency: 0 }),
+    () => defineJob({ name: "a b", schema: Note }),
+    () => defineJob({ name: "a" } as never),
+    () => defineJob({ name: "a", schema: Note, retry: { maxAttempts: 0 } }),
+    () => defineJob({ name: "a", schema: Note, timeout: 901 }),
+    () => defineJob({ name: "a", schema: Note, attempts: 3 } as never),
+  ];
+  for (const define of refused) assertThrows(define, ConfigurationError);
+});
