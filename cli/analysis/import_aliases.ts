@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { getPackageName } from "./package_specifier.ts";
 import { ts } from "./typescript.ts";
 
 /** Conditions of `imports` and `exports` in package.json, preferring those that lead to sources. */
@@ -212,15 +213,6 @@ class FileImportAliases implements ImportAliases {
     }
     return NOWHERE;
   }
-}
-
-/**
- * Returns the package name of a specifier: `@acme/db` for `@acme/db/queries`.
- *
- * @param specifier A bare specifier.
- */
-export function getPackageName(specifier: string): string {
-  return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
 /**

@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { getPackageName, type ImportAliases } from "./import_aliases.ts";
+import type { ImportAliases } from "./import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "./package_specifier.ts";
 
 /** This package, whose functions the analysis knows. */
 export const TRELLIS = "@trellis/fn";
@@ -37,8 +38,8 @@ export function resolveModule(
   from: string,
   aliases: ImportAliases,
 ): ModuleResolution {
-  const remote = /^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?(\/.*)?$/.exec(specifier);
-  if (remote !== null) return { kind: "package", name: remote[1] + (remote[2] ?? "") };
+  const name = toBareSpecifier(specifier);
+  if (name !== specifier) return { kind: "package", name };
   if (specifier.startsWith("file:")) return resolveFile(fileURLToPath(specifier));
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return { kind: "package", name: specifier };
   if (/^\.{0,2}\/|^\.{1,2}$/.test(specifier)) return resolveFile(resolve(dirname(from), specifier));

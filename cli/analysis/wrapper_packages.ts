@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { getPackageName } from "./import_aliases.ts";
+import { getPackageName, withoutVersion } from "./package_specifier.ts";
 import { TRELLIS } from "./resolve_module.ts";
 
 /**
@@ -84,12 +84,6 @@ function readLock(root: string): Set<string> {
 
 function toLockName(dependency: unknown): string {
   return withoutVersion(getPackageName(String(dependency).replace(/^(?:npm|jsr):/, "")));
-}
-
-/** Removes the version: `@acme/session@1.0.0` becomes `@acme/session`. */
-function withoutVersion(text: string): string {
-  const at = text.indexOf("@", 1);
-  return at < 0 ? text : text.slice(0, at);
 }
 
 function readJson(path: string): Json | undefined {

@@ -1,8 +1,8 @@
-import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from "esbuild";
+import type { BuildFailure, BuildOptions, Metafile, Plugin } from "esbuild";
 import { join, relative, resolve, sep } from "node:path";
-import { getPackageName } from "../analysis/import_aliases.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import { type BundleError, toBundleError } from "./bundle_error.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
 import { createEagerRewrite, type Rewrite, rewritePlugin } from "./eager_imports.ts";
@@ -12,7 +12,6 @@ import { createModulePaths, type ModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
 import {
   createExternalCheck,
-  getInstallCommand,
   optionalPartsPlugin,
   type Parts,
   selectParts,
@@ -40,14 +39,6 @@ export interface Bundle {
   readonly parts: Parts;
   /** The position of a provider that cannot be determined; the bundle then has all drivers. */
   readonly unreadProvider?: SourcePosition;
-}
-
-/** An error that prevents bundling. */
-export interface BundleError {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
 }
 
 /** Options of {@link bundleFunctions}. */
@@ -291,21 +282,6 @@ function addCommonJsGlobals(code: string, map: string | undefined): { code: stri
     code: `${code.slice(0, at)}${lines.join("")}\n${code.slice(at)}`,
     // skips the added line in the source map
     map: map?.replace('"mappings": "', '"mappings": ";'),
-  };
-}
-
-function toBundleError({ text, location, notes }: Message): BundleError {
-  const [, missing = ""] = /^Could not resolve "([^"]+)"/.exec(text) ?? [];
-  const install = getInstallCommand(getPackageName(missing));
-  const advice = install === undefined
-    ? notes.map((each) => each.text)
-    : [`Install it: ${install}`];
-  const note = advice.length === 0 ? "" : `. ${advice.join(" ")}`;
-  return {
-    file: location?.file ?? "",
-    line: location?.line ?? 1,
-    column: (location?.column ?? 0) + 1,
-    message: `${text}${note}`,
   };
 }
 

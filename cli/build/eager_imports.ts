@@ -1,9 +1,9 @@
 import type { Loader, Plugin } from "esbuild";
 import { readFile } from "node:fs/promises";
 import type { DatabaseProvider } from "../../database/config.ts";
+import { toBareSpecifier } from "../analysis/package_specifier.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { getEagerParts } from "./optional_parts.ts";
-import { plainSpecifier } from "./plain_specifier.ts";
 
 /** The modules of `@trellis/fn` that import a provider or a part of one. */
 const MODULES =
@@ -33,7 +33,7 @@ export function createEagerRewrite(
     if (!MODULES.test(path) || paths.trellisRoot(path) === undefined) return code;
     const names = new Map<string, string>();
     const text = code.replace(/(?<!typeof )\bimport\("([^"]+)"\)/g, (all, specifier: string) => {
-      if (!eager.includes(plainSpecifier(specifier).replace(/\.[jt]s$/, ""))) return all;
+      if (!eager.includes(toBareSpecifier(specifier).replace(/\.[jt]s$/, ""))) return all;
       if (!names.has(specifier)) names.set(specifier, `eager${names.size}`);
       return `Promise.resolve(${names.get(specifier)})`;
     });

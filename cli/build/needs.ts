@@ -1,6 +1,6 @@
 import type { DatabaseProvider } from "../../database/config.ts";
-import { TRELLIS } from "../analysis/resolve_module.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
+import { isTrellis } from "../analysis/values.ts";
 
 /** The optional parts of the package that a function needs. */
 export interface Needs {
@@ -100,10 +100,6 @@ function readImports(file: ts.SourceFile): Imported[] {
   };
   visit(file);
   return found;
-}
-
-function isTrellis(specifier: string): boolean {
-  return specifier === TRELLIS || specifier.startsWith(`${TRELLIS}/`);
 }
 
 /** Providers in a file, and the expressions whose provider cannot be determined. */

@@ -1,12 +1,11 @@
 import type { Plugin } from "esbuild";
 import { dirname } from "node:path";
-import { getPackageName } from "../analysis/import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/optional_package.ts";
 import type { DatabaseProvider } from "../../database/config.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
-import { plainSpecifier } from "./plain_specifier.ts";
 
 /** A part of `@trellis/fn` that is loaded on first use and that not every function needs. */
 interface OptionalPart {
@@ -137,7 +136,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
     name: "optional parts",
     setup(build): void {
       build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
-        const name = plainSpecifier(path);
+        const name = toBareSpecifier(path);
         return kind !== "entry-point" && isExternal(getPackageName(name))
           ? { path: name, external: true }
           : undefined;

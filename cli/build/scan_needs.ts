@@ -2,6 +2,7 @@ import type { BuildOptions, Plugin } from "esbuild";
 import { builtinModules } from "node:module";
 import { isAbsolute } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
+import { isTrellis } from "../analysis/values.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
@@ -69,7 +70,7 @@ function ownCodePlugin(paths: ModulePaths): Plugin {
           return { path, external: true };
         }
         // declared free of side effects, so that unused imports are removed
-        if (path === TRELLIS || path.startsWith(`${TRELLIS}/`)) {
+        if (isTrellis(path)) {
           return { path, external: true, sideEffects: false };
         }
 

@@ -9,7 +9,9 @@ import {
   toProjectPath,
 } from "../generated_files.ts";
 import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
-import type { Problem } from "../infra/infra_plan.ts";
+import type { InfraFunction, Problem, TerraformVariable } from "../infra/infra_plan.ts";
+import type { ModuleSources } from "../infra/module_sources.ts";
+import type { FunctionSources } from "../infra/read_functions.ts";
 import type { Output } from "../output.ts";
 
 /** The command `trellis generate infra`. */
@@ -52,29 +54,52 @@ export const generateInfra: Command = {
 };
 
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+  const plan = await planFiles({ root, options, output });
+  const { sources, variables, errors, warnings, changes } = plan;
+  const isStale = changes.some(({ change }) => change !== "unchanged" && change !== "kept");
+  if (!options.check) applyGeneratedFiles(root, changes);
+  const exitCode = errors.length > 0 || (options.check && isStale) ? ExitCode.Found : ExitCode.Done;
+
+  report(output, plan, options.check === true);
+  output.result({
+    command: "generate infra",
+    exitCode,
+    functions: sources.functions.map(describeFunction),
+    variables: variables.map(describeVariable),
+    files: changes.map(({ path, change }) => ({ path, change })),
+    unresolved: errors,
+    warnings,
+  });
+  return exitCode;
+}
+
+/** The files to write, and everything that was found. */
+interface FilePlan {
+  readonly sources: FunctionSources;
+  readonly variables: readonly TerraformVariable[];
+  readonly errors: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  /** Empty if there are errors. */
+  readonly changes: readonly FileChange[];
+}
+
+/** Reads the functions and plans the files without writing them. */
+async function planFiles(
+  { root, options, output }: Pick<CommandContext, "root" | "options" | "output">,
+): Promise<FilePlan> {
   // imported on demand: help does not need the parser
-  const [
-    { readConfig },
-    { findFunctionFiles },
-    { readFunctions },
-    { renderInfra, MARKER, FIRST_LINE },
-    settings,
-    modules,
-  ] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../discovery/function_files.ts"),
-    import("../infra/read_functions.ts"),
-    import("../infra/render_infra.ts"),
-    import("../infra/check_settings.ts"),
-    Promise.all([import("../infra/modules_path.ts"), import("../infra/module_sources.ts")]),
-  ]);
-  const [{ resolveModulesPath }, { COPIES, planModuleSources }] = modules;
-  const configFile = (options.config as string | undefined) ?? "trellis.config.ts";
-  const config = readConfig(root, options.config as string | undefined);
+  const [{ readConfig }, { findFunctionFiles }, { readFunctions }, { checkSettings }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../discovery/function_files.ts"),
+      import("../infra/read_functions.ts"),
+      import("../infra/check_settings.ts"),
+    ]);
+  const given = options.config as string | undefined;
+  const config = readConfig(root, given);
   const { infra } = config;
   const dir = toProjectPath(root, infra.dir);
-  const given = options["modules-path"] as string | undefined ?? infra.modulesPath;
-  const modulesPath = await resolveModulesPath({ projectDir: root, modulesPath: given });
+  const modules = await findModules(root, dir, options["modules-path"] ?? infra.modulesPath);
   const files = findFunctionFiles(resolve(root, config.functionsDir));
   const sources = await readFunctions({
     root,
@@ -84,78 +109,69 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   });
   output.endProgress();
 
-  const { getSource, copies } = planModuleSources(
-    root,
-    resolve(root, dir),
-    modulesPath,
-    given !== undefined,
-  );
-  const settingErrors = settings.checkSettings(infra, files);
+  const locate = createLocator(sources.functions, given ?? "trellis.config.ts", root);
+  const settingErrors = checkSettings(infra, files);
   // invalid settings would cause follow-up errors
-  const rendered = settingErrors.length > 0 ? undefined : renderInfra({
+  if (settingErrors.length > 0) {
+    const errors = [...sources.errors, ...settingErrors.map(locate)];
+    return { sources, variables: [], errors, warnings: sources.warnings, changes: [] };
+  }
+  const { renderInfra, MARKER, FIRST_LINE } = await import("../infra/render_infra.ts");
+  const rendered = renderInfra({
     functions: sources.functions,
     config,
     projectName: infra.projectName ??
       (await import("../infra/project_name.ts")).readProjectName(root),
     distDir: relative(resolve(root, dir), resolve(root, config.build.dir)).split(sep).join("/"),
-    moduleSource: getSource,
+    moduleSource: modules.getSource,
   });
-  const { withRole = [], variables = [] } = rendered ?? {};
-  const locate = createLocator(sources.functions, configFile, root);
-  const found = rendered === undefined ? settingErrors : [
-    ...rendered.errors,
-    ...findMissingRoles(root, dir, toProjectPath(root, config.permissions.terraformFile), withRole),
-  ];
+  const roleFile = toProjectPath(root, config.permissions.terraformFile);
+  const found = [...rendered.errors, ...findMissingRoles(root, dir, roleFile, rendered.withRole)];
   const errors = [...sources.errors, ...found.map(locate)];
-  const warnings = [...sources.warnings, ...(rendered?.warnings ?? []).map(locate)];
-
-  const texts = new Map([...rendered?.files ?? []].map(([name, text]) => [`${dir}/${name}`, text]));
-  for (const [path, text] of copies(rendered?.modules ?? [])) {
-    texts.set(`${dir}/${COPIES}/${path}`, `# ${FIRST_LINE}\n\n${text}`);
+  const texts = new Map([...rendered.files].map(([name, text]) => [`${dir}/${name}`, text]));
+  for (const [path, text] of modules.copies(rendered.modules)) {
+    texts.set(`${dir}/${modules.folder}/${path}`, `# ${FIRST_LINE}\n\n${text}`);
   }
-  const changes = errors.length > 0 ? [] : planGeneratedFiles({
-    root,
-    files: texts,
-    marker: MARKER,
-    ownFolders: [dir, ...MODULE_FOLDERS.map((name) => `${dir}/${COPIES}/${name}`)],
-  });
-  const isStale = changes.some(({ change }) => change !== "unchanged" && change !== "kept");
-  if (!options.check) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || (options.check && isStale) ? ExitCode.Found : ExitCode.Done;
-
-  report(output, {
-    functionCount: sources.functions.length,
+  return {
+    sources,
+    variables: rendered.variables,
     errors,
-    warnings,
-    changes,
-    isCheck: options.check === true,
-  });
-  output.result({
-    command: "generate infra",
-    exitCode,
-    functions: sources.functions.map((
-      { name, kind, source, method, path, routeKey, options: own, variables },
-    ) => ({
-      name,
-      kind,
-      file: source,
-      method,
-      path,
-      routeKey,
-      options: own,
-      environment: variables.map(({ name, isRequired }) => ({ name, isRequired })),
-    })),
-    variables: variables.map(({ name, description, default: fallback, isSensitive }) => ({
-      name,
-      description,
-      isRequired: fallback === undefined,
-      isSensitive: isSensitive === true,
-    })),
-    files: changes.map(({ path, change }) => ({ path, change })),
-    unresolved: errors,
-    warnings,
-  });
-  return exitCode;
+    warnings: [...sources.warnings, ...rendered.warnings.map(locate)],
+    changes: errors.length > 0 ? [] : planGeneratedFiles({
+      root,
+      files: texts,
+      marker: MARKER,
+      ownFolders: [dir, ...MODULE_FOLDERS.map((name) => `${dir}/${modules.folder}/${name}`)],
+    }),
+  };
+}
+
+/** Finds the Terraform modules, and how the generated files refer to them. */
+async function findModules(
+  root: string,
+  dir: string,
+  modulesPath: unknown,
+): Promise<ModuleSources & { readonly folder: string }> {
+  const [{ resolveModulesPath }, { COPIES, planModuleSources }] = await Promise.all([
+    import("../infra/modules_path.ts"),
+    import("../infra/module_sources.ts"),
+  ]);
+  const given = modulesPath as string | undefined;
+  const found = await resolveModulesPath({ projectDir: root, modulesPath: given });
+  const isGiven = given !== undefined;
+  return { ...planModuleSources(root, resolve(root, dir), found, isGiven), folder: COPIES };
+}
+
+function describeFunction(fn: InfraFunction): object {
+  const { name, kind, source, method, path, routeKey, options, variables } = fn;
+  const environment = variables.map(({ name, isRequired }) => ({ name, isRequired }));
+  return { name, kind, file: source, method, path, routeKey, options, environment };
+}
+
+function describeVariable(variable: TerraformVariable): object {
+  const { name, description, default: fallback, isSensitive } = variable;
+  const isRequired = fallback === undefined;
+  return { name, description, isRequired, isSensitive: isSensitive === true };
 }
 
 /** Folders of all modules that may be copied: unused copies in them are removed. */
@@ -226,17 +242,10 @@ function findMissingRoles(
   }];
 }
 
-interface Report {
-  readonly functionCount: number;
-  readonly errors: readonly Finding[];
-  readonly warnings: readonly Finding[];
-  readonly changes: readonly FileChange[];
-  readonly isCheck: boolean;
-}
-
 function report(
   output: Output,
-  { functionCount, errors, warnings, changes, isCheck }: Report,
+  { sources, errors, warnings, changes }: FilePlan,
+  isCheck: boolean,
 ): void {
   for (const warning of warnings) output.warn(formatDiagnostic(warning));
   for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
@@ -255,14 +264,9 @@ function report(
       ),
   );
   const isUpToDate = changes.every(({ change }) => change === "unchanged" || change === "kept");
-  output.line(
-    `${output.bold(`${functionCount} functions`)}, ${
-      changes.filter(({ change }) => change !== "removed").length
-    } files: ` +
-      (isUpToDate
-        ? output.green("everything is up to date")
-        : isCheck
-        ? "run trellis generate infra"
-        : "done"),
-  );
+  const fileCount = changes.filter(({ change }) => change !== "removed").length;
+  let outcome = isCheck ? "run trellis generate infra" : "done";
+  if (isUpToDate) outcome = output.green("everything is up to date");
+  const functionCount = output.bold(`${sources.functions.length} functions`);
+  output.line(`${functionCount}, ${fileCount} files: ${outcome}`);
 }

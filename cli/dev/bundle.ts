@@ -2,11 +2,8 @@ import type { BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuil
 import { relative, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import {
-  createImportAliases,
-  getPackageName,
-  type ImportAliases,
-} from "../analysis/import_aliases.ts";
+import { createImportAliases, type ImportAliases } from "../analysis/import_aliases.ts";
+import { getPackageName } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { toBuildError } from "./build_error.ts";

@@ -57,86 +57,94 @@ const SECRET =
  * @returns The environment.
  */
 export function createLocalEnvironment(options: LocalEnvironmentOptions): LocalEnvironment {
-  const { root, secretsFile, env = process.env } = options;
-  const file = join(root, ".env");
-  const before = new Map<string, string | undefined>();
-  const fromFile = new Set<string>();
-  const generated = new Set<string>();
-  let secrets: Record<string, string> | undefined;
-  let stamp = "";
+  return new ProcessEnvironment(options);
+}
 
-  function set(name: string, value: string): void {
-    if (!before.has(name)) before.set(name, env[name]);
-    env[name] = value;
+class ProcessEnvironment implements LocalEnvironment {
+  readonly #file: string;
+  readonly #secretsFile: string;
+  readonly #env: Record<string, string | undefined>;
+  readonly #before = new Map<string, string | undefined>();
+  readonly #fromFile = new Set<string>();
+  readonly #generated = new Set<string>();
+  #secrets: Record<string, string> | undefined;
+  #stamp = "";
+
+  constructor({ root, secretsFile, env = process.env }: LocalEnvironmentOptions) {
+    this.#file = join(root, ".env");
+    this.#secretsFile = secretsFile;
+    this.#env = env;
   }
 
-  function refresh(): boolean {
-    const present = getStamp(file);
-    if (present === stamp) return false;
-    stamp = present;
-    const values = present === "missing" ? {} : parseEnv(readFileSync(file, "utf8"));
-    for (const name of fromFile) {
+  #set(name: string, value: string | undefined): void {
+    if (!this.#before.has(name)) this.#before.set(name, this.#env[name]);
+    if (value === undefined) delete this.#env[name];
+    else this.#env[name] = value;
+  }
+
+  refresh(): boolean {
+    const stamp = getStamp(this.#file);
+    if (stamp === this.#stamp) return false;
+    this.#stamp = stamp;
+    const values = stamp === "missing" ? {} : parseEnv(readFileSync(this.#file, "utf8"));
+    for (const name of this.#fromFile) {
       if (values[name]) continue;
-      fromFile.delete(name);
-      delete env[name];
+      this.#fromFile.delete(name);
+      delete this.#env[name];
     }
     for (const [name, value] of Object.entries(values)) {
-      if (!value || (env[name] && !fromFile.has(name))) continue;
-      set(name, value);
-      fromFile.add(name);
+      if (!value || (this.#env[name] && !this.#fromFile.has(name))) continue;
+      this.#set(name, value);
+      this.#fromFile.add(name);
     }
     return true;
   }
 
-  function provideSecret(name: string): void {
-    if (env[name]) return;
-    secrets ??= readSecrets(secretsFile);
-    if (secrets[name] === undefined) {
-      secrets[name] = randomBytes(32).toString("hex");
-      writeSecrets(secretsFile, secrets);
+  provide(values: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value] of Object.entries(values)) {
+      if (!this.#env[name] && value !== undefined) this.#set(name, value);
     }
-    generated.add(name);
-    set(name, secrets[name]);
   }
 
-  return {
-    refresh,
-    provideSecret,
-    generated: () => [...generated].sort(),
-    provide(values): void {
-      for (const [name, value] of Object.entries(values)) {
-        if (!env[name] && value !== undefined) set(name, value);
+  override(values: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value] of Object.entries(values)) this.#set(name, value);
+  }
+
+  provideFor(files: Iterable<string>): string[] {
+    const missing = new Set<string>();
+    for (const file of files) {
+      const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+      for (const [, name] of text.matchAll(REQUIRED)) {
+        if (this.#env[name]) continue;
+        if (SECRET.test(name)) this.provideSecret(name);
+        else missing.add(name);
       }
-    },
-    override(values): void {
-      for (const [name, value] of Object.entries(values)) {
-        if (value !== undefined) set(name, value);
-        else {
-          if (!before.has(name)) before.set(name, env[name]);
-          delete env[name];
-        }
-      }
-    },
-    provideFor(files): string[] {
-      const missing = new Set<string>();
-      for (const each of files) {
-        const text = existsSync(each) ? readFileSync(each, "utf8") : "";
-        for (const [, name] of text.matchAll(REQUIRED)) {
-          if (env[name]) continue;
-          if (SECRET.test(name)) provideSecret(name);
-          else missing.add(name);
-        }
-        if (BEARER.test(text)) provideSecret("API_BEARER_TOKEN");
-      }
-      return [...missing].sort();
-    },
-    restore(): void {
-      for (const [name, value] of before) {
-        if (value === undefined) delete env[name];
-        else env[name] = value;
-      }
-    },
-  };
+      if (BEARER.test(text)) this.provideSecret("API_BEARER_TOKEN");
+    }
+    return [...missing].sort();
+  }
+
+  provideSecret(name: string): void {
+    if (this.#env[name]) return;
+    this.#secrets ??= readSecrets(this.#secretsFile);
+    if (this.#secrets[name] === undefined) {
+      this.#secrets[name] = randomBytes(32).toString("hex");
+      writeSecrets(this.#secretsFile, this.#secrets);
+    }
+    this.#generated.add(name);
+    this.#set(name, this.#secrets[name]);
+  }
+
+  generated(): string[] {
+    return [...this.#generated].sort();
+  }
+
+  restore(): void {
+    for (const [name, value] of this.#before) {
+      if (value === undefined) delete this.#env[name];
+      else this.#env[name] = value;
+    }
+  }
 }
 
 function readSecrets(file: string): Record<string, string> {

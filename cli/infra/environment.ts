@@ -1,16 +1,12 @@
 import type { EnvironmentValue, InfraSettings } from "../config/infra.ts";
-import { isObject } from "../config/settings.ts";
+import {
+  isLiteral,
+  type ResourceNames,
+  type ResourceReference,
+  toReference,
+} from "./environment_references.ts";
 import { type Expression, expression, type HclValue, quote } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
-
-/** Terraform names of the resources, by name. */
-export interface ResourceNames {
-  readonly queue: ReadonlyMap<string, string>;
-  readonly topic: ReadonlyMap<string, string>;
-  readonly bus: ReadonlyMap<string, string>;
-  readonly bucket: ReadonlyMap<string, string>;
-  readonly hasWebSocket: boolean;
-}
 
 /** The environments of all functions. */
 export interface Environments {
@@ -61,102 +57,152 @@ export function planEnvironments(
   settings: Pick<InfraSettings, "environment" | "database">,
   names: ResourceNames,
 ): Environments {
-  const shared = settings.environment ?? {};
-  const errors: { message: string; functionName?: string }[] = [];
-  const read = new Set<string>();
-  const wanted = new Map<string, { isSecret: boolean; default?: string; users: string[] }>();
-  const byFunction = new Map<string, FunctionEnvironment>();
-  const values = functions.map((fn) => {
-    const reads = getReads(fn);
-    for (const name of reads.keys()) read.add(name);
-    return { fn, reads };
-  });
-  const terraformNames = nameVariables([
-    ...read,
-    ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
-  ]);
+  return new EnvironmentPlanner(functions, settings, names).plan();
+}
 
-  function addVariable(
-    name: string,
+/** A Terraform variable and the functions that read it. */
+interface WantedVariable {
+  readonly isSecret: boolean;
+  readonly default?: string;
+  readonly users: readonly string[];
+}
+
+class EnvironmentPlanner {
+  readonly #functions: readonly InfraFunction[];
+  readonly #settings: Pick<InfraSettings, "environment" | "database">;
+  readonly #names: ResourceNames;
+  readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
+  readonly #terraformNames: ReadonlyMap<string, string>;
+  readonly #errors: { message: string; functionName?: string }[] = [];
+  readonly #wanted = new Map<string, WantedVariable>();
+
+  constructor(
+    functions: readonly InfraFunction[],
+    settings: Pick<InfraSettings, "environment" | "database">,
+    names: ResourceNames,
+  ) {
+    this.#functions = functions;
+    this.#settings = settings;
+    this.#names = names;
+    this.#reads = new Map(functions.map((fn) => [fn, getReads(fn)]));
+    this.#terraformNames = nameVariables([
+      ...this.#listRead(),
+      ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
+    ]);
+  }
+
+  plan(): Environments {
+    const byFunction = new Map(this.#functions.map((fn) => [fn.name, this.#planFunction(fn)]));
+    const read = this.#listRead();
+    const shared = Object.keys(this.#settings.environment ?? {});
+    return {
+      byFunction,
+      errors: this.#errors,
+      unread: shared.filter((name) => !read.has(name)).sort(),
+      variables: [...this.#wanted].map(([name, variable]): TerraformVariable => ({
+        name: this.#terraformNames.get(name)!,
+        description: `${name} of ${describeUsers(variable.users)}.`,
+        type: "string",
+        default: variable.default,
+        isSensitive: variable.isSecret,
+      })),
+    };
+  }
+
+  #listRead(): Set<string> {
+    return new Set([...this.#reads.values()].flatMap((reads) => [...reads.keys()]));
+  }
+
+  #planFunction(fn: InfraFunction): FunctionEnvironment {
+    const reads = this.#reads.get(fn)!;
+    const usesCluster = this.#settings.database !== "none" && reads.has("DATABASE_ENDPOINT");
+    const values: Record<string, HclValue> = {};
+    const policies: Record<string, Expression> = {};
+    const names = new Set([...reads.keys(), ...Object.keys(fn.settings.environment ?? {})]);
+    for (const name of [...names].sort()) {
+      const found = this.#planVariable(fn, name, usesCluster);
+      if (found === undefined) continue;
+      values[name] = found.value;
+      if (found.policy !== undefined) policies[found.policy[0]] = found.policy[1];
+    }
+    return { values, policies, usesCluster };
+  }
+
+  /** Returns the value of a variable; `undefined` if it is left out, or after an error. */
+  #planVariable(
     fn: InfraFunction,
+    name: string,
+    usesCluster: boolean,
+  ): ResourceReference | undefined {
+    const given = this.#findGiven(fn, name);
+    if (PROVIDED.test(name) && !SETTABLE.test(name)) {
+      return given && this.#fail(fn, `${name} is set by Lambda and cannot be configured`);
+    }
+    if (given !== undefined) return this.#planGiven(fn, name, given);
+    const known = usesCluster ? getClusterValue(name, fn) : undefined;
+    if (known !== undefined) return { value: known };
+    const read = this.#reads.get(fn)!.get(name);
+    if (read?.isRequired !== true) return undefined;
+    return /^[A-Za-z]\w*$/.test(name)
+      ? this.#addVariable(fn, name, read.isSecret || SECRET_NAME.test(name))
+      : this.#fail(fn, `${name} is not a valid name of a Lambda environment variable`);
+  }
+
+  /** Finds the configured value of a variable: the function's own, else the shared one. */
+  #findGiven(fn: InfraFunction, name: string): GivenValue | undefined {
+    const own = fn.settings.environment ?? {};
+    if (Object.hasOwn(own, name) && own[name] !== undefined) {
+      return { value: own[name], path: `infra.functions.${fn.name}.environment.${name}` };
+    }
+    const shared = this.#settings.environment ?? {};
+    return Object.hasOwn(shared, name) && shared[name] !== undefined
+      ? { value: shared[name], path: `infra.environment.${name}` }
+      : undefined;
+  }
+
+  #planGiven(
+    fn: InfraFunction,
+    name: string,
+    { value, path }: GivenValue,
+  ): ResourceReference | undefined {
+    const reference = toReference(value, path, this.#names);
+    if (typeof reference === "string") return this.#fail(fn, reference);
+    const isDeclared = this.#reads.get(fn)!.get(name)?.isSecret === true;
+    if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(value)) {
+      return this.#fail(
+        fn,
+        `${path} contains a secret in plain text: use { variable: true } and pass the value to Terraform`,
+      );
+    }
+    if (!("variable" in reference)) return reference;
+    const isSecret = isDeclared || SECRET_NAME.test(name) || reference.isSecret;
+    return this.#addVariable(fn, name, isSecret, reference.fallback);
+  }
+
+  #addVariable(
+    fn: InfraFunction,
+    name: string,
     isSecret: boolean,
     fallback?: string,
-  ): Expression {
-    const known = wanted.get(name);
-    const users = [...known?.users ?? [], fn.name];
-    wanted.set(name, {
+  ): ResourceReference {
+    const known = this.#wanted.get(name);
+    this.#wanted.set(name, {
       isSecret: isSecret || known?.isSecret === true,
       default: fallback ?? known?.default,
-      users,
+      users: [...known?.users ?? [], fn.name],
     });
-    return expression(`var.${terraformNames.get(name)}`);
+    return { value: expression(`var.${this.#terraformNames.get(name)}`) };
   }
 
-  for (const { fn, reads } of values) {
-    const result: Record<string, HclValue> = {};
-    const policies: Record<string, Expression> = {};
-    const usesCluster = settings.database !== "none" && reads.has("DATABASE_ENDPOINT");
-    const own = fn.settings.environment ?? {};
-    for (const name of [...new Set([...reads.keys(), ...Object.keys(own)])].sort()) {
-      const { isRequired = false, isSecret: isDeclared = false } = reads.get(name) ?? {};
-      const isSecret = isDeclared || SECRET_NAME.test(name);
-      const ownValue = Object.hasOwn(own, name) ? own[name] : undefined;
-      const given = ownValue ?? (Object.hasOwn(shared, name) ? shared[name] : undefined);
-      if (PROVIDED.test(name) && !SETTABLE.test(name)) {
-        if (given !== undefined) {
-          errors.push({
-            message: `${name} is set by Lambda and cannot be configured`,
-            functionName: fn.name,
-          });
-        }
-        continue;
-      }
-      if (given !== undefined) {
-        const path = ownValue === undefined
-          ? `infra.environment.${name}`
-          : `infra.functions.${fn.name}.environment.${name}`;
-        const reference = toReference(given, path, names);
-        if (typeof reference === "string") {
-          errors.push({ message: reference, functionName: fn.name });
-        } else if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(given)) {
-          errors.push({
-            message:
-              `${path} contains a secret in plain text: use { variable: true } and pass the value to Terraform`,
-            functionName: fn.name,
-          });
-        } else if ("variable" in reference) {
-          result[name] = addVariable(name, fn, isSecret || reference.isSecret, reference.fallback);
-        } else {
-          result[name] = reference.value;
-          if (reference.policy !== undefined) policies[reference.policy[0]] = reference.policy[1];
-        }
-        continue;
-      }
-      const known = usesCluster ? getClusterValue(name, fn) : undefined;
-      if (known !== undefined) result[name] = known;
-      else if (isRequired && !/^[A-Za-z]\w*$/.test(name)) {
-        errors.push({
-          message: `${name} is not a valid name of a Lambda environment variable`,
-          functionName: fn.name,
-        });
-      } else if (isRequired) result[name] = addVariable(name, fn, isSecret);
-    }
-    byFunction.set(fn.name, { values: result, policies, usesCluster });
+  #fail({ name }: InfraFunction, message: string): undefined {
+    this.#errors.push({ message, functionName: name });
   }
-  return {
-    byFunction,
-    errors,
-    unread: Object.keys(shared).filter((name) => !read.has(name)).sort(),
-    variables: [...wanted].map((
-      [name, { isSecret, default: fallback, users }],
-    ): TerraformVariable => ({
-      name: terraformNames.get(name)!,
-      description: `${name} of ${describeUsers(users)}.`,
-      type: "string",
-      default: fallback,
-      isSensitive: isSecret,
-    })),
-  };
+}
+
+/** A configured value and the path of its setting. */
+interface GivenValue {
+  readonly value: EnvironmentValue;
+  readonly path: string;
 }
 
 interface Read {
@@ -191,134 +237,6 @@ function getClusterValue(name: string, fn: InfraFunction): HclValue | undefined 
     default:
       return undefined;
   }
-}
-
-type Reference =
-  | { readonly value: HclValue; readonly policy?: readonly [name: string, policy: Expression] }
-  | { readonly variable: true; readonly isSecret: boolean; readonly fallback?: string };
-
-/** Checks whether a value, or the default of its variable, is a literal in the configuration. */
-function isLiteral(given: EnvironmentValue): boolean {
-  return typeof given === "string"
-    ? given !== ""
-    : "default" in given && given.default !== undefined;
-}
-
-/** Converts a configured value to a reference; returns an error message if it is invalid. */
-function toReference(
-  given: EnvironmentValue,
-  place: string,
-  names: ResourceNames,
-): Reference | string {
-  if (typeof given === "string") return { value: given };
-  const value: unknown = given;
-  const keys = isObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : [];
-  const kind = keys.find((key) => Object.hasOwn(REFERENCES, key));
-  if (!isObject(value) || kind === undefined) {
-    return `${place} must be a string, or one of { ${
-      Object.keys(REFERENCES).join(" }, { ")
-    } }, got ${JSON.stringify(given)}`;
-  }
-  const { allowed = [] } = REFERENCES[kind];
-  const unknownKey = keys.find((key) =>
-    key !== kind && !(allowed as readonly string[]).includes(key)
-  );
-  if (unknownKey !== undefined) {
-    return `${place}: remove ${unknownKey}, which ${kind} does not support`;
-  }
-  return REFERENCES[kind].refer(value, place, names);
-}
-
-interface ReferenceKind {
-  /** Other keys that are allowed. */
-  readonly allowed?: readonly string[];
-  refer(
-    given: Readonly<Record<string, unknown>>,
-    place: string,
-    names: ResourceNames,
-  ): Reference | string;
-}
-
-function toModule(kind: "queue" | "topic" | "bus", output: string, policy: string): ReferenceKind {
-  return {
-    refer(given, place, names): Reference | string {
-      const name = String(given[kind]);
-      const id = names[kind].get(name);
-      if (id === undefined) return missing(kind, name, place, names[kind]);
-      const module = `module.${kind}_${id}`;
-      return {
-        value: expression(`${module}.${output}`),
-        policy: [
-          `${policy}-${kind}-${name}`,
-          expression(`${module}.${policy.replaceAll("-", "_")}_policy_json`),
-        ],
-      };
-    },
-  };
-}
-
-const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
-  queue: toModule("queue", "queue_url", "send"),
-  topic: toModule("topic", "topic_arn", "publish"),
-  bus: toModule("bus", "bus_name", "put-events"),
-  bucket: {
-    allowed: ["access"],
-    refer(given, place, names): Reference | string {
-      const name = String(given.bucket);
-      const id = names.bucket.get(name);
-      if (id === undefined) return missing("bucket", name, place, names.bucket);
-      const { access = "read-write" } = given;
-      if (access !== "read" && access !== "read-write") {
-        return `${place}.access must be "read" or "read-write"`;
-      }
-      const policy = access === "read" ? "read_policy_json" : "read_write_policy_json";
-      return {
-        value: expression(`module.bucket_${id}.bucket_id`),
-        policy: [`${access}-bucket-${name}`, expression(`module.bucket_${id}.${policy}`)],
-      };
-    },
-  },
-  websocket: {
-    refer(_, place, { hasWebSocket }): Reference | string {
-      if (!hasWebSocket) {
-        return `${place} refers to the WebSocket API, but websocket/ contains no function`;
-      }
-      return {
-        // not management_endpoint: it depends on the routes, whose functions may read this variable
-        value: expression(
-          `"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`,
-        ),
-        policy: [
-          "manage-connections",
-          expression("module.websocket.manage_connections_policy_json"),
-        ],
-      };
-    },
-  },
-  variable: {
-    allowed: ["default", "secret"],
-    refer({ default: fallback, secret = false }, place): Reference | string {
-      if (fallback !== undefined && typeof fallback !== "string") {
-        return `${place}.default must be a string`;
-      }
-      if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
-      if (secret && fallback !== undefined) return `${place} is secret: remove its default`;
-      return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
-    },
-  },
-};
-
-function missing(
-  kind: string,
-  name: string,
-  place: string,
-  known: ReadonlyMap<string, string>,
-): string {
-  const plural = kind === "bus" ? "buses" : `${kind}s`;
-  const others = known.size === 0 ? "none exists" : `known names: ${[...known.keys()].join(", ")}`;
-  return `${place} refers to the ${kind} ${name}, which does not exist (${others}): add infra.${plural} = { ${
-    JSON.stringify(name)
-  }: {} }`;
 }
 
 /**

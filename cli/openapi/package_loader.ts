@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { createImportAliases, getPackageName } from "../analysis/import_aliases.ts";
+import { createImportAliases } from "../analysis/import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
+import { isTrellis } from "../analysis/values.ts";
 
 /** Exports of a package by name. */
 export type PackageExports = Readonly<Record<string, unknown>>;
@@ -39,12 +41,9 @@ export function createPackageLoader(): PackageLoader {
   const load = "Deno" in globalThis ? createDenoLoader() : loadOnNode;
 
   return async function loadPackage(specifier, from): Promise<PackageExports> {
-    if (withoutVersion(getPackageName(specifier.replace(/^(?:npm|jsr):\/?/, ""))) === TRELLIS) {
-      const entry = specifier.slice(specifier.indexOf(TRELLIS) + TRELLIS.length).replace(
-        /^@[^/]*/,
-        "",
-      );
-      const own = OWN[entry];
+    const name = toBareSpecifier(specifier);
+    if (isTrellis(name)) {
+      const own = OWN[name.slice(TRELLIS.length)];
       if (own === undefined) {
         throw new Error(
           `schemas must not use it, because it reads the environment or accesses other systems`,
@@ -81,15 +80,10 @@ async function loadOnNode(specifier: string, from: string): Promise<PackageExpor
       });
       importers.set(folder, importer = script.runInThisContext() as Importer);
     }
-    return importer(withoutRegistry(specifier));
+    return importer(toBareSpecifier(specifier));
   } finally {
     process.emitWarning = emitWarning;
   }
-}
-
-/** Removes registry and version: `npm:zod@4.6.7/mini` becomes `zod/mini`. */
-function withoutRegistry(specifier: string): string {
-  return specifier.replace(/^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?/, "$1");
 }
 
 function createDenoLoader(): PackageLoader {
@@ -168,10 +162,4 @@ function getDependency(name: string, folder: string): string | undefined {
     }
     if (dirname(at) === at) return undefined;
   }
-}
-
-/** Removes the version: `@trellis/fn@0.1.0` becomes `@trellis/fn`. */
-function withoutVersion(name: string): string {
-  const at = name.indexOf("@", 1);
-  return at < 0 ? name : name.slice(0, at);
 }

@@ -51,22 +51,82 @@ export async function runSlice<T>(
   load: PackageLoader,
   work: (values: SliceValues) => T,
 ): Promise<T> {
-  const loaded = new Map<number, PackageExports | Error>();
-  const needed = new Set<number>();
-  const done = new Map<number, unknown>();
-  const failed = new Map<number, SliceError>();
-  const running = new Set<number>();
+  const values = new RunningSlice(slice);
+  while (true) {
+    let result: T | undefined;
+    try {
+      result = work(values);
+    } catch (error) {
+      if (!values.needsPackages) throw error;
+    }
+    if (!values.needsPackages) return result as T;
+    await values.loadPackages(load);
+  }
+}
 
-  function guard(index: number): never {
-    const { message, ...location } = slice.guards[index];
+class RunningSlice implements SliceValues {
+  readonly #slice: Slice;
+  readonly #getters: readonly (() => unknown)[];
+  readonly #loaded = new Map<number, PackageExports | Error>();
+  readonly #needed = new Set<number>();
+  readonly #done = new Map<number, unknown>();
+  readonly #failed = new Map<number, SliceError>();
+  readonly #running = new Set<number>();
+
+  constructor(slice: Slice) {
+    this.#slice = slice;
+    // the slice consists of the project's sources and runs in strict mode, like modules
+    const build = new Function(`"use strict"; return ${slice.code}`)();
+    this.#getters = build(
+      (index: number, make: () => unknown) => () => this.#evaluate(index, make),
+      (index: number) => this.#guard(index),
+      (index: number, name: string) => this.#getMember(index, name),
+    );
+  }
+
+  getValue(unit: number): unknown {
+    return this.#getters[unit]();
+  }
+
+  evaluated(): (readonly [unit: SliceUnit, value: unknown])[] {
+    return [...this.#done].sort(([a], [b]) => a - b).map(([index, value]) =>
+      [this.#slice.units[index], value] as const
+    );
+  }
+
+  packages(): PackageExports[] {
+    return [...this.#loaded.values()].filter((found): found is PackageExports =>
+      !(found instanceof Error)
+    );
+  }
+
+  /** True if the work must be repeated with more packages. */
+  get needsPackages(): boolean {
+    return this.#needed.size > 0;
+  }
+
+  /** Loads the needed packages and discards values that were computed without them. */
+  async loadPackages(load: PackageLoader): Promise<void> {
+    await Promise.all(
+      [...this.#needed].map(async (index) =>
+        void this.#loaded.set(index, await loadOne(this.#slice.packages[index], load))
+      ),
+    );
+    this.#needed.clear();
+    this.#done.clear();
+    this.#failed.clear();
+  }
+
+  #guard(index: number): never {
+    const { message, ...location } = this.#slice.guards[index];
     throw new SliceError(location, message);
   }
 
-  function member(index: number, name: string): unknown {
-    const found = loaded.get(index);
-    const { specifier, ...location } = slice.packages[index];
+  #getMember(index: number, name: string): unknown {
+    const found = this.#loaded.get(index);
+    const { specifier, ...location } = this.#slice.packages[index];
     if (found === undefined) {
-      needed.add(index);
+      this.#needed.add(index);
       throw new PackageNeeded(location, `"${specifier}" is not loaded`);
     }
     if (found instanceof Error) {
@@ -81,66 +141,30 @@ export async function runSlice<T>(
     return rest.reduce((value, key) => (value as Record<string, unknown>)[key], found[first]);
   }
 
-  function unit(index: number, make: () => unknown): () => unknown {
-    return function getValue(): unknown {
-      if (done.has(index)) return done.get(index);
-      const error = failed.get(index);
-      if (error !== undefined) throw error;
-      const { label } = slice.units[index];
-      if (running.has(index)) {
-        throw new SliceError(
-          slice.units[index],
-          `${label} refers to itself: use z.lazy or a getter`,
-        );
-      }
-      running.add(index);
-      try {
-        const value = make();
-        done.set(index, value);
-        return value;
-      } catch (error) {
-        if (error instanceof PackageNeeded) throw error;
-        const located = error instanceof SliceError ? error : new SliceError(
-          slice.units[index],
-          `${label} cannot be evaluated: ${getSourceMessage(error, slice)}`,
-        );
-        failed.set(index, located);
-        throw located;
-      } finally {
-        running.delete(index);
-      }
-    };
-  }
-
-  // the slice consists of the project's sources and runs in strict mode, like modules
-  const build = new Function(`"use strict"; return ${slice.code}`)();
-  const getters: (() => unknown)[] = build(unit, guard, member);
-  const values: SliceValues = {
-    getValue: (index) => getters[index](),
-    evaluated: () =>
-      [...done].sort(([a], [b]) => a - b).map(([index, value]) =>
-        [slice.units[index], value] as const
-      ),
-    packages: () =>
-      [...loaded.values()].filter((found): found is PackageExports => !(found instanceof Error)),
-  };
-  while (true) {
-    needed.clear();
-    let result: T | undefined;
-    try {
-      result = work(values);
-    } catch (error) {
-      if (needed.size === 0) throw error;
+  #evaluate(index: number, make: () => unknown): unknown {
+    if (this.#done.has(index)) return this.#done.get(index);
+    const known = this.#failed.get(index);
+    if (known !== undefined) throw known;
+    const unit = this.#slice.units[index];
+    if (this.#running.has(index)) {
+      throw new SliceError(unit, `${unit.label} refers to itself: use z.lazy or a getter`);
     }
-    if (needed.size === 0) return result as T;
-    await Promise.all(
-      [...needed].map(async (index) =>
-        void loaded.set(index, await loadOne(slice.packages[index], load))
-      ),
-    );
-    // values may have been computed without a package that is now loaded
-    done.clear();
-    failed.clear();
+    this.#running.add(index);
+    try {
+      const value = make();
+      this.#done.set(index, value);
+      return value;
+    } catch (error) {
+      if (error instanceof PackageNeeded) throw error;
+      const reason = getSourceMessage(error, this.#slice);
+      const located = error instanceof SliceError
+        ? error
+        : new SliceError(unit, `${unit.label} cannot be evaluated: ${reason}`);
+      this.#failed.set(index, located);
+      throw located;
+    } finally {
+      this.#running.delete(index);
+    }
   }
 }
 

@@ -1,0 +1,157 @@
+import type { EnvironmentValue } from "../config/infra.ts";
+import { isObject } from "../config/settings.ts";
+import { type Expression, expression, type HclValue } from "./hcl.ts";
+
+/** Terraform names of the resources, by name. */
+export interface ResourceNames {
+  readonly queue: ReadonlyMap<string, string>;
+  readonly topic: ReadonlyMap<string, string>;
+  readonly bus: ReadonlyMap<string, string>;
+  readonly bucket: ReadonlyMap<string, string>;
+  readonly hasWebSocket: boolean;
+}
+
+/** A value, and the policy that the function needs to use it. */
+export interface ResourceReference {
+  readonly value: HclValue;
+  readonly policy?: readonly [name: string, policy: Expression];
+}
+
+/** A value of the environment, or a Terraform variable that it becomes. */
+export type Reference =
+  | ResourceReference
+  | { readonly variable: true; readonly isSecret: boolean; readonly fallback?: string };
+
+/**
+ * Checks whether a value, or the default of its variable, is a literal in the configuration.
+ *
+ * @param given The configured value.
+ */
+export function isLiteral(given: EnvironmentValue): boolean {
+  return typeof given === "string"
+    ? given !== ""
+    : "default" in given && given.default !== undefined;
+}
+
+/**
+ * Converts a configured value to a reference; returns an error message if it is invalid.
+ *
+ * @param given The configured value.
+ * @param place The path of the setting, for messages.
+ * @param names The resources.
+ */
+export function toReference(
+  given: EnvironmentValue,
+  place: string,
+  names: ResourceNames,
+): Reference | string {
+  if (typeof given === "string") return { value: given };
+  const value: unknown = given;
+  const keys = isObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : [];
+  const kind = keys.find((key) => Object.hasOwn(REFERENCES, key));
+  if (!isObject(value) || kind === undefined) {
+    return `${place} must be a string, or one of { ${
+      Object.keys(REFERENCES).join(" }, { ")
+    } }, got ${JSON.stringify(given)}`;
+  }
+  const { allowed = [] } = REFERENCES[kind];
+  const unknownKey = keys.find((key) =>
+    key !== kind && !(allowed as readonly string[]).includes(key)
+  );
+  if (unknownKey !== undefined) {
+    return `${place}: remove ${unknownKey}, which ${kind} does not support`;
+  }
+  return REFERENCES[kind].refer(value, place, names);
+}
+
+interface ReferenceKind {
+  /** Other keys that are allowed. */
+  readonly allowed?: readonly string[];
+  refer(
+    given: Readonly<Record<string, unknown>>,
+    place: string,
+    names: ResourceNames,
+  ): Reference | string;
+}
+
+function toModule(kind: "queue" | "topic" | "bus", output: string, policy: string): ReferenceKind {
+  return {
+    refer(given, place, names): Reference | string {
+      const name = String(given[kind]);
+      const id = names[kind].get(name);
+      if (id === undefined) return missing(kind, name, place, names[kind]);
+      const module = `module.${kind}_${id}`;
+      return {
+        value: expression(`${module}.${output}`),
+        policy: [
+          `${policy}-${kind}-${name}`,
+          expression(`${module}.${policy.replaceAll("-", "_")}_policy_json`),
+        ],
+      };
+    },
+  };
+}
+
+const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
+  queue: toModule("queue", "queue_url", "send"),
+  topic: toModule("topic", "topic_arn", "publish"),
+  bus: toModule("bus", "bus_name", "put-events"),
+  bucket: {
+    allowed: ["access"],
+    refer(given, place, names): Reference | string {
+      const name = String(given.bucket);
+      const id = names.bucket.get(name);
+      if (id === undefined) return missing("bucket", name, place, names.bucket);
+      const { access = "read-write" } = given;
+      if (access !== "read" && access !== "read-write") {
+        return `${place}.access must be "read" or "read-write"`;
+      }
+      const policy = access === "read" ? "read_policy_json" : "read_write_policy_json";
+      return {
+        value: expression(`module.bucket_${id}.bucket_id`),
+        policy: [`${access}-bucket-${name}`, expression(`module.bucket_${id}.${policy}`)],
+      };
+    },
+  },
+  websocket: {
+    refer(_, place, { hasWebSocket }): Reference | string {
+      if (!hasWebSocket) {
+        return `${place} refers to the WebSocket API, but websocket/ contains no function`;
+      }
+      return {
+        // not management_endpoint: it depends on the routes, whose functions may read this variable
+        value: expression(
+          `"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`,
+        ),
+        policy: [
+          "manage-connections",
+          expression("module.websocket.manage_connections_policy_json"),
+        ],
+      };
+    },
+  },
+  variable: {
+    allowed: ["default", "secret"],
+    refer({ default: fallback, secret = false }, place): Reference | string {
+      if (fallback !== undefined && typeof fallback !== "string") {
+        return `${place}.default must be a string`;
+      }
+      if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
+      if (secret && fallback !== undefined) return `${place} is secret: remove its default`;
+      return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
+    },
+  },
+};
+
+function missing(
+  kind: string,
+  name: string,
+  place: string,
+  known: ReadonlyMap<string, string>,
+): string {
+  const plural = kind === "bus" ? "buses" : `${kind}s`;
+  const others = known.size === 0 ? "none exists" : `known names: ${[...known.keys()].join(", ")}`;
+  return `${place} refers to the ${kind} ${name}, which does not exist (${others}): add infra.${plural} = { ${
+    JSON.stringify(name)
+  }: {} }`;
+}
