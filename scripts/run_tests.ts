@@ -1,20 +1,20 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs every test, and every example in docs and doc comments, in several processes at once. Ends
+ * Runs the tests, and every example in docs and doc comments, in several processes at once. Ends
  * with the failures, and with one summary in the words of the test runner.
  *
  *   deno run -A scripts/run_tests.ts
+ *   deno run -A scripts/run_tests.ts --release     what a release contains: the npm package, the modules, a new project
+ *   deno run -A scripts/run_tests.ts --all         both
  *   deno run -A scripts/run_tests.ts --no-check    when `deno task check` has just passed
  */
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { planBatches } from "./test_batches.ts";
+import { planBatches, type TestScope } from "./test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = "mod.ts errors env observability core validation database auth testing cli";
-/** Most examples run for less time than it takes to optimize the code of the embedded database. */
 const EXAMPLES = [
-  "--v8-flags=--liftoff-only",
   "--doc",
   "README.md",
   "docs",
@@ -30,8 +30,13 @@ const TEST_OPTIONS = [
   "--no-check",
   "--preload=./tests/support/embedded_snapshot.ts",
 ];
-/** Lets the processes share what is built from the sources, such as the npm package. */
-const ENVIRONMENT = { ...Deno.env.toObject(), TRELLIS_TEST_RUN: crypto.randomUUID() };
+const ENVIRONMENT = {
+  ...Deno.env.toObject(),
+  // lets the processes share what is built from the sources, such as the npm package
+  TRELLIS_TEST_RUN: crypto.randomUUID(),
+  // most tests take less time than it takes to optimize the code of the embedded database
+  DENO_V8_FLAGS: "--liftoff-only",
+};
 /** They run nothing of the sources that other tests do not run: coverage of them would cost time only. */
 const UNMEASURED = /^tests\/(?:bench|consumers|examples|load|scripts|terraform_test\.ts)\b/;
 
@@ -41,7 +46,7 @@ interface Outcome {
 }
 
 const startedAt = performance.now();
-const batches = planBatches(`${ROOT}tests`, EXAMPLES);
+const batches = planBatches(`${ROOT}tests`, EXAMPLES, readScope());
 const queue = batches.map((paths) => ["test", ...TEST_OPTIONS, ...paths]);
 if (!Deno.args.includes("--no-check")) queue.unshift(["task", "check"]);
 const outcomes: Outcome[] = [];
@@ -60,6 +65,11 @@ console.log(
   } failed | ${count("ignored")} ignored (${Math.round((performance.now() - startedAt) / 1000)}s)`,
 );
 Deno.exit(failures.length === 0 ? 0 : 1);
+
+function readScope(): TestScope {
+  if (Deno.args.includes("--all")) return "all";
+  return Deno.args.includes("--release") ? "release" : "sources";
+}
 
 /** Runs commands until the queue is empty; prints what each one printed when it ends. */
 async function work(): Promise<void> {

@@ -4,15 +4,23 @@ import { basename, join, relative } from "node:path";
 const SKIPPED = ["fixtures", "mutation", "std_assert", "support"];
 
 /**
- * The folders and files that take longest, measured on 2026-11-22. Each runs in a process of its
- * own, and they start first, so that no process is left alone with one of them in the end.
+ * Tests of what a release contains: the npm package in other projects, the modules in Terraform, a
+ * new project. They take about as long as all others together, and few changes concern them.
  */
-const LONGEST = [
+const RELEASE = [
   // its files share one installed package
   "consumers",
   "terraform_test.ts",
-  "security/regular_expressions_test.ts",
   "cli/commands/generate_infra_terraform_test.ts",
+  "cli/init/deno_template_test.ts",
+];
+
+/**
+ * The other folders and files that take longest, measured on 2026-11-22. Each runs in a process of its
+ * own, and they start first, so that no process is left alone with one of them in the end.
+ */
+const LONGEST = [
+  "security/regular_expressions_test.ts",
   "cli/init",
   "faults",
   "cli/database",
@@ -34,24 +42,39 @@ const LONGEST = [
 /** Files that share a process, which costs some time to start. */
 const BATCH_SIZE = 12;
 
+/** Which tests run: those of what a release contains, the others, or all. */
+export type TestScope = "release" | "sources" | "all";
+
 /**
  * Divides the tests among processes.
  *
  * @param folder The folder of the tests.
  * @param examples Arguments for the process that runs the examples of docs and doc comments.
+ * @param scope Which tests run.
  * @returns The paths of each process, those that take longest first.
  */
-export function planBatches(folder: string, examples: readonly string[]): (readonly string[])[] {
+export function planBatches(
+  folder: string,
+  examples: readonly string[],
+  scope: TestScope,
+): (readonly string[])[] {
+  const toPath = (file: string) => join(basename(folder), file);
+  const release = RELEASE.map((path) => [toPath(path)]);
+  if (scope === "release") return release;
+  const sources = [examples, ...planSources(folder).map((batch) => batch.map(toPath))];
+  return scope === "all" ? [...release, ...sources] : sources;
+}
+
+function planSources(folder: string): string[][] {
   const files = listTests(folder).map((file) => relative(folder, file).replaceAll("\\", "/"))
-    .sort();
+    .filter((file) => !RELEASE.some((path) => isWithin(file, path))).sort();
+  const long = LONGEST.map((path) => files.filter((file) => isWithin(file, path)));
   const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
   const batches: string[][] = [];
   for (let at = 0; at < rest.length; at += BATCH_SIZE) {
     batches.push(rest.slice(at, at + BATCH_SIZE));
   }
-  const [first, ...others] = LONGEST.map((path) => [path]);
-  const toPaths = (batch: readonly string[]) => batch.map((file) => join(basename(folder), file));
-  return [toPaths(first), examples, ...[...others, ...batches].map(toPaths)];
+  return [...long, ...batches];
 }
 
 function listTests(folder: string): string[] {
