@@ -4,6 +4,7 @@ import type { bearer } from "better-auth/plugins/bearer";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { socialProviderList } from "better-auth/social-providers";
 import { explainMissing } from "../core/optional_package.ts";
+import { AUTH_PACKAGES } from "./optional_packages.ts";
 
 /** The used exports of better-auth. */
 export interface BetterAuthLibrary {
@@ -28,7 +29,7 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     const { socialProviderList } = await import("better-auth/social-providers");
     return { betterAuth, drizzleAdapter, bearer, socialProviderList };
   } catch (error) {
-    return explainMissing("better-auth", "Signing in")(error);
+    return explainMissing(AUTH_PACKAGES, "better-auth", "Signing in")(error);
   }
 }
 
@@ -37,6 +38,8 @@ export async function loadGenericOAuth(): Promise<typeof genericOAuth> {
   try {
     return (await import("better-auth/plugins/generic-oauth")).genericOAuth;
   } catch (error) {
-    return explainMissing("better-auth", "A provider under socialProviders.custom")(error);
+    return explainMissing(AUTH_PACKAGES, "better-auth", "A provider under socialProviders.custom")(
+      error,
+    );
   }
 }

@@ -14,7 +14,7 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { OPTIONAL_PACKAGES } from "../core/optional_package.ts";
+import { OPTIONAL_PACKAGES } from "../cli/optional_packages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SUITES = ["webhooks", "sessions", "queries", "migrations"];

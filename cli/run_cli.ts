@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import { explainMissing } from "../core/optional_package.ts";
+import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
+import { CLI_PACKAGES } from "./optional_packages.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { askOnTerminal } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
@@ -63,8 +65,8 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
       confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
-    }).catch(explainMissing("typescript", `trellis ${command.name}`))
-      .catch(explainMissing("drizzle-orm", `trellis ${command.name}`));
+    }).catch(explainMissing(CLI_PACKAGES, "typescript", `trellis ${command.name}`))
+      .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
   } catch (error) {
     output.endProgress();
     return reportError(output, error);

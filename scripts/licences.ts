@@ -12,7 +12,7 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-import { OPTIONAL_PACKAGES } from "../core/optional_package.ts";
+import { OPTIONAL_PACKAGES } from "../cli/optional_packages.ts";
 import { createManifest, type PackageConfig } from "./npm_manifest.ts";
 
 /** A package in the lock file. */

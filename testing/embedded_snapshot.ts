@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { explainMissing } from "../core/optional_package.ts";
+import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 
 const snapshot: SingleFlight<string, Blob> = new SingleFlight();
 
@@ -28,7 +29,7 @@ export async function loadPglite(caller: string): Promise<typeof import("@electr
   try {
     return await import("@electric-sql/pglite");
   } catch (error) {
-    return explainMissing("@electric-sql/pglite", caller)(error);
+    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", caller)(error);
   }
 }
 

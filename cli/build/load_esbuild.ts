@@ -1,5 +1,6 @@
 import type * as Esbuild from "esbuild";
 import { explainMissing } from "../../core/optional_package.ts";
+import { CLI_PACKAGES } from "../optional_packages.ts";
 
 /**
  * Loads esbuild, an optional peer dependency of the npm package.
@@ -9,5 +10,5 @@ import { explainMissing } from "../../core/optional_package.ts";
  * @throws {ConfigurationError} If it is not installed; the message contains the install command.
  */
 export async function loadEsbuild(command: string): Promise<typeof Esbuild> {
-  return await import("esbuild").catch(explainMissing("esbuild", command));
+  return await import("esbuild").catch(explainMissing(CLI_PACKAGES, "esbuild", command));
 }

@@ -1,8 +1,9 @@
 import type { Plugin } from "esbuild";
 import { dirname } from "node:path";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
-import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/optional_package.ts";
 import type { DatabaseProvider } from "../../database/config.ts";
+import type { DATABASE_PACKAGES } from "../../database/optional_packages.ts";
+import { OPTIONAL_PACKAGES } from "../optional_packages.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
@@ -19,7 +20,7 @@ interface OptionalPart {
   /** Modules that it imports and that may be loaded during initialization. */
   readonly eager?: readonly string[];
   /** The package that it requires. */
-  readonly peer?: OptionalPackage;
+  readonly peer?: keyof typeof DATABASE_PACKAGES;
 }
 
 const PARTS: readonly OptionalPart[] = [
@@ -196,8 +197,9 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
  * @returns The command; `undefined` for other packages.
  */
 export function getInstallCommand(name: string): string | undefined {
-  if (!Object.hasOwn(OPTIONAL_PACKAGES, name)) return undefined;
-  return `npm install "${name}@${OPTIONAL_PACKAGES[name as OptionalPackage]}"`;
+  return Object.hasOwn(OPTIONAL_PACKAGES, name)
+    ? `npm install "${name}@${OPTIONAL_PACKAGES[name]}"`
+    : undefined;
 }
 
 function explainOmission({ provider }: OptionalPart): string {

@@ -7,6 +7,7 @@ import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
+import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
@@ -162,6 +163,8 @@ async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
     // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@neondatabase/serverless");
   } catch (error) {
-    return explainMissing("@neondatabase/serverless", "Provider branching-pg")(error);
+    return explainMissing(DATABASE_PACKAGES, "@neondatabase/serverless", "Provider branching-pg")(
+      error,
+    );
   }
 }

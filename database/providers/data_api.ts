@@ -8,6 +8,7 @@ import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/session.ts";
+import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
 import { getRunner, toSqlDriver } from "./data_api_driver.ts";
 import { createConnectRetry, isUnreachable } from "./connect_retry.ts";
@@ -262,6 +263,6 @@ async function loadRdsData(): Promise<typeof import("@aws-sdk/client-rds-data")>
     return await import("@aws-sdk/client-rds-data");
   } catch (error) {
     const purpose = "Provider serverless-pg over the Data API";
-    return explainMissing("@aws-sdk/client-rds-data", purpose)(error);
+    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/client-rds-data", purpose)(error);
   }
 }

@@ -2,6 +2,7 @@ import { explainMissing } from "../../core/optional_package.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { type DatabaseConfig, getRegion, splitEndpoint } from "../config.ts";
+import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { openPostgres } from "./postgres_js.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
@@ -111,6 +112,6 @@ async function loadSigner(): Promise<typeof import("@aws-sdk/dsql-signer")> {
     // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@aws-sdk/dsql-signer");
   } catch (error) {
-    return explainMissing("@aws-sdk/dsql-signer", "Provider distsql")(error);
+    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/dsql-signer", "Provider distsql")(error);
   }
 }

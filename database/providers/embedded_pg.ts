@@ -4,6 +4,7 @@ import type { DatabaseConfig } from "../config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
+import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
@@ -67,6 +68,6 @@ async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
     // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@electric-sql/pglite");
   } catch (error) {
-    return explainMissing("@electric-sql/pglite", "Provider embedded-pg")(error);
+    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", "Provider embedded-pg")(error);
   }
 }

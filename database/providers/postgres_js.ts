@@ -5,6 +5,7 @@ import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
+import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import {
   type ConnectRetry,
   type SessionState,
@@ -144,6 +145,10 @@ async function loadPostgres(): Promise<typeof import("postgres")> {
     // inside of `try`, bundlers tolerate a package that is not installed
     return (await import("postgres")).default;
   } catch (error) {
-    return explainMissing("postgres", "A connection to PostgreSQL or Aurora DSQL")(error);
+    return explainMissing(
+      DATABASE_PACKAGES,
+      "postgres",
+      "A connection to PostgreSQL or Aurora DSQL",
+    )(error);
   }
 }

@@ -1,4 +1,5 @@
 import { explainMissing } from "../../core/optional_package.ts";
+import { TESTING_PACKAGES } from "./optional_packages.ts";
 import {
   child,
   children,
@@ -278,7 +279,7 @@ function parseStatements(pgQuery: PgQuery, sql: string): Statement[] {
  */
 export async function loadStatementParser(): Promise<StatementParser> {
   const pgQuery = await import("libpg-query").catch(
-    explainMissing("libpg-query", "startDistSqlServer()"),
+    explainMissing(TESTING_PACKAGES, "libpg-query", "startDistSqlServer()"),
   ) as unknown as PgQuery;
   await pgQuery.loadModule();
   return (sql) => parseStatements(pgQuery, sql);

@@ -1,9 +1,6 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import {
-  explainMissing,
-  OPTIONAL_PACKAGES,
-  type OptionalPackage,
-} from "../../core/optional_package.ts";
+import { OPTIONAL_PACKAGES } from "../../cli/optional_packages.ts";
+import { explainMissing } from "../../core/optional_package.ts";
 import { ConfigurationError } from "@trellis/fn/errors";
 
 function missing(message: string, code = "ERR_MODULE_NOT_FOUND"): Error {
@@ -24,7 +21,7 @@ const MESSAGES = [
 Deno.test("explainMissing() names the purpose and the command when the package is missing", () => {
   for (const cause of MESSAGES) {
     const error = assertThrows(
-      () => explainMissing("libpg-query", "startDistSqlServer()")(cause),
+      () => explainMissing(OPTIONAL_PACKAGES, "libpg-query", "startDistSqlServer()")(cause),
       ConfigurationError,
     );
     assertEquals(error.code, "CONFIGURATION");
@@ -48,10 +45,13 @@ Deno.test("explainMissing() throws what it got when another thing failed", () =>
       new SyntaxError("Unexpected token"),
     ]
   ) {
-    assertEquals(assertThrows(() => explainMissing("libpg-query", "x")(error)), error);
+    assertEquals(
+      assertThrows(() => explainMissing(OPTIONAL_PACKAGES, "libpg-query", "x")(error)),
+      error,
+    );
   }
   assertInstanceOf(
-    assertThrows(() => explainMissing("libpg-query", "x")(new TypeError("t"))),
+    assertThrows(() => explainMissing(OPTIONAL_PACKAGES, "libpg-query", "x")(new TypeError("t"))),
     TypeError,
   );
 });
@@ -60,7 +60,7 @@ Deno.test("OPTIONAL_PACKAGES accepts the versions that are tested", () => {
   const { imports } = JSON.parse(
     Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)),
   );
-  for (const [name, range] of Object.entries(OPTIONAL_PACKAGES) as [OptionalPackage, string][]) {
+  for (const [name, range] of Object.entries(OPTIONAL_PACKAGES)) {
     const tested = /[\d.]+$/.exec(imports[name])![0];
     const floor = /[\d.]+/.exec(range)![0];
     assertEquals(tested.startsWith(floor), true, `${name} ${range} was tested with ${tested}`);

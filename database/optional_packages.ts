@@ -1,0 +1,12 @@
+/**
+ * Optional packages of the database, with their supported versions. The file that needs a package
+ * loads it with `import()`, so that applications install and bundle only what they use.
+ */
+export const DATABASE_PACKAGES = {
+  "@aws-sdk/client-rds-data": "^3.1143.0",
+  "@aws-sdk/dsql-signer": "^3.1142.0",
+  "@electric-sql/pglite": "^0.5.16",
+  "@neondatabase/serverless": "^1.2.0",
+  "drizzle-orm": "^0.45.4",
+  "postgres": "^3.4.9",
+} as const;
