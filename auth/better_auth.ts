@@ -1,14 +1,15 @@
 // `instance.ts` imports this file when the auth library's API is first used.
-import type { BetterAuthPlugin } from "better-auth";
 import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import type { AuditSettings } from "./audit_option.ts";
 import { type AuthRoute, listAuthRoutes } from "./auth_routes.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
-import type { AuthPlugins, AuthSettings } from "./config.ts";
+import type { AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
+import { listPlugins } from "./plugins.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
-import { acceptTextAsUuid } from "./uuid_columns.ts";
+import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
 
 /** A running better-auth instance. */
 export interface StartedBetterAuth {
@@ -53,7 +54,7 @@ export async function startBetterAuth(
   }
   const schema = { ...AUTH_SCHEMA_MAPPING, ...settings.schema };
   if (settings.experimentalJoins) checkRelations(db, schema);
-  const plugins = [...await listPlugins(settings.plugins)];
+  const plugins = await listPlugins(settings.plugins, settings.audit);
   // handlers accept bearer tokens, so better-auth must accept them too
   if (!plugins.some(({ id }) => id === "bearer")) plugins.push(bearer());
   if (custom.length > 0) {
@@ -67,15 +68,22 @@ export async function startBetterAuth(
       genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }),
     );
   }
+  // creates a user and their account in one transaction, because an incomplete sign-up would
+  // block the email address
+  const tables = acceptTextAsUuid(schema);
+  const adapter = drizzleAdapter(withTables(withSafeErrors(db), schema, tables), {
+    provider: "pg",
+    schema: tables,
+    transaction: "transaction" in db,
+  });
+  const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
-    // creates a user and their account in one transaction, because an incomplete sign-up would
-    // block the email address
-    database: drizzleAdapter(withSafeErrors(db), {
-      provider: "pg",
-      schema: acceptTextAsUuid(schema),
-      transaction: "transaction" in db,
-    }),
+    database: audit?.auditAdapter(
+      adapter,
+      settings.audit === true ? {} : settings.audit as AuditSettings,
+    ) ??
+      adapter,
     plugins,
   });
   const context = await auth.$context;
@@ -87,16 +95,12 @@ export async function startBetterAuth(
     );
   }
   return {
-    api: auth.api,
-    handler: auth.handler,
+    api: audit?.auditApi(auth.api) ?? auth.api,
+    handler: audit?.auditHandler(auth.handler) ?? auth.handler,
     routes: listAuthRoutes(auth.api, options.disabledPaths),
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };
-}
-
-async function listPlugins(plugins: AuthPlugins): Promise<readonly BetterAuthPlugin[]> {
-  return typeof plugins === "function" ? await plugins() : plugins;
 }
 
 /** Throws if tables or columns of a plugin are missing, because its routes would fail. */
@@ -113,10 +117,8 @@ function checkTables(
   });
   if (missing.length === 0) return;
   throw new ConfigurationError(
-    `AuthConfig.schema lacks what the options and plugins need: ${
-      missing.join("; ")
-    }. Declare it in ` +
-      "your drizzle tables, create a migration, and pass the tables under these keys",
+    `AuthConfig.schema lacks what the options and plugins need: ${missing.join("; ")}. Run ` +
+      "trellis generate auth-schema and set schema: authSchema, or add drizzle tables under these keys",
   );
 }
 

@@ -8,6 +8,7 @@ import {
   type OptionRule,
 } from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import type { AuditOption } from "./audit_option.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import { checkLibraryOptions, LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import {
@@ -88,6 +89,12 @@ export interface AuthConfig extends LibraryOptions {
    */
   encryptOAuthTokens?: boolean;
   /**
+   * Records sign-ins, failed sign-ins, changes of passwords and roles and so on in the table
+   * `auth_events`, without secrets. `trellis generate auth-schema` writes the table.
+   * @default false
+   */
+  audit?: AuditOption;
+  /**
    * Lets better-auth read a session with its user in one query. Needs the relations of
    * `./auth/schema` in the database client's schema. Session checks of this package are one query
    * either way.
@@ -113,6 +120,7 @@ export interface AuthSettings {
   readonly databaseGenerateId: boolean;
   readonly encryptOAuthTokens: boolean;
   readonly experimentalJoins: boolean;
+  readonly audit: AuditOption;
   /** Options that are passed to better-auth. */
   readonly library: LibraryOptions;
 }
@@ -136,6 +144,10 @@ const OWN_RULES = {
   databaseGenerateId: BOOLEAN_OPTION,
   encryptOAuthTokens: BOOLEAN_OPTION,
   experimentalJoins: BOOLEAN_OPTION,
+  audit: [
+    (value) => typeof value === "boolean" || OBJECT_OPTION[0](value),
+    "true, or an object such as { exclude: [] }",
+  ],
 } as const satisfies Record<Exclude<keyof AuthConfig, keyof LibraryOptions>, OptionRule>;
 
 const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
@@ -169,6 +181,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     databaseGenerateId = false,
     encryptOAuthTokens = config.account?.encryptOAuthTokens ?? false,
     experimentalJoins = false,
+    audit = false,
     ...library
   } = config;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
@@ -193,6 +206,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     databaseGenerateId,
     encryptOAuthTokens,
     experimentalJoins,
+    audit,
     library,
   };
 }

@@ -1,6 +1,8 @@
+import type { createAuthMiddleware } from "better-auth/api";
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
 import type { betterAuth } from "better-auth/minimal";
 import type { bearer } from "better-auth/plugins/bearer";
+import type { getAuthTables } from "better-auth/db";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { socialProviderList } from "better-auth/social-providers";
 import { explainMissing } from "../core/optional_package.ts";
@@ -41,5 +43,25 @@ export async function loadGenericOAuth(): Promise<typeof genericOAuth> {
     return explainMissing(AUTH_PACKAGES, "better-auth", "A provider under socialProviders.custom")(
       error,
     );
+  }
+}
+
+/** Loads the function that lists better-auth's tables. */
+export async function loadTableDescriptions(): Promise<typeof getAuthTables> {
+  try {
+    return (await import("better-auth/db")).getAuthTables;
+  } catch (error) {
+    return explainMissing(AUTH_PACKAGES, "better-auth", "The description of the auth tables")(
+      error,
+    );
+  }
+}
+
+/** Loads the function that creates hooks. */
+export async function loadAuthMiddleware(): Promise<typeof createAuthMiddleware> {
+  try {
+    return (await import("better-auth/api")).createAuthMiddleware;
+  } catch (error) {
+    return explainMissing(AUTH_PACKAGES, "better-auth", "The audit log")(error);
   }
 }

@@ -16,6 +16,7 @@
 export { extractBearerToken } from "../core/http/bearer_token.ts";
 export type { SessionDetails, SessionResult, UserDetails } from "../core/http/session_registry.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
+export type { AuditOption, AuditSettings, AuthEventKind } from "./audit_option.ts";
 export type { AuthErrorBody } from "./auth_response.ts";
 export type { AuthConfig } from "./config.ts";
 export type { LibraryOptions } from "./library_options.ts";

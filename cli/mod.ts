@@ -12,6 +12,7 @@
  * @module
  */
 export { defineConfig, type TrellisConfig } from "./config/config.ts";
+export type { AuthSchemaSettings } from "./config/auth.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
 export type { Mask } from "./database/clone/clone_options.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";

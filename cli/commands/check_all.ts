@@ -45,6 +45,12 @@ const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
     explainMissingPath(scope, scope.config.infra.dir, "trellis generate infra creates it"),
   "generate openapi": (scope) =>
     explainMissingPath(scope, scope.config.openapi.file, "trellis generate openapi creates it"),
+  "generate auth-schema": (scope) =>
+    explainMissingPath(
+      scope,
+      scope.config.auth.schemaFile,
+      "trellis generate auth-schema creates it",
+    ),
 };
 
 const DATABASE_CHECKS: readonly ProjectCheck[] = [

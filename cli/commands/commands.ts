@@ -9,6 +9,7 @@ import { dbMigrate } from "./db_migrate.ts";
 import { dbStatus } from "./db_status.ts";
 import { dbTranslate } from "./db_translate.ts";
 import { dev } from "./dev.ts";
+import { generateAuthSchema } from "./generate_auth_schema.ts";
 import { generateInfra } from "./generate_infra.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command[] = [
   generatePermissions,
   generateInfra,
   generateOpenapi,
+  generateAuthSchema,
   dbMigrate,
   dbStatus,
   dbMarkApplied,
@@ -28,6 +30,8 @@ export const COMMANDS: readonly Command[] = [
   dbTranslate,
   checkMigrations,
   checkPermissionsFresh,
-  createCheckAll(listChecks([generatePermissions, generateInfra, generateOpenapi])),
+  createCheckAll(
+    listChecks([generatePermissions, generateInfra, generateOpenapi, generateAuthSchema]),
+  ),
   build,
 ];

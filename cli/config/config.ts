@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TablePermission } from "../../database/table_permission.ts";
+import { AUTH_SCHEMA_SETTINGS, type AuthSchemaSettings } from "./auth.ts";
 import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
 import { DATABASE_SETTINGS, type DatabaseSettings } from "./database.ts";
 import { DEV_SETTINGS, type DevSettings } from "./dev.ts";
@@ -24,6 +25,8 @@ export interface TrellisConfig {
   openapi?: OpenapiSettings;
   /** Settings of the database commands. */
   database?: DatabaseSettings;
+  /** Settings of the auth tables. */
+  auth?: AuthSchemaSettings;
   /** Settings of `trellis build`. */
   build?: BuildSettings;
   /** Settings of `trellis dev`. */
@@ -35,6 +38,7 @@ const GROUPS = {
   infra: INFRA_SETTINGS,
   openapi: OPENAPI_SETTINGS,
   database: DATABASE_SETTINGS,
+  auth: AUTH_SCHEMA_SETTINGS,
   build: BUILD_SETTINGS,
   dev: DEV_SETTINGS,
 } as const;
@@ -48,6 +52,7 @@ export interface ResolvedConfig {
   readonly infra: Resolved<InfraSettings, typeof INFRA_SETTINGS>;
   readonly openapi: Resolved<OpenapiSettings, typeof OPENAPI_SETTINGS>;
   readonly database: Resolved<DatabaseSettings, typeof DATABASE_SETTINGS>;
+  readonly auth: Resolved<AuthSchemaSettings, typeof AUTH_SCHEMA_SETTINGS>;
   readonly build: Resolved<BuildSettings, typeof BUILD_SETTINGS>;
   readonly dev: Resolved<DevSettings, typeof DEV_SETTINGS>;
 }

@@ -62,7 +62,7 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
       sourcemap: "inline",
       sourcesContent: false,
       logLevel: "silent",
-      plugins: [resolver(root, inputs)],
+      plugins: [localResolver(root, inputs)],
     });
   } catch (error) {
     throw toBuildError(name, error);
@@ -70,7 +70,13 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
   return { code: result.outputFiles[0].text };
 }
 
-function resolver(root: string, inputs: Inputs): Plugin {
+/**
+ * Creates the plugin that resolves imports of a project. Packages stay external.
+ *
+ * @param root Absolute path of the project.
+ * @param inputs Receives the stamps of the sources.
+ */
+export function localResolver(root: string, inputs: Inputs): Plugin {
   // created for each build, because the files that define aliases may have changed
   const aliases = createImportAliases();
   return {

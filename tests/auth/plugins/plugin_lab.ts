@@ -1,0 +1,166 @@
+import { createAuthClient } from "better-auth/client";
+import type { BetterAuthClientPlugin } from "better-auth/client";
+import { createHash } from "node:crypto";
+import { createAuthHandler } from "../../../auth/auth_handler.ts";
+import type { AuthDatabase } from "../../../auth/better_auth_types.ts";
+import type { AuthConfig } from "../../../auth/config.ts";
+import { type BetterAuthInstance, createAuth } from "../../../auth/instance.ts";
+import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
+import { SECRET } from "../auth_database.ts";
+
+/** Base URL of all instances. */
+export const BASE_URL = "http://localhost:3000";
+
+/** A database with the generated tables of all plugins. */
+export interface PluginLab {
+  readonly db: AuthDatabase;
+  readonly authSchema: Record<string, unknown>;
+  /** Runs SQL and returns the rows. */
+  query(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+/** A response with its parsed body. */
+export interface Answer {
+  readonly status: number;
+  // deno-lint-ignore no-explicit-any
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+/** A browser: it keeps cookies and calls the Lambda function of the routes. */
+export interface Browser {
+  readonly auth: BetterAuthInstance;
+  readonly cookies: Map<string, string>;
+  /** Sends a request through `createAuthHandler`. */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Sends JSON to a route. */
+  post(path: string, body?: unknown, headers?: HeadersInit): Promise<Answer>;
+  /** Gets a route. */
+  get(path: string, headers?: HeadersInit): Promise<Answer>;
+  /** Returns better-auth's official client with plugins. */
+  client<P extends BetterAuthClientPlugin[]>(
+    ...plugins: P
+  ): ReturnType<typeof createAuthClient<{ plugins: P }>>;
+  /** Signs up with an e-mail address and returns the user's id. */
+  signUp(email: string): Promise<string>;
+}
+
+/** Saves the tests the time of scrypt. */
+const FAST_PASSWORDS = {
+  hash: (password: string) =>
+    Promise.resolve(createHash("sha256").update(password).digest("base64url")),
+  verify: ({ hash, password }: { hash: string; password: string }) =>
+    Promise.resolve(createHash("sha256").update(password).digest("base64url") === hash),
+};
+
+/** Password of all users. */
+export const PASSWORD = "correct horse battery";
+
+/** Opens a browser for an instance with the given options. */
+export function openBrowser(
+  lab: PluginLab,
+  config: Partial<AuthConfig>,
+  auth: BetterAuthInstance = createAuth(lab.db, {
+    secret: SECRET,
+    baseURL: BASE_URL,
+    useSecureCookies: false,
+    schema: lab.authSchema,
+    emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
+    ...config,
+  }),
+): Browser {
+  const handler = createAuthHandler(() => auth);
+  const cookies = new Map<string, string>();
+
+  async function send(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const request = new Request(input, init);
+    const url = new URL(request.url);
+    const headers = Object.fromEntries(request.headers);
+    if (cookies.size > 0 && headers.cookie === undefined) {
+      headers.cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      headers.origin ??= BASE_URL;
+    }
+    const body = await request.text();
+    const result = await handler(
+      createHttpApiEvent({
+        method: request.method,
+        path: url.pathname,
+        query: Object.fromEntries(url.searchParams),
+        headers,
+        body: body === "" ? undefined : body,
+      }),
+      createLambdaContext(),
+    );
+    for (const line of result.cookies ?? []) keepCookie(cookies, line);
+    const answer = new Headers();
+    for (const [name, value] of Object.entries(result.headers ?? {})) {
+      answer.set(name, String(value));
+    }
+    for (const line of result.cookies ?? []) answer.append("set-cookie", line);
+    const hasBody = ![204, 304].includes(result.statusCode);
+    return new Response(hasBody ? result.body : null, {
+      status: result.statusCode,
+      headers: answer,
+    });
+  }
+
+  async function read(response: Response): Promise<Answer> {
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    return {
+      status: response.status,
+      body: isJson && text !== "" ? JSON.parse(text) : text,
+      headers: response.headers,
+    };
+  }
+
+  const toUrl = (path: string) => path.startsWith("http") ? path : `${BASE_URL}/api/auth${path}`;
+  return {
+    auth,
+    cookies,
+    fetch: send,
+    post: async (path, body = {}, headers = {}) =>
+      await read(
+        await send(toUrl(path), {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: JSON.stringify(body),
+        }),
+      ),
+    get: async (path, headers = {}) => await read(await send(toUrl(path), { headers })),
+    client: (...plugins) =>
+      createAuthClient({
+        baseURL: BASE_URL,
+        plugins,
+        fetchOptions: { customFetchImpl: (input, init) => send(input as string, init) },
+        // deno-lint-ignore no-explicit-any
+      }) as any,
+    async signUp(email: string): Promise<string> {
+      const { status, body } = await this.post("/sign-up/email", {
+        name: email.split("@")[0],
+        email,
+        password: PASSWORD,
+      });
+      if (status !== 200 || !body.user) {
+        throw new Error(`sign-up: ${status} ${JSON.stringify(body)}`);
+      }
+      return body.user.id;
+    },
+  };
+}
+
+function keepCookie(cookies: Map<string, string>, line: string): void {
+  const [pair, ...attributes] = line.split(";");
+  const at = pair.indexOf("=");
+  const name = pair.slice(0, at);
+  const isGone = attributes.some((each) => /^\s*max-age=0$/i.test(each));
+  if (isGone) cookies.delete(name);
+  else cookies.set(name, pair.slice(at + 1));
+}
+
+let last = 0;
+
+/** Returns an address that no other flow uses. */
+export function newEmail(name = "user"): string {
+  return `${name}-${++last}-${Date.now().toString(36)}@example.com`;
+}

@@ -1,0 +1,249 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { openAuthDatabase } from "../../auth/auth_database.ts";
+import { authModule, generate, withAuthProject } from "../fixtures/auth_project.ts";
+
+const PLUGINS = `plugins: async () => [(await import("better-auth/plugins/admin")).admin()],`;
+
+const read = (root: string, path: string) => Deno.readTextFile(join(root, path));
+const write = (root: string, path: string, text: string) =>
+  Deno.writeTextFile(join(root, path), text);
+
+async function list(root: string, folder: string): Promise<string[]> {
+  return (await Array.fromAsync(Deno.readDir(join(root, folder)))).map(({ name }) => name).sort();
+}
+
+Deno.test("generate auth-schema writes tables and a migration without secrets, and nothing the second time", async () => {
+  await withAuthProject({ "src/auth.ts": authModule(PLUGINS) }, async (root) => {
+    const first = await generate(root);
+    assertEquals([first.exitCode, first.stderr], [0, ""]);
+    assertEquals(
+      first.stdout,
+      "created src/auth_schema.ts\ncreated migrations/0001_auth_schema.sql\n" +
+        "Set schema: authSchema in AuthConfig, and add the tables to the client's schema\n4 tables: done\n",
+    );
+    assertStringIncludes(await read(root, "src/auth_schema.ts"), `role: text("role"),`);
+    assertEquals(await list(root, "."), ["migrations", "package.json", "src"]);
+    const text = await read(root, "src/auth_schema.ts");
+    const second = await generate(root);
+    assertStringIncludes(second.stdout, "4 tables: everything is up to date");
+    assertEquals(await read(root, "src/auth_schema.ts"), text);
+    assertEquals(await list(root, "migrations"), ["0001_auth_schema.sql"]);
+    assertEquals((await generate(root, "--check")).exitCode, 0);
+  });
+});
+
+Deno.test("generate auth-schema creates the tables of AUTH_MIGRATION_SQL where no option adds any", async () => {
+  await withAuthProject({ "src/auth.ts": authModule("") }, async (root) => {
+    await generate(root);
+    const { pglite } = await openAuthDatabase();
+    async function describe(): Promise<unknown> {
+      const columns = await pglite.query(
+        "SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns " +
+          "WHERE table_schema = 'public' ORDER BY 1, 2",
+      );
+      const indexes = await pglite.query(
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1",
+      );
+      return [columns.rows, indexes.rows];
+    }
+    const expected = await describe();
+    await pglite.exec("DROP TABLE users, sessions, accounts, verification");
+    await pglite.exec(await read(root, "migrations/0001_auth_schema.sql"));
+    assertEquals(await describe(), expected);
+    await pglite.close();
+  });
+});
+
+Deno.test("generate auth-schema adds only the difference to the file and to the migrations when a plugin is added", async () => {
+  const files = {
+    "src/auth.ts": authModule(
+      `schema: authSchema,`,
+      `import { authSchema } from "./auth_schema.ts";`,
+    ),
+    "migrations/0001_auth.sql": AUTH_MIGRATION_SQL,
+    "migrations/0002_notes.sql": `CREATE TABLE "notes" ("id" uuid PRIMARY KEY);`,
+  };
+  await withAuthProject(files, async (root) => {
+    // the configuration imports the file that does not exist yet
+    assertEquals((await generate(root)).exitCode, 0);
+    assertEquals(await list(root, "migrations"), ["0001_auth.sql", "0002_notes.sql"]);
+    const own = (await read(root, "src/auth_schema.ts")).replace(
+      `pgTable("users", AUTH_USER_COLUMNS)`,
+      `pgTable("users", { ...AUTH_USER_COLUMNS, locale: text("locale") })`,
+    ).replace("import { index,", "import { text, index,");
+    await write(root, "src/auth_schema.ts", own);
+    await write(
+      root,
+      "src/auth.ts",
+      authModule(
+        `schema: authSchema, ${PLUGINS}`,
+        `import { authSchema } from "./auth_schema.ts";`,
+      ),
+    );
+    const check = await generate(root, "--check");
+    assertEquals(check.exitCode, 1);
+    assertStringIncludes(
+      check.stdout,
+      "stale src/auth_schema.ts\nmissing migrations/0003_auth_schema.sql",
+    );
+    const dry = await generate(root, "--dry-run", "--json");
+    assertEquals(JSON.parse(dry.stdout).added, [
+      "users.role",
+      "users.banned",
+      "users.ban_reason",
+      "users.ban_expires",
+      "sessions.impersonated_by",
+    ]);
+    assertEquals(await list(root, "migrations"), ["0001_auth.sql", "0002_notes.sql"]);
+    const done = await generate(root);
+    assertEquals(done.exitCode, 0);
+    assertStringIncludes(done.stderr, "users.locale is kept");
+    assertEquals(
+      (await read(root, "migrations/0003_auth_schema.sql")).split("\n").filter((line) =>
+        line.startsWith("ALTER")
+      ),
+      [
+        `ALTER TABLE "users" ADD COLUMN "role" text;`,
+        `ALTER TABLE "users" ADD COLUMN "banned" boolean DEFAULT false;`,
+        `ALTER TABLE "users" ADD COLUMN "ban_reason" text;`,
+        `ALTER TABLE "users" ADD COLUMN "ban_expires" timestamp with time zone;`,
+        `ALTER TABLE "sessions" ADD COLUMN "impersonated_by" text;`,
+      ],
+    );
+    const edited = await read(root, "src/auth_schema.ts");
+    assertStringIncludes(edited, `...AUTH_USER_COLUMNS, locale: text("locale"),`);
+    assertStringIncludes(edited, `impersonatedBy: text("impersonated_by"),`);
+    assertEquals((await generate(root, "--check")).exitCode, 0);
+  });
+});
+
+Deno.test("generate auth-schema keeps what a dropped plugin leaves, and names it", async () => {
+  await withAuthProject({ "src/auth.ts": authModule(PLUGINS) }, async (root) => {
+    await generate(root);
+    const before = await read(root, "src/auth_schema.ts");
+    await write(root, "src/auth.ts", authModule(""));
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 0);
+    for (const column of ["users.role", "users.banned", "sessions.impersonatedBy"]) {
+      assertStringIncludes(stderr, `${column} is kept: no option or plugin needs it`);
+    }
+    assertEquals(await read(root, "src/auth_schema.ts"), before);
+  });
+});
+
+Deno.test("generate auth-schema reports another type of a column and changes nothing", async () => {
+  const files = {
+    "src/auth.ts": authModule(PLUGINS),
+    "migrations/0001_auth.sql": `${AUTH_MIGRATION_SQL}
+--> statement-breakpoint
+ALTER TABLE "users" ADD COLUMN "banned" text;`,
+  };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stdout } = await generate(root);
+    assertEquals(exitCode, 1);
+    assertStringIncludes(stdout, "users.banned is text in the migrations, but boolean is needed");
+    const sql = await read(root, "migrations/0002_auth_schema.sql");
+    assert(!sql.includes(`"banned"`));
+  });
+});
+
+Deno.test("generate auth-schema names the missing columns of a table that another file defines", async () => {
+  const files = {
+    "src/auth.ts": authModule(
+      `${PLUGINS} schema: { user: people },`,
+      `import { people } from "./tables.ts";`,
+    ),
+    "src/tables.ts": `import { pgTable } from "drizzle-orm/pg-core";
+import { AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
+export const people = pgTable("people", AUTH_USER_COLUMNS);`,
+  };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stdout } = await generate(root);
+    assertEquals(exitCode, 1);
+    assertStringIncludes(
+      stdout,
+      `people is not defined in src/auth_schema.ts and lacks role: text("role"), banned:`,
+    );
+    assert(!(await read(root, "migrations/0001_auth_schema.sql")).includes("people"));
+  });
+});
+
+Deno.test("generate auth-schema uses identity columns for serial ids and text for ids of a function", async () => {
+  const generateId = (value: string) =>
+    authModule(`advanced: { database: { generateId: ${value} } },`);
+  await withAuthProject({ "src/auth.ts": generateId(`"serial"`) }, async (root) => {
+    await generate(root);
+    const sql = await read(root, "migrations/0001_auth_schema.sql");
+    assertStringIncludes(sql, `"id" bigint PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY NOT NULL`);
+    assertStringIncludes(sql, `"user_id" bigint NOT NULL`);
+    assertMatch(
+      await read(root, "src/auth_schema.ts"),
+      /\.\.\.AUTH_SESSION_COLUMNS,\n {2}id: bigint\("id", \{ mode: "number" \}\)/,
+    );
+  });
+  await withAuthProject({ "src/auth.ts": generateId(`() => "x1"`) }, async (root) => {
+    await generate(root);
+    const sql = await read(root, "migrations/0001_auth_schema.sql");
+    assertStringIncludes(sql, `"id" text PRIMARY KEY NOT NULL`);
+    assertStringIncludes(sql, `"user_id" text NOT NULL`);
+  });
+});
+
+Deno.test("generate auth-schema adds its migration to drizzle-kit's journal", async () => {
+  const journal = {
+    version: "7",
+    dialect: "postgresql",
+    entries: [{
+      idx: 0,
+      version: "7",
+      when: 4_000_000_000_000,
+      tag: "0000_auth",
+      breakpoints: true,
+    }],
+  };
+  const files = {
+    "src/auth.ts": authModule(PLUGINS),
+    "migrations/0000_auth.sql": AUTH_MIGRATION_SQL,
+    "migrations/meta/_journal.json": JSON.stringify(journal),
+  };
+  await withAuthProject(files, async (root) => {
+    assertEquals((await generate(root)).exitCode, 0);
+    const { entries } = JSON.parse(await read(root, "migrations/meta/_journal.json"));
+    assertEquals(entries.length, 2);
+    assertEquals(entries[1], {
+      idx: 1,
+      version: "7",
+      when: 4_000_000_000_001,
+      tag: "0001_auth_schema",
+      breakpoints: true,
+    });
+  });
+});
+
+Deno.test("generate auth-schema refuses a connection, several configurations and a missing one", async () => {
+  const connecting = `import { configureSessionAuth } from "@trellis/fn/auth";
+import { getDrizzleClient } from "@trellis/fn/database";
+const db = await getDrizzleClient({ provider: "embedded-pg" });
+configureSessionAuth(() => Promise.resolve(db), { secret: "s", baseURL: "http://localhost" });`;
+  await withAuthProject({ "src/auth.ts": connecting }, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 3);
+    assertStringIncludes(stderr, "getDrizzleClient() was called while the module was loaded");
+  });
+  await withAuthProject(
+    { "src/a.ts": authModule(""), "src/b.ts": authModule("") },
+    async (root) => {
+      const { exitCode, stderr } = await generate(root);
+      assertEquals(exitCode, 3);
+      assertStringIncludes(stderr, "src/a.ts, src/b.ts configure 2 different auth instances");
+      assertEquals((await generate(root, "--from", "src/b.ts#authConfig")).exitCode, 0);
+    },
+  );
+  await withAuthProject({ "src/notes.ts": "export {};" }, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 3);
+    assertStringIncludes(stderr, "No module calls configureSessionAuth");
+  });
+});
