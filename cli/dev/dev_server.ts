@@ -248,7 +248,7 @@ async function openDatabase(
     reset,
     onProgress: (text) => terminal.progress(text),
     onWarning: (text) => terminal.warn(text),
-  }, choice === "distsql" ? environment.override : environment.provide);
+  }, (values) => choice === "distsql" ? environment.override(values) : environment.provide(values));
 }
 
 /** Loads the functions of small projects, so that errors are reported at startup. */
