@@ -24,6 +24,7 @@ export const ERROR_CODES = {
   FOREIGN_KEY_VIOLATION: CONFLICT,
   PAYLOAD_TOO_LARGE: { status: 413, title: "Content Too Large" },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Unsupported Media Type" },
+  UNPROCESSABLE_CONTENT: { status: 422, title: "Unprocessable Content" },
   TOO_MANY_REQUESTS: { status: 429, title: "Too Many Requests" },
   UNEXPECTED: INTERNAL,
   CONFIGURATION: INTERNAL,

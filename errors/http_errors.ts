@@ -119,6 +119,19 @@ export class UnsupportedMediaTypeError extends AppError {
   }
 }
 
+/** 422: the request is well-formed, but contradicts what the service already knows. */
+export class UnprocessableContentError extends AppError {
+  override readonly name: string = "UnprocessableContentError";
+
+  /**
+   * @param message Shown to the client.
+   * @param options Cause, details, headers.
+   */
+  constructor(message?: string, options: AppErrorOptions = {}) {
+    super("UNPROCESSABLE_CONTENT", message, options);
+  }
+}
+
 /** Options of the errors with a `Retry-After` header. */
 export interface RetryAfterOptions extends AppErrorOptions {
   /** Seconds until the client should retry: the `Retry-After` header (RFC 9110 section 10.2.3). */

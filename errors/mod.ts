@@ -42,6 +42,7 @@ export {
   TooManyRequestsError,
   UnauthorizedError,
   UnexpectedError,
+  UnprocessableContentError,
   UnsupportedMediaTypeError,
   ValidationError,
   type ValidationErrorOptions,

@@ -1,5 +1,6 @@
 import { isCorsOption } from "../core/http/cors.ts";
 import { FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
+import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import { checkLoggingConfig } from "../core/logging_config.ts";
 import {
   ANY_OPTION,
@@ -37,12 +38,13 @@ const RULES: OptionRules = {
   cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
   maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
   errorBody: FUNCTION_OPTION,
+  idempotency: IDEMPOTENCY_OPTION,
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
 };
 
 // deno-lint-ignore no-explicit-any
-type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode>;
+type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode, any>;
 
 /**
  * Refuses invalid options when the module is loaded, not at the first request.

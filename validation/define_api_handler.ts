@@ -3,6 +3,7 @@ import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
+import type { TransactionParam } from "../core/idempotency.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
 import { type AuthMode, createAuthenticator, type Identity, NO_IDENTITY } from "./authenticate.ts";
 import { addRenewedCookie } from "./authenticate_session.ts";
@@ -60,17 +61,22 @@ export function defineApiHandler<
   TQuery = never,
   TPath = never,
   TAuth extends AuthMode = "none",
+  TTransaction = never,
 >(
-  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth> = {},
+  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth, TTransaction> = {},
 ): (
-  handler: ApiHandlerFunction<HandlerParams<TBody, TQuery, TPath, TAuth>>,
-) => ApiHandler<HandlerParams<TBody, TQuery, TPath, TAuth>> {
+  handler: ApiHandlerFunction<
+    HandlerParams<TBody, TQuery, TPath, TAuth> & TransactionParam<TTransaction>
+  >,
+) => ApiHandler<HandlerParams<TBody, TQuery, TPath, TAuth> & TransactionParam<TTransaction>> {
   checkApiOptions(options);
   const authenticate = createAuthenticator(options.auth ?? "none", options.userIdClaim);
   const readInput = createInputReader(options);
   const { respondToPreflight, respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {
+    const run = options.idempotency?.store.protectRequest(handler, options) ?? handler;
+
     function handleRequest(
       event: ApiEvent,
       context: LambdaContext,
@@ -83,7 +89,7 @@ export function defineApiHandler<
         if (identity !== NO_IDENTITY) Object.assign(params, identity);
         return then(readInput(event, params), (error) => {
           if (error !== undefined) return new ReturnedError(error);
-          const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
+          const result = run(params as unknown as Parameters<typeof handler>[0]);
           return then(result, (value) => {
             const response = addRenewedCookie(value, params.session);
             return respond(event, response, metadata.correlationId);
@@ -105,9 +111,9 @@ export function defineApiHandler<
   };
 }
 
-function describe<TBody, TQuery, TPath, TAuth extends AuthMode>(
+function describe<TBody, TQuery, TPath, TAuth extends AuthMode, TTransaction>(
   operationName: string,
-  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth>,
+  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth, TTransaction>,
 ): Parameters<typeof registerOperation>[0] {
   const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
   const given = options as Readonly<Record<string, unknown>>;

@@ -9,6 +9,7 @@ import type {
   ProxyResult,
   RestApiEvent,
 } from "../core/http/lambda.ts";
+import type { RequestIdempotency } from "../core/idempotency.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import type { SessionResult } from "../core/http/session_registry.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
@@ -22,6 +23,7 @@ export interface DefineApiHandlerOptions<
   TQuery = never,
   TPath = never,
   TAuth extends AuthMode = "none",
+  TTransaction = never,
 > {
   /** Validates the request's body. */
   schema?: $ZodType<TBody>;
@@ -75,6 +77,11 @@ export interface DefineApiHandlerOptions<
    * @default the documented body
    */
   errorBody?: ErrorBodyFormat;
+  /**
+   * Executes a request that is sent several times only once, and answers duplicates with the stored response.
+   * @default undefined, no protection
+   */
+  idempotency?: RequestIdempotency<HandlerParams<TBody, TQuery, TPath, TAuth>, TTransaction>;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
   /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */

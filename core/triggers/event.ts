@@ -2,6 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { listEventCorrelationIds } from "./correlation.ts";
 import { addLogFields, observeTrigger } from "./observe_trigger.ts";
@@ -16,9 +17,15 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineEventHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
-export interface EventHandlerOptions<TDetail = never> extends AsyncTriggerOptions {
+export interface EventHandlerOptions<TDetail = never, TTransaction = never>
+  extends AsyncTriggerOptions {
   /** Parses the event's detail; synchronous or not. */
   schema?: StandardSchema<TDetail>;
+  /**
+   * Processes an event that is delivered several times only once, and returns the stored result for duplicates.
+   * @default undefined, no protection
+   */
+  idempotency?: MessageIdempotency<EventHandlerParams<TDetail>, TTransaction>;
 }
 
 /** What the handler of an event gets. */
@@ -35,8 +42,8 @@ export type EventHandlerParams<TDetail = never> = Flat<
 >;
 
 /** The function that a user writes. What it returns goes to the destination of successful events, when there is one. */
-export type EventHandlerFunction<TDetail = never, TResult = unknown> = (
-  params: EventHandlerParams<TDetail>,
+export type EventHandlerFunction<TDetail = never, TResult = unknown, TTransaction = never> = (
+  params: EventHandlerParams<TDetail> & TransactionParam<TTransaction>,
 ) => TResult | Promise<TResult>;
 
 /**
@@ -63,18 +70,29 @@ export type EventHandlerFunction<TDetail = never, TResult = unknown> = (
  * console.log(await handler(event, createLambdaContext())); // note.created n1
  * ```
  */
-export function defineEventHandler<TDetail = never>(
-  options: EventHandlerOptions<TDetail> = {},
+export function defineEventHandler<TDetail = never, TTransaction = never>(
+  options: EventHandlerOptions<TDetail, TTransaction> = {},
 ): <TResult>(
-  handler: EventHandlerFunction<TDetail, TResult>,
-) => TriggerHandler<EventBridgeEvent, TResult, EventHandlerFunction<TDetail, TResult>> {
-  checkTriggerOptions("defineEventHandler", options, ["schema", ...ASYNC_KEYS]);
+  handler: EventHandlerFunction<TDetail, TResult, TTransaction>,
+) => TriggerHandler<
+  EventBridgeEvent,
+  TResult,
+  EventHandlerFunction<TDetail, TResult, TTransaction>
+> {
+  checkTriggerOptions("defineEventHandler", options, ["schema", "idempotency", ...ASYNC_KEYS]);
   const { schema } = options;
 
   return function wrapHandler<TResult>(
-    handler: EventHandlerFunction<TDetail, TResult>,
-  ): TriggerHandler<EventBridgeEvent, TResult, EventHandlerFunction<TDetail, TResult>> {
+    handler: EventHandlerFunction<TDetail, TResult, TTransaction>,
+  ): TriggerHandler<
+    EventBridgeEvent,
+    TResult,
+    EventHandlerFunction<TDetail, TResult, TTransaction>
+  > {
     checkHandler("defineEventHandler", handler);
+    const { idempotency } = options;
+    const run = idempotency?.store.protectMessage(handler, idempotency, ({ event }) => event.id) ??
+      handler;
 
     async function handle(
       event: EventBridgeEvent,
@@ -88,8 +106,8 @@ export function defineEventHandler<TDetail = never>(
       }
       addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
       const parsed = schema && { detail: await parseInput(schema, event.detail) };
-      return handler(
-        { event, context, metadata, ...parsed } as unknown as EventHandlerParams<TDetail>,
+      return await run(
+        { event, context, metadata, ...parsed } as unknown as Parameters<typeof handler>[0],
       );
     }
 

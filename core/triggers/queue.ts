@@ -4,6 +4,7 @@ import { enableConcurrentInvocations } from "../../observability/invocation_cont
 import { metrics } from "../../observability/metrics.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
@@ -19,7 +20,8 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineQueueHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
-export interface QueueHandlerOptions<TBody = never> extends TriggerOptions {
+export interface QueueHandlerOptions<TBody = never, TTransaction = never>
+  extends TriggerOptions {
   /** Parses the JSON of each message; synchronous or not. A message that does not fit fails, the others do not. */
   schema?: StandardSchema<TBody>;
   /**
@@ -33,6 +35,11 @@ export interface QueueHandlerOptions<TBody = never> extends TriggerOptions {
    * @default 1
    */
   concurrency?: number;
+  /**
+   * Processes a message that is delivered several times only once.
+   * @default undefined, no protection
+   */
+  idempotency?: MessageIdempotency<QueueHandlerParams<TBody>, TTransaction>;
 }
 
 /** What the handler of a message gets. */
@@ -49,7 +56,9 @@ export type QueueHandlerParams<TBody = never> = Flat<
 >;
 
 /** The function that a user writes: called once for each message. What it returns is not used; what it throws fails the message. */
-export type QueueHandlerFunction<TBody = never> = (params: QueueHandlerParams<TBody>) => unknown;
+export type QueueHandlerFunction<TBody = never, TTransaction = never> = (
+  params: QueueHandlerParams<TBody> & TransactionParam<TTransaction>,
+) => unknown;
 
 /**
  * Declares the consumer of an SQS queue. Each message is worked on apart from the others, and those that failed are
@@ -82,12 +91,17 @@ export type QueueHandlerFunction<TBody = never> = (params: QueueHandlerParams<TB
  * console.log(batchItemFailures.length, batchItemFailures[0]); // 2 { itemIdentifier: "m2" }
  * ```
  */
-export function defineQueueHandler<TBody = never>(
-  options: QueueHandlerOptions<TBody> = {},
+export function defineQueueHandler<TBody = never, TTransaction = never>(
+  options: QueueHandlerOptions<TBody, TTransaction> = {},
 ): (
-  handler: QueueHandlerFunction<TBody>,
-) => TriggerHandler<SqsEvent, SqsBatchResult, QueueHandlerFunction<TBody>> {
-  checkTriggerOptions("defineQueueHandler", options, ["schema", "envelope", "concurrency"]);
+  handler: QueueHandlerFunction<TBody, TTransaction>,
+) => TriggerHandler<SqsEvent, SqsBatchResult, QueueHandlerFunction<TBody, TTransaction>> {
+  checkTriggerOptions("defineQueueHandler", options, [
+    "schema",
+    "envelope",
+    "concurrency",
+    "idempotency",
+  ]);
   const { schema, envelope = "none", concurrency = 1 } = options;
   checkChoice("envelope", envelope, QUEUE_ENVELOPES);
   if (envelope !== "none" && schema === undefined) {
@@ -98,6 +112,12 @@ export function defineQueueHandler<TBody = never>(
 
   return function wrapHandler(handler) {
     checkHandler("defineQueueHandler", handler);
+    const { idempotency } = options;
+    const run = idempotency?.store.protectMessage(
+      handler,
+      idempotency,
+      ({ record }) => record.messageId,
+    ) ?? handler;
 
     async function handle(
       record: SqsRecord,
@@ -106,8 +126,8 @@ export function defineQueueHandler<TBody = never>(
       metadata: WrapperMetadata,
     ) {
       const parsed = schema && { body: await parseInput(schema, message.readInput()) };
-      await handler(
-        { record, context, metadata, ...parsed } as unknown as QueueHandlerParams<TBody>,
+      await run(
+        { record, context, metadata, ...parsed } as unknown as Parameters<typeof handler>[0],
       );
     }
 

@@ -2,6 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { FUNCTION_RULES, wholeNumber } from "../function_options.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import { IDEMPOTENCY_OPTION } from "../idempotency.ts";
 import { checkLoggingConfig, type LoggingConfig } from "../logging_config.ts";
 import {
   ANY_OPTION,
@@ -78,6 +79,7 @@ const RULES: OptionRules = {
   ...FUNCTION_RULES,
   metrics: BOOLEAN_OPTION,
   tracing: BOOLEAN_OPTION,
+  idempotency: IDEMPOTENCY_OPTION,
   concurrency: wholeNumber([1, 10_000, "records at once"]),
   // arktype's schemas are functions
   schema: [

@@ -1,0 +1,101 @@
+import type { ErrorBodyFormat } from "./http/error_response.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "./http/lambda.ts";
+import type { OptionRule } from "./option_rules.ts";
+import type { WrapperMetadata } from "./with_observability.ts";
+
+/** Settings that all idempotent handlers share. */
+export interface IdempotencySettings<TTransaction> {
+  /**
+   * Where results are stored: `createTransactionStore`, `createLeaseStore` or `createDynamoDbStore` of
+   * `@trellis/fn/idempotency`. A transaction store adds `tx` to the handler's parameters.
+   */
+  store: IdempotencyStore<TTransaction>;
+  /**
+   * How long a result is kept, in seconds, 1 to 31,536,000. A duplicate that arrives later is executed again.
+   * @default 86400
+   */
+  ttlSeconds?: number;
+  /**
+   * How long an execution may take, in seconds, 1 to 3,600. If its process dies, duplicates are rejected until then.
+   * @default the time that is left of the invocation plus 1 second; 60 where the platform sets no limit
+   */
+  leaseSeconds?: number;
+}
+
+/** Option `idempotency` of `defineApiHandler`. */
+export interface RequestIdempotency<TParams = never, TTransaction = never>
+  extends IdempotencySettings<TTransaction> {
+  /**
+   * Returns the key of a request from its input, such as the id of a webhook's delivery. `undefined` counts as a missing key.
+   * @default the header `Idempotency-Key`
+   */
+  key?: (params: TParams) => string | undefined;
+  /**
+   * Rejects requests without a key with status 400. Otherwise they are executed without protection.
+   * @default true
+   */
+  required?: boolean;
+  /**
+   * Returns what a key belongs to. The same key in two scopes names two requests.
+   * @default the user's id
+   */
+  scope?: (params: TParams) => string;
+  /**
+   * Returns what a duplicate must have in common with the first request; a key that comes with something else is rejected with
+   * status 422. `false` accepts any request with the same key as a duplicate.
+   * @default method, path, query string and body
+   */
+  fingerprint?: ((params: TParams) => string) | false;
+}
+
+/** Option `idempotency` of `defineQueueHandler` and `defineEventHandler`. */
+export interface MessageIdempotency<TParams = never, TTransaction = never>
+  extends IdempotencySettings<TTransaction> {
+  /**
+   * Returns the key of a message from its content.
+   * @default the id of the message or event
+   */
+  key?: (params: TParams) => string;
+}
+
+/** Parameters of an API handler that every store reads. */
+export interface ProtectedParams {
+  readonly event: ApiEvent;
+  readonly context: LambdaContext;
+  readonly metadata: WrapperMetadata;
+  readonly userId?: string;
+}
+
+/** Options of an API handler that its protection needs. */
+export interface ProtectedOptions {
+  idempotency?: RequestIdempotency<never, unknown>;
+  errorBody?: ErrorBodyFormat;
+}
+
+/** Store of results, with the implementation of idempotent handlers. */
+export interface IdempotencyStore<TTransaction = never> {
+  /** Type of the parameter `tx`; the property does not exist at run time. */
+  readonly transaction?: TTransaction;
+  /** Wraps an API handler's function. */
+  protectRequest<TParams>(
+    handler: (params: TParams) => ProxyResult | Promise<ProxyResult>,
+    options: ProtectedOptions,
+  ): (params: TParams) => Promise<ProxyResult>;
+  /** Wraps the function of a handler without a client; `getKey` reads the id of a message. */
+  protectMessage<TParams, TResult>(
+    handler: (params: TParams) => TResult,
+    options: MessageIdempotency<never, unknown>,
+    getKey: (params: TParams) => string,
+  ): (params: TParams) => Promise<Awaited<TResult>>;
+}
+
+/** Parameter that a transaction store adds. */
+export type TransactionParam<TTransaction> = [TTransaction] extends [never] ? unknown
+  : { /** The client of the transaction that also stores the result. */ tx: TTransaction };
+
+/** Accepts the option `idempotency`; the store checks the rest. */
+export const IDEMPOTENCY_OPTION: OptionRule = [
+  (value) =>
+    typeof (value as RequestIdempotency | null)?.store?.protectRequest === "function",
+  "{ store } with a store of @trellis/fn/idempotency",
+];

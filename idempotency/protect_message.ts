@@ -1,0 +1,80 @@
+import type { MessageIdempotency, ProtectedParams } from "../core/idempotency.ts";
+import { ServiceUnavailableError, UnexpectedError } from "../errors/http_errors.ts";
+import type { IdempotencyBackend, RecordKey } from "./backend.ts";
+import { countDuplicate } from "./count_duplicate.ts";
+import { executeOnce, type Execution, NOT_STORED } from "./execute_once.ts";
+import { createRecordId } from "./request_key.ts";
+import { checkSettings, getTerms } from "./settings.ts";
+
+/**
+ * Wraps the function of a handler without a client, so that a message that is delivered several times is processed once.
+ *
+ * @param backend Storage of the records.
+ * @param handler The function.
+ * @param options The option `idempotency`.
+ * @param getMessageId Returns the id of a message.
+ * @returns A function with the same parameters. It returns the stored result for duplicates. Rejects while another consumer
+ * processes the message, so that it is delivered again.
+ * @throws {ConfigurationError} If the option is invalid.
+ */
+export function protectMessage<TParams, TResult>(
+  backend: IdempotencyBackend<unknown>,
+  handler: (params: TParams) => TResult,
+  options: MessageIdempotency<never, unknown>,
+  getMessageId: (params: TParams) => string,
+): (params: TParams) => Promise<Awaited<TResult>> {
+  checkSettings("message", options);
+  const settings = options as unknown as MessageIdempotency<TParams, unknown>;
+  const getKey = settings.key ?? getMessageId;
+
+  return async function runOnce(given): Promise<Awaited<TResult>> {
+    const params = given as TParams & ProtectedParams;
+    const { operationName } = params.metadata;
+    const record = await createRecord(params, getKey(params));
+    const executed = await executeOnce(
+      backend,
+      record,
+      getTerms(settings),
+      createExecution(handler, params),
+    );
+    if ("value" in executed) return executed.value;
+    countDuplicate(operationName, executed.other.state);
+    if (executed.other.state === "running") {
+      throw new ServiceUnavailableError(
+        "Another consumer processes this message: it fails here, so that it is delivered again",
+      );
+    }
+    return decode<TResult>(executed.other.result);
+  };
+}
+
+async function createRecord(
+  { context, metadata }: ProtectedParams,
+  key: string,
+): Promise<RecordKey> {
+  if (typeof key !== "string" || key === "") {
+    throw new UnexpectedError("The message has no idempotency key: idempotency.key must return a text");
+  }
+  const functionName = context?.functionName ?? "";
+  return {
+    id: await createRecordId(functionName, metadata.operationName, "", key),
+    fingerprint: "",
+  };
+}
+
+function createExecution<TParams, TResult>(
+  handler: (params: TParams) => TResult,
+  params: TParams,
+): Execution<Awaited<TResult>> {
+  return {
+    run: async (tx) => await handler(tx === undefined ? params : { ...params, tx }),
+    isFailure: () => false,
+    encode: (value) => JSON.stringify(value) ?? "null",
+    decode: decode<TResult>,
+    encodeError: () => undefined,
+  };
+}
+
+function decode<TResult>(text: string): Awaited<TResult> {
+  return text === NOT_STORED ? undefined as Awaited<TResult> : JSON.parse(text);
+}
