@@ -95,7 +95,6 @@ export type TransactionParam<TTransaction> = [TTransaction] extends [never] ? un
 
 /** Accepts the option `idempotency`; the store checks the rest. */
 export const IDEMPOTENCY_OPTION: OptionRule = [
-  (value) =>
-    typeof (value as RequestIdempotency | null)?.store?.protectRequest === "function",
+  (value) => typeof (value as RequestIdempotency | null)?.store?.protectRequest === "function",
   "{ store } with a store of @trellis/fn/idempotency",
 ];

@@ -1,7 +1,7 @@
 import type * as DynamoDb from "@aws-sdk/client-dynamodb";
 import type { IdempotencyStore } from "../core/idempotency.ts";
 import { wholeNumber } from "../core/function_options.ts";
-import { checkOptions } from "../core/option_rules.ts";
+import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { explainMissing } from "../core/optional_package.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
 import { createIdempotencyStore } from "./create_store.ts";
@@ -17,6 +17,11 @@ export interface DynamoDbStoreOptions {
    */
   maxResultBytes?: number;
 }
+
+const TABLE_NAME: OptionRule = [
+  (value) => typeof value === "string" && value !== "",
+  "the name of a table",
+];
 
 interface Connection {
   readonly sdk: typeof DynamoDb;
@@ -59,10 +64,9 @@ const IS_OWN = "#status = :running AND #fence = :fence";
  * ```
  */
 export function createDynamoDbStore(options: DynamoDbStoreOptions): IdempotencyStore {
-  checkOptions("createDynamoDbStore", options, {
-    tableName: [(value) => typeof value === "string" && value !== "", "the name of a table"],
-    maxResultBytes: wholeNumber([1, 390_000, "bytes"]),
-  });
+  const maxResultBytes = wholeNumber([1, 390_000, "bytes"]);
+  checkOptions("createDynamoDbStore", options, { tableName: TABLE_NAME, maxResultBytes });
+  checkOption("tableName", options.tableName, TABLE_NAME);
   return createIdempotencyStore(new DynamoDbBackend(options));
 }
 

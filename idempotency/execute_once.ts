@@ -18,7 +18,9 @@ export interface Execution<T> {
 }
 
 /** Result of {@link executeOnce}: the value of this execution, or the record of another one. */
-export type Executed<T> = { readonly value: T } | { readonly other: Exclude<Claim, { fence: string }> };
+export type Executed<T> = { readonly value: T } | {
+  readonly other: Exclude<Claim, { fence: string }>;
+};
 
 /** Text of a result that was too large to be stored. */
 export const NOT_STORED = "";

@@ -45,5 +45,5 @@ export type { GetDatabase } from "./database_backend.ts";
 export { createDynamoDbStore, type DynamoDbStoreOptions } from "./dynamodb_store.ts";
 export { createLeaseStore } from "./lease_store.ts";
 export { IDEMPOTENCY_MIGRATION_SQL, IDEMPOTENCY_TABLE } from "./migration.ts";
-export { removeExpiredRecords, type RemoveExpiredOptions } from "./remove_expired.ts";
+export { type RemoveExpiredOptions, removeExpiredRecords } from "./remove_expired.ts";
 export { createTransactionStore } from "./transaction_store.ts";

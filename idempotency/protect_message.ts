@@ -53,7 +53,9 @@ async function createRecord(
   key: string,
 ): Promise<RecordKey> {
   if (typeof key !== "string" || key === "") {
-    throw new UnexpectedError("The message has no idempotency key: idempotency.key must return a text");
+    throw new UnexpectedError(
+      "The message has no idempotency key: idempotency.key must return a text",
+    );
   }
   const functionName = context?.functionName ?? "";
   return {
@@ -66,8 +68,11 @@ function createExecution<TParams, TResult>(
   handler: (params: TParams) => TResult,
   params: TParams,
 ): Execution<Awaited<TResult>> {
+  async function run(tx: unknown): Promise<Awaited<TResult>> {
+    return await handler(tx === undefined ? params : { ...params, tx });
+  }
   return {
-    run: async (tx) => await handler(tx === undefined ? params : { ...params, tx }),
+    run,
     isFailure: () => false,
     encode: (value) => JSON.stringify(value) ?? "null",
     decode: decode<TResult>,

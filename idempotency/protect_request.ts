@@ -1,10 +1,6 @@
 import { getErrorResponse } from "../core/http/error_response.ts";
 import type { ProxyResult } from "../core/http/lambda.ts";
-import type {
-  ProtectedOptions,
-  ProtectedParams,
-  RequestIdempotency,
-} from "../core/idempotency.ts";
+import type { ProtectedOptions, ProtectedParams, RequestIdempotency } from "../core/idempotency.ts";
 import { ConflictError, UnprocessableContentError } from "../errors/http_errors.ts";
 import type { Claim, IdempotencyBackend, RecordKey } from "./backend.ts";
 import { countDuplicate } from "./count_duplicate.ts";
@@ -79,7 +75,9 @@ async function readRecord<TParams>(
       : invalidKey("The request has no idempotency key");
   }
   const scope = getScope === undefined ? userId : getScope(params);
-  const common = fingerprint === undefined ? describeRequest(event) : fingerprint && fingerprint(params);
+  const common = fingerprint === undefined
+    ? describeRequest(event)
+    : fingerprint && fingerprint(params);
   return {
     id: await createRecordId(context?.functionName ?? "", metadata.operationName, scope, key),
     fingerprint: common === false ? "" : await hash(common),

@@ -20,8 +20,7 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineQueueHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
-export interface QueueHandlerOptions<TBody = never, TTransaction = never>
-  extends TriggerOptions {
+export interface QueueHandlerOptions<TBody = never, TTransaction = never> extends TriggerOptions {
   /** Parses the JSON of each message; synchronous or not. A message that does not fit fails, the others do not. */
   schema?: StandardSchema<TBody>;
   /**

@@ -1,0 +1,129 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { defineEventHandler, defineQueueHandler } from "../../core/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { AppError } from "../../errors/mod.ts";
+import {
+  createEventBridgeEvent,
+  createLambdaContext,
+  createQueueEvent,
+} from "../../testing/mod.ts";
+import * as z from "zod";
+import { openStores, type StoreLab, type Stores } from "./stores.ts";
+
+const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
+const context = createLambdaContext({ functionName: "fn" });
+
+let opened: Stores | undefined;
+Deno.test.afterAll(() => opened?.close());
+
+function testStores(name: string, test: (lab: StoreLab, stores: Stores) => Promise<void>): void {
+  Deno.test({
+    name,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn(t): Promise<void> {
+      const stores = opened ??= await openStores();
+      for (const lab of stores.all) {
+        stores.dynamo.items.clear();
+        await stores.db.execute(sql`DELETE FROM idempotency_records`);
+        await t.step({
+          name: lab.name,
+          fn: () => test(lab, stores),
+          sanitizeOps: false,
+          sanitizeResources: false,
+        });
+      }
+    },
+  });
+}
+
+testStores("defineQueueHandler() skips a message that was processed", async ({ store }) => {
+  const seen: string[] = [];
+  const handler = defineQueueHandler({ ...QUIET, idempotency: { store } })(
+    ({ record }) => void seen.push(record.messageId),
+  );
+  const event = createQueueEvent([{ body: 1, messageId: "m1" }, { body: 2, messageId: "m2" }]);
+  assertEquals(await handler(event, context), { batchItemFailures: [] });
+  assertEquals(await handler(event, context), { batchItemFailures: [] });
+  assertEquals(seen, ["m1", "m2"]);
+});
+
+testStores(
+  "defineQueueHandler() frees a message that failed, also with a 4xx",
+  async ({ store }) => {
+    let calls = 0;
+    const handler = defineQueueHandler({ ...QUIET, idempotency: { store } })(() => {
+      if (++calls < 3) throw calls === 1 ? new TypeError("broken") : new AppError("NOT_FOUND");
+    });
+    const event = createQueueEvent([{ body: 1, messageId: "m1" }]);
+    const failed = { batchItemFailures: [{ itemIdentifier: "m1" }] };
+    assertEquals(await handler(event, context), failed);
+    assertEquals(await handler(event, context), failed);
+    assertEquals(await handler(event, context), { batchItemFailures: [] });
+    assertEquals(await handler(event, context), { batchItemFailures: [] });
+    assertEquals(calls, 3);
+  },
+);
+
+testStores("defineQueueHandler() fails a message that another consumer processes", async (lab) => {
+  if (lab.name === "transaction") return; // an embedded database has one connection
+  const started = Promise.withResolvers<void>();
+  const ends = Promise.withResolvers<void>();
+  let calls = 0;
+  const handler = defineQueueHandler({ ...QUIET, idempotency: { store: lab.store } })(async () => {
+    calls++;
+    started.resolve();
+    await ends.promise;
+  });
+  const event = createQueueEvent([{ body: 1, messageId: "m1" }]);
+  const first = handler(event, context);
+  await started.promise;
+  const second = await handler(event, context);
+  assertEquals(second, { batchItemFailures: [{ itemIdentifier: "m1" }] });
+  ends.resolve();
+  assertEquals(await first, { batchItemFailures: [] });
+  assertEquals(await handler(event, context), { batchItemFailures: [] });
+  assertEquals(calls, 1);
+});
+
+testStores("defineQueueHandler() takes the key from the message", async ({ store }) => {
+  const seen: string[] = [];
+  const handler = defineQueueHandler({
+    ...QUIET,
+    schema: z.object({ orderId: z.string() }),
+    idempotency: { store, key: ({ body }) => body.orderId },
+  })(({ body, record }) => void seen.push(`${record.messageId} ${body.orderId}`));
+  const event = createQueueEvent([
+    { body: { orderId: "o1" }, messageId: "m1" },
+    { body: { orderId: "o1" }, messageId: "m2" },
+    { body: { orderId: "o2" }, messageId: "m3" },
+    { body: { orderId: "" }, messageId: "m4" },
+  ]);
+  const { batchItemFailures } = await handler(event, context);
+  assertEquals(batchItemFailures, [{ itemIdentifier: "m4" }]);
+  assertEquals(seen, ["m1 o1", "m3 o2"]);
+});
+
+testStores("defineEventHandler() returns the stored result of an event", async ({ store }) => {
+  let calls = 0;
+  const handler = defineEventHandler({ ...QUIET, idempotency: { store } })(({ event }) => ({
+    id: event.id,
+    call: ++calls,
+  }));
+  const event = createEventBridgeEvent({ detailType: "note.created", detail: {} });
+  const first = await handler(event, context);
+  assertEquals(await handler(event, context), first);
+  assertEquals(first.call, 1);
+  // another target of the same event
+  const other = createLambdaContext({ functionName: "other" });
+  assertEquals((await handler(event, other)).call, 2);
+});
+
+testStores("defineEventHandler() throws the handler's error and frees the event", async (lab) => {
+  const handler = defineEventHandler({ ...QUIET, idempotency: { store: lab.store } })(() => {
+    throw new TypeError("broken");
+  });
+  const event = createEventBridgeEvent({ detailType: "note.created", detail: {} });
+  await assertRejects(() => handler(event, context), TypeError, "broken");
+  assertEquals(await lab.count(), 0);
+});
