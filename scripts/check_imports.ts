@@ -24,6 +24,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./errors": [],
   "./auth/schema": ["drizzle-orm"],
   "./database/orm": ["drizzle-orm"],
+  "./idempotency": ["drizzle-orm"],
 };
 
 /**

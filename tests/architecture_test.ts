@@ -13,6 +13,7 @@ const LAYERS: Record<string, readonly string[]> = {
   validation: ["errors", "env", "observability", "core"],
   database: ["errors", "env", "observability", "core"],
   jobs: ["errors", "env", "observability", "core", "database"],
+  idempotency: ["errors", "env", "observability", "core", "database"],
   auth: ["errors", "env", "observability", "core", "database"],
   testing: ["errors", "env", "observability", "core", "validation", "database", "jobs", "auth"],
   cli: [
@@ -23,6 +24,7 @@ const LAYERS: Record<string, readonly string[]> = {
     "validation",
     "database",
     "jobs",
+    "idempotency",
     "auth",
     "testing",
   ],
@@ -31,9 +33,10 @@ const LAYERS: Record<string, readonly string[]> = {
 /** Where each npm package may be named; types count. */
 const HOMES: Record<string, readonly string[]> = {
   "zod": ["validation", "env"],
-  "drizzle-orm": ["database", "jobs", "auth", "testing"],
+  "drizzle-orm": ["database", "jobs", "idempotency", "auth", "testing"],
   "postgres": ["database"],
   "@neondatabase/serverless": ["database"],
+  "@aws-sdk/client-dynamodb": ["idempotency"],
   "@aws-sdk/client-rds-data": ["database"],
   "@aws-sdk/dsql-signer": ["database"],
   "@electric-sql/pglite": ["database", "testing"],
@@ -45,6 +48,7 @@ const HOMES: Record<string, readonly string[]> = {
 const LAZY = [
   "postgres",
   "@neondatabase/serverless",
+  "@aws-sdk/client-dynamodb",
   "@aws-sdk/client-rds-data",
   "@aws-sdk/dsql-signer",
   "@electric-sql/pglite",

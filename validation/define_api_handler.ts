@@ -116,6 +116,7 @@ function describe<TBody, TQuery, TPath, TAuth extends AuthMode, TTransaction>(
   options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth, TTransaction>,
 ): Parameters<typeof registerOperation>[0] {
   const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
+  const { idempotency } = options;
   const given = options as Readonly<Record<string, unknown>>;
   const resources = Object.fromEntries(
     Object.keys(FUNCTION_RULES).map((name) => [name, given[name]]),
@@ -128,6 +129,12 @@ function describe<TBody, TQuery, TPath, TAuth extends AuthMode, TTransaction>(
     pathSchema,
     responseSchema,
     openapi,
+    ...(idempotency && {
+      idempotency: {
+        isHeader: idempotency.key === undefined,
+        isRequired: idempotency.required !== false,
+      },
+    }),
     resources,
   };
 }

@@ -1,4 +1,5 @@
 import type { Collector } from "./collector.ts";
+import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
 import { getEnvNameStep } from "./required_constants.ts";
 import {
   AUTH_MODE,
@@ -62,6 +63,7 @@ export function collectPackage(
     for (const argument of given.slice(1)) c.reach(argument, []);
     return c.release(rest);
   }
+  if (PACKAGE_QUERIES.has(name)) return collectPackageQuery(c, node, name, path);
   switch (name) {
     case "createAuth":
     case "getAuth":

@@ -16,6 +16,8 @@ export type EnvironmentValue =
   | { bucket: string; access?: "read" | "read-write" }
   /** The URL for sending messages to WebSocket connections; allows sending. */
   | { websocket: true }
+  /** The name of the DynamoDB table of idempotency records, which is created; allows using it. */
+  | { idempotency: true }
   /**
    * The Terraform variable of the same name in lower case. It is sensitive if its name looks like a
    * secret (`AUTH_SECRET`, `API_TOKEN`, …), if `defineEnv` declares it as one, or if `secret` is

@@ -64,6 +64,9 @@ export function toReference(
   return REFERENCES[kind].refer(value, place, names);
 }
 
+/** Name of the policy of functions that use the table of idempotency records. */
+export const IDEMPOTENCY_POLICY = "idempotency";
+
 interface ReferenceKind {
   /** Other keys that are allowed. */
   readonly allowed?: readonly string[];
@@ -129,6 +132,12 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
         ],
       };
     },
+  },
+  idempotency: {
+    refer: () => ({
+      value: expression("module.idempotency.table_name"),
+      policy: [IDEMPOTENCY_POLICY, expression("module.idempotency.policy_json")],
+    }),
   },
   variable: {
     allowed: ["default", "secret"],

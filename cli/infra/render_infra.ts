@@ -1,5 +1,6 @@
 import type { ResolvedConfig } from "../config/config.ts";
 import { checkLimits } from "./check_settings.ts";
+import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { hasDeadLetters, renderFunction } from "./function_file.ts";
 import { renderApi, renderRoute } from "./gateway.ts";
 import {
@@ -22,6 +23,7 @@ import {
 import {
   renderBuckets,
   renderBuses,
+  renderIdempotencyTable,
   renderQueues,
   renderTopics,
   renderTrigger,
@@ -111,6 +113,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
     { name: "variables.tf", blocks: renderVariables(root) },
     { name: "outputs.tf", blocks: renderOutputs(root) },
     ...listResourceFiles(plan, options.config.infra),
+    ...listIdempotencyFiles(plan),
     ...plan.routes.length === 0 ? [] : [{ name: "api.tf", blocks: renderRestApi(plan, options) }],
     ...plan.sockets.length === 0
       ? []
@@ -162,6 +165,14 @@ function listResourceFiles(
     files.push({ name: "buckets.tf", blocks });
   }
   return files;
+}
+
+function listIdempotencyFiles({ functions, getEnvironment, getModule }: ResourcePlan): InfraFile[] {
+  const isUsed = functions.some(({ name }) =>
+    Object.hasOwn(getEnvironment(name).policies, IDEMPOTENCY_POLICY)
+  );
+  if (!isUsed) return [];
+  return [{ name: "idempotency.tf", blocks: [renderIdempotencyTable(getModule("idempotency"))] }];
 }
 
 function renderRestApi(plan: ResourcePlan, options: RenderOptions): HclBlock[] {

@@ -127,6 +127,15 @@ export function renderTopics(topics: Resources, source: string): HclBlock[] {
 }
 
 /**
+ * Renders the DynamoDB table of idempotency records.
+ *
+ * @param source The module.
+ */
+export function renderIdempotencyTable(source: string): HclBlock {
+  return block("module", ["idempotency"], { source }, { ...NAMING });
+}
+
+/**
  * Renders the event buses of the project.
  *
  * @param buses Names and functions.

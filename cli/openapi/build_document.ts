@@ -73,7 +73,7 @@ function build(
 
   const ids = nameOperations(operations, find);
   const routes = operations.map((operation): ApiRoute => {
-    const { fn, auth, openapi, schemas, statuses } = operation;
+    const { fn, auth, openapi, idempotency, schemas, statuses } = operation;
     const described = Object.fromEntries(
       SCHEMA_OPTIONS.map((
         option,
@@ -90,7 +90,14 @@ function build(
     return {
       method: fn.method!,
       path: fn.path!,
-      operation: { ...described, operationName: fn.name, auth, openapi: metadata, resources: {} },
+      operation: {
+        ...described,
+        operationName: fn.name,
+        auth,
+        openapi: metadata,
+        idempotency,
+        resources: {},
+      },
     };
   });
 

@@ -11,8 +11,9 @@ import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
 import type { AuthMode } from "../../validation/authenticate.ts";
-import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
+import type { IdempotencyMetadata, OpenApiMetadata } from "../../validation/openapi/registry.ts";
 import { checkMetadata } from "./check_metadata.ts";
+import { readIdempotency } from "./read_idempotency.ts";
 
 /** Handler options that are schemas. */
 export const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"] as const;
@@ -39,6 +40,7 @@ export interface SourceOperation extends SourceLocation {
   readonly operationName?: string;
   readonly auth: AuthMode;
   readonly openapi: OpenApiMetadata;
+  readonly idempotency?: IdempotencyMetadata;
   readonly schemas: Readonly<Partial<Record<SchemaOption, SchemaUse>>>;
   /** Error statuses that the handler's code can end with. */
   readonly statuses: readonly number[];
@@ -162,6 +164,7 @@ function readOperation(
     functionName: handler && getName(unwrap(handler)),
     operationName: typeof operationName === "string" ? operationName : undefined,
     auth: auth as AuthMode,
+    idempotency: readIdempotency(definition, evaluator, find),
     openapi: problem === undefined ? openapi as OpenApiMetadata : {},
     schemas,
     statuses: handler === undefined ? [] : [...getStatuses(handler)].sort((a, b) => a - b),

@@ -13,6 +13,7 @@ const {
   TooManyRequestsError,
   UnauthorizedError,
   UnexpectedError,
+  UnprocessableContentError,
   UnsupportedMediaTypeError,
   ValidationError,
 } = errors;
@@ -45,6 +46,13 @@ const DEFAULTS: Row[] = [
     "UNSUPPORTED_MEDIA_TYPE",
     415,
     "Unsupported Media Type",
+  ],
+  [
+    new UnprocessableContentError(),
+    "UnprocessableContentError",
+    "UNPROCESSABLE_CONTENT",
+    422,
+    "Unprocessable Content",
   ],
   [
     new TooManyRequestsError(),
@@ -93,6 +101,7 @@ Deno.test("each error takes a message, a cause, details and headers", () => {
     new NotFoundError("m", options),
     new ConflictError("m", options),
     new PayloadTooLargeError("m", options),
+    new UnprocessableContentError("m", options),
     new UnsupportedMediaTypeError("m", options),
     new TooManyRequestsError("m", options),
     new UnexpectedError("m", options),

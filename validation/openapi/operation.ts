@@ -59,7 +59,7 @@ function jsonContent(schema: JsonSchema): Record<string, unknown> {
 
 function getParameters(
   path: string,
-  { pathSchema, querySchema }: RegisteredOperation,
+  { pathSchema, querySchema, idempotency }: RegisteredOperation,
   operationId: string,
   { components, onIssue }: OperationContext,
 ): Record<string, unknown>[] {
@@ -101,7 +101,20 @@ function getParameters(
       required: isRequired,
       ...describeField(schema),
     })),
+    ...(idempotency?.isHeader ? [describeKeyHeader(idempotency.isRequired)] : []),
   ];
+}
+
+function describeKeyHeader(required: boolean): Record<string, unknown> {
+  return {
+    name: "Idempotency-Key",
+    in: "header",
+    required,
+    description:
+      "Names the request, such as with a UUID. Sent again with the same key, it is executed " +
+      "once, and answered with the same response and the header Idempotency-Replayed.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  };
 }
 
 /** Moves a parameter's description and its deprecation beside its schema, where tools look for them. */
@@ -127,7 +140,8 @@ function getSecurity(auth: AuthMode): Record<string, string[]>[] {
 
 function getResponses(
   path: string,
-  { openapi, schema, querySchema, pathSchema, responseSchema, auth }: RegisteredOperation,
+  { openapi, schema, querySchema, pathSchema, responseSchema, auth, idempotency }:
+    RegisteredOperation,
   operationId: string,
   { components, answers }: OperationContext,
 ): Record<string, unknown> {
@@ -143,10 +157,12 @@ function getResponses(
     },
   };
   const failures = [
-    ...(takesInput ? [400] : []),
+    ...(takesInput || idempotency ? [400] : []),
     ...(auth === "none" ? [] : [401]),
     ...(path.includes("{") ? [404] : []),
+    ...(idempotency ? [409] : []),
     ...(schema ? [413, 415] : []),
+    ...(idempotency ? [422] : []),
     500,
   ];
   for (const status of failures) all[status] = answers.getError(status);

@@ -30,6 +30,14 @@ export interface OpenApiMetadata {
   hidden?: boolean;
 }
 
+/** Facts about the idempotency key of an operation. */
+export interface IdempotencyMetadata {
+  /** True if the key is the header `Idempotency-Key`, false if the handler takes it from the input. */
+  readonly isHeader: boolean;
+  /** True if requests without a key are rejected. */
+  readonly isRequired: boolean;
+}
+
 /** An operation as its handler declares it, without its route. */
 export interface RegisteredOperation {
   /** Name in metrics and spans. */
@@ -46,6 +54,8 @@ export interface RegisteredOperation {
   readonly responseSchema: $ZodType | undefined;
   /** Data that schemas do not contain. */
   readonly openapi: OpenApiMetadata;
+  /** Facts about the idempotency key, if the operation has one. */
+  readonly idempotency?: IdempotencyMetadata;
   /** Options for the infrastructure generator. */
   readonly resources: Readonly<Record<string, unknown>>;
 }

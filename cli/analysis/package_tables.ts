@@ -1,0 +1,58 @@
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
+import type { Collector } from "./collector.ts";
+import { isUnused, NONE, type Path, type QueryDeclaration } from "./effects.ts";
+import type { ts } from "./typescript.ts";
+
+const { Select, Insert, Update, Delete } = DatabaseOperation;
+
+/** Use of a table of this package by one of its functions. */
+interface PackageQuery {
+  readonly table: string;
+  readonly operations: readonly DatabaseOperation[];
+  /** True if the function only creates a value, whose use runs the queries. */
+  readonly isDeferred?: boolean;
+}
+
+const RECORDS: PackageQuery = {
+  table: IDEMPOTENCY_TABLE,
+  operations: [Select, Insert, Update, Delete],
+  isDeferred: true,
+};
+
+/** Functions of this package that use tables of this package, by name. */
+export const PACKAGE_QUERIES: ReadonlyMap<string, PackageQuery> = new Map([
+  ["createTransactionStore", RECORDS],
+  ["createLeaseStore", RECORDS],
+  ["removeExpiredRecords", { table: IDEMPOTENCY_TABLE, operations: [Select, Delete] }],
+]);
+
+const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
+
+/**
+ * Collects the use of a function that runs queries of this package.
+ *
+ * @param c The collector.
+ * @param node The reference.
+ * @param name Name of the function.
+ * @param path The use of the function.
+ */
+export function collectPackageQuery(
+  c: Collector,
+  node: ts.Node,
+  name: string,
+  path: Path,
+): void {
+  const { table, operations, isDeferred } = PACKAGE_QUERIES.get(name)!;
+  c.release(path);
+  if (isDeferred && isUnused(path.slice(1))) return;
+  let query = byNode.get(node);
+  if (query === undefined) {
+    const tables = c.units.get(node, [NONE]).unit;
+    query = { id: c.queries.length, name, node, tables, body: [] };
+    byNode.set(node, query);
+    c.queries.push(query);
+  }
+  c.emit({ kind: "query", query });
+  c.emit({ kind: "grant", query: query.id, table: { name: table }, operations });
+}

@@ -1,0 +1,39 @@
+import { assertEquals } from "@std/assert";
+import { analyse, getGrants } from "../fixtures/analyse.ts";
+
+const STORE = {
+  "store.ts": `
+    import { createTransactionStore } from "@trellis/fn/idempotency";
+    import { getDrizzleClient } from "@trellis/fn/database";
+    export const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
+    export const orders = createTransactionStore(getDb);`,
+};
+
+Deno.test("analysePermissions() grants the table of idempotency records to handlers with a store", async () => {
+  const analysis = await analyse({
+    ...STORE,
+    "fn.ts": `
+      import { defineApiHandler } from "@trellis/fn";
+      import { orders } from "./store.ts";
+      import { addB } from "./queries.ts";
+      export const handler = defineApiHandler({ idempotency: { store: orders } })(async ({ tx }) => {
+        await addB.on(tx, "1");
+        return { statusCode: 200, body: "" };
+      });`,
+    "other.ts": `
+      import { defineQueueHandler } from "@trellis/fn";
+      import { orders } from "./store.ts";
+      import { readA } from "./queries.ts";
+      export const handler = defineQueueHandler({})(async () => { await readA(); });`,
+    "clean.ts": `
+      import { defineScheduleHandler } from "@trellis/fn";
+      import { removeExpiredRecords } from "@trellis/fn/idempotency";
+      import { getDb } from "./store.ts";
+      export const handler = defineScheduleHandler()(() => removeExpiredRecords(getDb));`,
+  }, { Fn: "fn.ts", Other: "other.ts", Clean: "clean.ts" });
+  assertEquals(getGrants(analysis, 0), "b INSERT, idempotency_records SELECT+INSERT+UPDATE+DELETE");
+  assertEquals(getGrants(analysis, 1), "a SELECT");
+  assertEquals(getGrants(analysis, 2), "idempotency_records SELECT+DELETE");
+  assertEquals(analysis.functions.map(({ usesDatabase }) => usesDatabase), [true, true, true]);
+  assertEquals([analysis.unresolved, analysis.missed], [[], []]);
+});
