@@ -60,7 +60,7 @@ const IS_OWN = "#status = :running AND #fence = :fence";
  * import { createDynamoDbStore } from "@trellis/fn/idempotency";
  *
  * const store = createDynamoDbStore({ tableName: "notes-prod-idempotency" });
- * export const handler = defineEventHandler({ idempotency: { store } })(function importNote() {});
+ * const handler = defineEventHandler({ idempotency: { store } })(function importNote() {});
  * ```
  */
 export function createDynamoDbStore(options: DynamoDbStoreOptions): IdempotencyStore {

@@ -18,7 +18,7 @@ import { createDatabaseBackend, type GetDatabase } from "./database_backend.ts";
  * import { createLeaseStore } from "@trellis/fn/idempotency";
  *
  * const store = createLeaseStore(() => getDrizzleClient({ provider: "embedded-pg" }));
- * export const handler = defineQueueHandler({ idempotency: { store, ttlSeconds: 3600 } })(
+ * const handler = defineQueueHandler({ idempotency: { store, ttlSeconds: 3600 } })(
  *   async function charge({ record }) {
  *     await fetch("https://payments.example.com", { method: "POST", headers: { "Idempotency-Key": record.messageId } });
  *   },

@@ -12,7 +12,7 @@
  *
  * const store = createTransactionStore(() => getDrizzleClient({ provider: "embedded-pg" }));
  *
- * export const handler = defineApiHandler({
+ * const handler = defineApiHandler({
  *   schema: z.object({ item: z.string() }),
  *   idempotency: { store, ttlSeconds: 3600 },
  * })(async function createOrder({ body, tx, context }) {

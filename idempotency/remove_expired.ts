@@ -40,7 +40,7 @@ const MARGIN_MS = 2000;
  * import { removeExpiredRecords } from "@trellis/fn/idempotency";
  *
  * const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
- * export const handler = defineScheduleHandler()(function cleanUp() {
+ * const handler = defineScheduleHandler()(function cleanUp() {
  *   return removeExpiredRecords(getDb);
  * });
  * ```

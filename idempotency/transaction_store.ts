@@ -24,7 +24,7 @@ import { createDatabaseBackend, createTransactions, type GetDatabase } from "./d
  * import { defineApiHandler } from "@trellis/fn/validation";
  *
  * const getDb = () => getDrizzleClient({ provider: "embedded-pg", instrument: false });
- * export const handler = defineApiHandler({
+ * const handler = defineApiHandler({
  *   idempotency: { store: createTransactionStore(getDb) },
  *   logging: { level: "SILENT" },
  *   metrics: false,

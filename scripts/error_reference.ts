@@ -44,6 +44,7 @@ const WHEN: Record<errors.ErrorCode, string> = {
     "A referenced row does not exist, or the row to delete is still referenced. The body contains `errors` if the query maps the constraint.",
   PAYLOAD_TOO_LARGE: "The body is larger than `maxBodyBytes`.",
   UNSUPPORTED_MEDIA_TYPE: "The body is neither JSON nor a form, or not in UTF-8.",
+  UNPROCESSABLE_CONTENT: "An idempotency key was sent with another request.",
   TOO_MANY_REQUESTS: "The caller sends too many requests. `Retry-After` is set.",
   UNEXPECTED: "Any other thrown value.",
   CONFIGURATION: "A setting is missing or wrong; the log names it and the fix.",

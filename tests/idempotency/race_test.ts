@@ -135,20 +135,16 @@ async function killAt(
     const { child, go, finish } = await startProcess(url, kind, key, 1);
     let messages = 0;
     let killed = false;
-    function onMessage(watchNext: () => void): void {
+    const onMessage = (watchNext: () => void): void => {
       if (killed) return;
       if (messages++ < Math.floor(at / 2)) return watchNext();
       killed = true;
       child.kill("SIGKILL");
       if (at % 2 === 0) proxy.set("black-hole");
       else setTimeout(() => proxy.cut(), 50);
-    }
-    function watchSent(): void {
-      proxy.onceSent("", () => onMessage(watchSent));
-    }
-    function watchAnswered(): void {
-      proxy.onceAnswered("", () => onMessage(watchAnswered));
-    }
+    };
+    const watchSent = (): void => proxy.onceSent("", () => onMessage(watchSent));
+    const watchAnswered = (): void => proxy.onceAnswered("", () => onMessage(watchAnswered));
     watchSent();
     watchAnswered();
     await go();

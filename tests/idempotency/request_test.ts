@@ -1,7 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { ApiEvent, ProxyResult } from "../../core/mod.ts";
 import { buildValidatedResponse } from "../../core/mod.ts";
-import type { RequestIdempotency } from "../../core/idempotency.ts";
 import { sql } from "../../database/orm.ts";
 import { AppError, ConfigurationError, NotFoundError } from "../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
@@ -18,7 +17,7 @@ type Answer = (call: number, tx: unknown) => ProxyResult | Promise<ProxyResult>;
 function createLab(
   { store }: StoreLab,
   answer: Answer,
-  options: Partial<RequestIdempotency<never, unknown>> = {},
+  options: { required?: boolean; fingerprint?: false } = {},
 ) {
   const lab = { calls: 0 };
   const handler = defineApiHandler({ ...QUIET, idempotency: { store, ...options } })(
