@@ -29,7 +29,16 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "HTTP and triggers",
-    paths: ["handlers", "triggers", "idempotency", "errors", "auth", "accounts", "webhooks", "observability"]
+    paths: [
+      "handlers",
+      "triggers",
+      "idempotency",
+      "errors",
+      "auth",
+      "accounts",
+      "webhooks",
+      "observability",
+    ]
       .map((name) => `guides/${name}.md`),
   },
   {
