@@ -1,5 +1,6 @@
 import { AUTH_PACKAGES } from "../auth/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
+import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
@@ -7,6 +8,12 @@ export const CLI_PACKAGES = { "esbuild": ">=0.28.2 <1", "typescript": ">=5.9" } 
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
 export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries({ ...AUTH_PACKAGES, ...CLI_PACKAGES, ...DATABASE_PACKAGES, ...TESTING_PACKAGES })
+  Object.entries({
+    ...AUTH_PACKAGES,
+    ...CLI_PACKAGES,
+    ...DATABASE_PACKAGES,
+    ...IDEMPOTENCY_PACKAGES,
+    ...TESTING_PACKAGES,
+  })
     .sort(([a], [b]) => a < b ? -1 : 1),
 );

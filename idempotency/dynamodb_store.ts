@@ -6,6 +6,7 @@ import { explainMissing } from "../core/optional_package.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
 import { createIdempotencyStore } from "./create_store.ts";
 import { NOT_STORED } from "./execute_once.ts";
+import { IDEMPOTENCY_PACKAGES } from "./optional_packages.ts";
 
 /** Options of {@link createDynamoDbStore}. */
 export interface DynamoDbStoreOptions {
@@ -169,7 +170,7 @@ class DynamoDbBackend implements IdempotencyBackend {
 
 async function connect(): Promise<Connection> {
   const sdk = await import("@aws-sdk/client-dynamodb").catch(
-    explainMissing("@aws-sdk/client-dynamodb", "createDynamoDbStore"),
+    explainMissing(IDEMPOTENCY_PACKAGES, "@aws-sdk/client-dynamodb", "createDynamoDbStore"),
   );
   return { sdk, client: new sdk.DynamoDBClient({}) };
 }
