@@ -201,7 +201,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     providers: resolveProviders(socialProviders),
     plugins,
     schema: tables,
-    sessionCookie: getSessionCookieName(library, useSecureCookies),
+    sessionCookie: getCookieName(library, useSecureCookies, "session_token"),
     useSecureCookies,
     databaseGenerateId,
     encryptOAuthTokens,
@@ -211,10 +211,20 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
   };
 }
 
-/** Builds the name as better-auth does (createCookieGetter of 1.7). */
-function getSessionCookieName({ advanced }: LibraryOptions, isSecure: boolean): string {
+/**
+ * Returns the name of a cookie of better-auth (createCookieGetter of 1.7).
+ *
+ * @param library The options of better-auth.
+ * @param isSecure The option `useSecureCookies`.
+ * @param cookie The cookie.
+ */
+export function getCookieName(
+  { advanced }: LibraryOptions,
+  isSecure: boolean,
+  cookie: "session_token" | "dont_remember",
+): string {
   const prefix = advanced?.cookiePrefix || "better-auth";
-  const name = advanced?.cookies?.session_token?.name || `${prefix}.session_token`;
+  const name = advanced?.cookies?.[cookie]?.name || `${prefix}.${cookie}`;
   return isSecure ? `__Secure-${name}` : name;
 }
 

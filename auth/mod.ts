@@ -14,7 +14,22 @@
  * @module
  */
 export { extractBearerToken } from "../core/http/bearer_token.ts";
-export type { SessionDetails, SessionResult, UserDetails } from "../core/http/session_registry.ts";
+export type {
+  ApiKeyDetails,
+  ApiKeyIdentity,
+  ApiKeyPermissions,
+} from "../core/http/auth_registry.ts";
+export type {
+  ActiveOrganization,
+  Authorize,
+  AuthorizeParams,
+  OrganizationRule,
+  SessionDetails,
+  SessionResult,
+  UserDetails,
+} from "../core/http/session_registry.ts";
+export { configureApiKeyAuth, resetApiKeyAuth } from "./api_key_auth.ts";
+export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./api_key_options.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
 export type { AuditOption, AuditSettings, AuthEventKind } from "./audit_option.ts";
 export type { AuthErrorBody } from "./auth_response.ts";

@@ -3,10 +3,9 @@ import { setSessionAuthenticator } from "../core/http/session_registry.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
-import { type BetterAuthInstance, getAuth, getInternals } from "./instance.ts";
-import { readSessionCredential, requireCredential } from "./session_credential.ts";
-import { renewSessionCookie } from "./session_cookie_header.ts";
-import { checkSession } from "./sessions.ts";
+import { type BetterAuthInstance, getAuth } from "./instance.ts";
+import { checkRequestSession } from "./request_session.ts";
+import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
 
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
@@ -33,15 +32,14 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   factory = () => getAuth(getDb, config);
   setTrustedOriginCheck(createOriginCheck(config));
-  setSessionAuthenticator(async (event) => {
+  setSessionAuthenticator(async function authenticateSession(event, access) {
+    if (access !== undefined) {
+      const { authenticateWithAccess } = await import("./session_access.ts");
+      return await authenticateWithAccess(event, access, getConfiguredSessionAuth);
+    }
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
-    const auth = await getConfiguredSessionAuth();
-    const { settings } = getInternals(auth);
-    const { token, cookie } = await readSessionCredential(event, settings);
-    const { session, isExtended } = await checkSession(auth, token);
-    if (!isExtended || cookie === undefined) return { session };
-    return { session, setCookie: renewSessionCookie(settings, cookie) };
+    return await checkRequestSession(await getConfiguredSessionAuth(), event);
   });
 }
 

@@ -1,7 +1,7 @@
 import { getHeader, getMethod, getPath } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { ForbiddenError, UnauthorizedError } from "../errors/http_errors.ts";
-import type { AuthSettings } from "./config.ts";
+import { type AuthSettings, getCookieName } from "./config.ts";
 import { readCookieHeader } from "./cookie_header.ts";
 import { findSessionCookie } from "./session_cookies.ts";
 import { requireBearerToken } from "./sessions.ts";
@@ -28,6 +28,8 @@ export interface SessionCredential {
   readonly token: string;
   /** The value of the session cookie, if the token came with it. */
   readonly cookie?: string;
+  /** True if the browser was signed in with `rememberMe: false`. */
+  readonly isUnremembered?: boolean;
 }
 
 /**
@@ -54,7 +56,25 @@ export async function readSessionCredential(
   if (found === undefined) {
     throw new UnauthorizedError("The session cookie is missing or not valid");
   }
-  return { token: found.token, cookie: found.value };
+  const { library, useSecureCookies } = settings;
+  const mark = getCookieName(library, useSecureCookies, "dont_remember");
+  const unremembered = await findSessionCookie(cookies, mark, settings.secret);
+  return { token: found.token, cookie: found.value, isUnremembered: unremembered !== undefined };
+}
+
+/**
+ * Returns whether a request has a session cookie without a bearer token. Its signature is not
+ * checked.
+ */
+export function hasSessionCookie(event: ApiEvent, { sessionCookie }: AuthSettings): boolean {
+  const cookies = hasAuthorization(event) ? undefined : readCookieHeader(event);
+  return cookies?.split(";").some((pair) => pair.split("=", 1)[0].trim() === sessionCookie) ??
+    false;
+}
+
+/** Returns whether a request has an `Authorization` header, of any scheme. */
+export function hasAuthorization(event: ApiEvent): boolean {
+  return getHeader(event, "Authorization", "authorization") !== undefined;
 }
 
 function hasBearer(event: ApiEvent): boolean {

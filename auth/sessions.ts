@@ -1,43 +1,20 @@
-import { and, eq, getTableColumns, gt, sql } from "drizzle-orm";
-import type { PgColumn } from "drizzle-orm/pg-core";
+import { and, eq, gt, sql } from "drizzle-orm";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import type { SessionResult } from "../core/http/session_registry.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
-import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS } from "./columns.ts";
 import type { AuthSettings } from "./config.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
-import type { AuthSchema } from "./resolve_schema.ts";
-import { findExtendedEnd, type SessionTimes } from "./session_length.ts";
+import { findExtendedEnd } from "./session_length.ts";
+import { getSessionQuery, type SessionQuery, type SessionRow } from "./session_query.ts";
 import { readSessionToken } from "./session_token.ts";
-
-/** Result of the session query. */
-interface SessionRow extends SessionTimes {
-  id: string;
-  token: string;
-  userId: string;
-  email: string;
-  name: string | null;
-  image: string | null;
-  emailVerified: boolean;
-  /** Columns added by the application and plugins. */
-  userFields?: Record<string, unknown>;
-  sessionFields?: Record<string, unknown>;
-}
-
-interface SessionQuery {
-  execute(values: { token: string }): Promise<SessionRow[]>;
-}
-
-const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new WeakMap();
-let lastQuery = 0;
 
 /**
  * Checks a session by its token with one prepared query, and one update if the session is due for
  * an extension. The result equals that of better-auth's `getSession`, without loading it. Unlike
- * better-auth it keeps expired rows.
+ * better-auth it keeps expired rows, and refuses users who are banned while they have a session.
  *
  * @param auth The instance of {@link createAuth}.
  * @param token The session's token, or the signed form in better-auth's cookie and its header
@@ -77,23 +54,36 @@ export async function validateSession(
 export interface CheckedSession {
   /** The user and the session. */
   readonly session: SessionResult;
+  /** The stored session. */
+  readonly row: SessionRow;
   /** True if the session was due to be extended. */
   readonly isExtended: boolean;
+}
+
+/** Options of {@link checkSession}. */
+export interface SessionCheckOptions {
+  /** The query, if it reads more than {@link getSessionQuery}'s. */
+  readonly query?: SessionQuery;
+  /** True if the session must not be extended. */
+  readonly isFixed?: boolean;
 }
 
 /** Checks a session as {@link validateSession} does, and returns whether it was extended. */
 export async function checkSession(
   auth: BetterAuthInstance,
   token: string,
+  { query, isFixed }: SessionCheckOptions = {},
 ): Promise<CheckedSession> {
   const { db, settings } = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
   let stored = readSessionToken(token, settings.secret);
   if (stored instanceof Promise) stored = await stored;
   if (stored === undefined) throw invalidSession();
-  const row = await findActive(db, settings, stored);
+  const row = await findActive(db, settings, stored, query);
   const nowMs = Date.now();
-  const extendedMs = findExtendedEnd(row, settings, nowMs);
+  const extendedMs = isFixed || isRefreshDisabled(settings)
+    ? undefined
+    : findExtendedEnd(row, settings, nowMs);
   const expiresAt = extendedMs === undefined
     ? row.expiresAt
     : await extend(db, settings, row, extendedMs, nowMs);
@@ -108,7 +98,12 @@ export async function checkSession(
     },
     session: { id: row.id, token: row.token, expiresAt, ...row.sessionFields },
   };
-  return { session, isExtended: extendedMs !== undefined };
+  return { session, row, isExtended: extendedMs !== undefined };
+}
+
+/** With `deferSessionRefresh`, better-auth extends sessions only by `POST /get-session`. */
+function isRefreshDisabled({ library: { session } }: AuthSettings): boolean | undefined {
+  return session?.disableSessionRefresh || session?.deferSessionRefresh;
 }
 
 /**
@@ -222,13 +217,24 @@ async function findActive(
   db: AuthDatabase,
   settings: AuthSettings,
   token: string,
+  query = getSessionQuery(db, settings),
 ): Promise<SessionRow> {
-  const [row] = await withQueryMetrics(
-    "findSession",
-    () => getQuery(db, settings).execute({ token }),
-  );
-  if (row === undefined || !(row.expiresAt.getTime() > Date.now())) throw invalidSession();
+  const [row] = await withQueryMetrics("findSession", () => query.execute({ token }));
+  const nowMs = Date.now();
+  if (row === undefined || !(row.expiresAt.getTime() > nowMs) || isBanned(row, nowMs)) {
+    throw invalidSession();
+  }
   return row;
+}
+
+/**
+ * Checks for a ban of better-auth's admin plugin. better-auth deletes the sessions of a user when it
+ * bans them. This refuses those that a sign-in at the same moment, or a ban in SQL, leaves behind.
+ */
+function isBanned({ userFields = {} }: SessionRow, nowMs: number): boolean {
+  const { banned, banExpires } = userFields;
+  if (banned !== true || !("banReason" in userFields)) return false;
+  return !(banExpires instanceof Date && banExpires.getTime() < nowMs);
 }
 
 /**
@@ -256,58 +262,6 @@ async function extend(
       ))
       .returning({ expiresAt: session.expiresAt }));
   return extended?.expiresAt ?? (await findActive(db, settings, row.token)).expiresAt;
-}
-
-function getQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  let ofClient = queries.get(db);
-  if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
-  let query = ofClient.get(settings);
-  if (query === undefined) ofClient.set(settings, query = prepareQuery(db, settings));
-  return query;
-}
-
-function prepareQuery(db: AuthDatabase, { schema, library }: AuthSettings): SessionQuery {
-  const { session, user } = schema;
-  const userFields = findAddedColumns(user, AUTH_USER_COLUMNS, library.user?.additionalFields);
-  const sessionFields = findAddedColumns(
-    session,
-    AUTH_SESSION_COLUMNS,
-    library.session?.additionalFields,
-  );
-  // column of better-auth's admin plugin
-  const { impersonatedBy } = getTableColumns(session) as { impersonatedBy?: typeof session.token };
-  return db.select({
-    id: session.id,
-    token: session.token,
-    expiresAt: session.expiresAt,
-    userId: user.id,
-    email: user.email,
-    name: user.name,
-    image: user.image,
-    emailVerified: user.emailVerified,
-    createdAt: session.createdAt,
-    updatedAt: session.updatedAt,
-    ...(impersonatedBy && { impersonatedBy }),
-    ...(userFields && { userFields }),
-    ...(sessionFields && { sessionFields }),
-  }).from(session).innerJoin(user, eq(user.id, session.userId)).where(
-    eq(session.token, sql.placeholder("token")),
-  )
-    .limit(1)
-    // a distinct name for each statement, because a connection keeps one statement per name
-    .prepare(`trellis_find_session_${++lastQuery}`) as unknown as SessionQuery;
-}
-
-/** Lists the columns beside the built-in ones, except those with `returned: false`. */
-function findAddedColumns(
-  table: AuthSchema["user"] | AuthSchema["session"],
-  builtIn: object,
-  additionalFields: Readonly<Record<string, { returned?: boolean | undefined }>> = {},
-): Record<string, PgColumn> | undefined {
-  const added = Object.entries<PgColumn>(getTableColumns(table)).filter(([name]) =>
-    !Object.hasOwn(builtIn, name) && additionalFields[name]?.returned !== false
-  );
-  return added.length === 0 ? undefined : Object.fromEntries(added);
 }
 
 /** Uses one message for every reason, so that clients cannot find out which tokens exist. */

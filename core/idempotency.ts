@@ -64,6 +64,7 @@ export interface ProtectedParams {
   readonly context: LambdaContext;
   readonly metadata: WrapperMetadata;
   readonly userId?: string;
+  readonly apiKey?: { readonly referenceId: string };
 }
 
 /** Options of an API handler that its protection needs. */

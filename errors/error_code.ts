@@ -6,6 +6,7 @@ export interface ErrorCodeEntry {
   readonly title: string;
 }
 
+const FORBIDDEN = { status: 403, title: "Forbidden" } as const;
 const CONFLICT = { status: 409, title: "Conflict" } as const;
 const INTERNAL = { status: 500, title: "Internal Server Error" } as const;
 
@@ -16,7 +17,8 @@ const INTERNAL = { status: 500, title: "Internal Server Error" } as const;
 export const ERROR_CODES = {
   VALIDATION_FAILED: { status: 400, title: "Bad Request" },
   UNAUTHORIZED: { status: 401, title: "Unauthorized" },
-  FORBIDDEN: { status: 403, title: "Forbidden" },
+  FORBIDDEN: FORBIDDEN,
+  SESSION_NOT_FRESH: FORBIDDEN,
   NOT_FOUND: { status: 404, title: "Not Found" },
   METHOD_NOT_ALLOWED: { status: 405, title: "Method Not Allowed" },
   CONFLICT: CONFLICT,

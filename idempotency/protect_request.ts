@@ -66,7 +66,8 @@ async function readRecord<TParams>(
     unknown
   >,
 ): Promise<RecordKey | undefined> {
-  const { event, context, metadata, userId = "" } = params;
+  // an API key of an organization has no user
+  const { event, context, metadata, apiKey, userId = apiKey?.referenceId ?? "" } = params;
   const key = getKey === undefined ? readKeyHeader(event) : getKey(params);
   if (key === undefined || key === "") {
     if (!required) return undefined;

@@ -22,6 +22,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./observability": [],
   "./env": [],
   "./errors": [],
+  "./auth/jwt": ["zod"],
   "./auth/schema": ["drizzle-orm"],
   "./database/orm": ["drizzle-orm"],
   "./idempotency": ["drizzle-orm"],

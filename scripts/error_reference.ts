@@ -35,6 +35,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
     "Path, query or body do not match their schemas, or violate a constraint that the query maps. The body contains `errors`, messages by field.",
   UNAUTHORIZED: "The credential is missing or invalid. `WWW-Authenticate: Bearer` is set.",
   FORBIDDEN: "The caller is authenticated but has no permission.",
+  SESSION_NOT_FRESH:
+    "The session is older than `freshWithin` of the handler: the user has to sign in again.",
   NOT_FOUND: "The resource does not exist.",
   METHOD_NOT_ALLOWED: "The resource does not support the method. `Allow` lists the supported ones.",
   CONFLICT: "The request conflicts with the current state.",

@@ -14,7 +14,7 @@ const LAYERS: Record<string, readonly string[]> = {
   database: ["errors", "env", "observability", "core"],
   jobs: ["errors", "env", "observability", "core", "database"],
   idempotency: ["errors", "env", "observability", "core", "database"],
-  auth: ["errors", "env", "observability", "core", "database"],
+  auth: ["errors", "env", "observability", "core", "validation", "database"],
   testing: ["errors", "env", "observability", "core", "validation", "database", "jobs", "auth"],
   cli: [
     "errors",
@@ -41,6 +41,7 @@ const HOMES: Record<string, readonly string[]> = {
   "@aws-sdk/dsql-signer": ["database"],
   "@electric-sql/pglite": ["database", "testing"],
   "better-auth": ["auth"],
+  "jose": ["auth"],
   "libpg-query": ["testing"],
 };
 
@@ -53,6 +54,7 @@ const LAZY = [
   "@aws-sdk/dsql-signer",
   "@electric-sql/pglite",
   "better-auth",
+  "jose",
   "libpg-query",
 ];
 

@@ -48,10 +48,10 @@ export function readAuthorizer(
 }
 
 /**
- * The claims of an HTTP API's JWT authorizer; behind a REST API, and with payload format 1.0, they
- * are one level higher.
+ * Returns the claims of an HTTP API's JWT authorizer. Behind a REST API, and with payload format 1.0,
+ * they are one level higher.
  */
-function findClaims({ jwt, claims }: AuthorizerContext): AuthorizerContext | undefined {
+export function findClaims({ jwt, claims }: AuthorizerContext): AuthorizerContext | undefined {
   if (isObject(jwt)) return isObject(jwt.claims) ? jwt.claims : NO_AUTHORIZER;
   return isObject(claims) ? claims : undefined;
 }

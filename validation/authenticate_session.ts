@@ -1,22 +1,41 @@
 import type { ApiEvent, ProxyResult } from "../core/http/lambda.ts";
-import { getSessionAuthenticator, type SessionResult } from "../core/http/session_registry.ts";
+import {
+  type ActiveOrganization,
+  getSessionAuthenticator,
+  type SessionAccess,
+  type SessionResult,
+} from "../core/http/session_registry.ts";
 
-/** The `Set-Cookie` headers of sessions whose cookie is to be renewed. */
+/** The `Set-Cookie` headers of sessions whose cookie must be renewed. */
 const renewedCookies: WeakMap<SessionResult, string> = new WeakMap();
 
+/** The options of a handler that need more than a valid session. */
+const ACCESS_OPTIONS = ["authorize", "roles", "organization", "freshWithin", "optional"] as const;
+
+/** Identity of the caller with auth `session`. */
+export interface SessionIdentity {
+  userId: string | undefined;
+  session: SessionResult | undefined;
+  organization?: ActiveOrganization;
+}
+
 /**
- * Authenticates the caller of a handler with auth `session`.
+ * Creates the check of a handler with auth `session`.
  *
- * @param event The event.
- * @returns The session and its user's id.
- * @throws {UnauthorizedError} When there is no valid session.
+ * @param options The handler's options.
+ * @returns The check. It throws `UnauthorizedError` if there is no valid session, and an error with
+ * the status 403 if the session does not meet the options.
  */
-export async function authenticateSession(
-  event: ApiEvent,
-): Promise<{ userId: string; session: SessionResult }> {
-  const { session, setCookie } = await getSessionAuthenticator()(event);
-  if (setCookie !== undefined) renewedCookies.set(session, setCookie);
-  return { userId: session.user.id, session };
+export function createSessionCheck(
+  options: SessionAccess,
+): (event: ApiEvent) => Promise<SessionIdentity> {
+  const access = ACCESS_OPTIONS.some((name) => options[name] !== undefined) ? options : undefined;
+  return async function authenticateSession(event) {
+    const { session, setCookie, organization } = await getSessionAuthenticator()(event, access);
+    if (setCookie !== undefined && session) renewedCookies.set(session, setCookie);
+    const identity = { userId: session?.user.id, session };
+    return organization === undefined ? identity : { ...identity, organization };
+  };
 }
 
 /**

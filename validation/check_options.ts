@@ -8,12 +8,11 @@ import {
   checkOptions,
   FUNCTION_OPTION,
   OBJECT_OPTION,
-  oneOf,
   type OptionRule,
   type OptionRules,
 } from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { AUTH_MODES, type AuthMode } from "./authenticate.ts";
+import { AUTH_MODES, type AuthMethod } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
 
 const SCHEMA: OptionRule = [
@@ -21,12 +20,29 @@ const SCHEMA: OptionRule = [
   "a schema of zod 4 or zod/mini",
 ];
 
+const TEXTS: OptionRule = [isTexts, 'a list of roles such as ["admin"]'];
+
 const RULES: OptionRules = {
   schema: SCHEMA,
   querySchema: SCHEMA,
   pathSchema: SCHEMA,
   responseSchema: SCHEMA,
-  auth: oneOf(AUTH_MODES),
+  auth: [
+    (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
+    `${AUTH_MODES.join(" or ")}, or the result of a function such as createJwtAuth()`,
+  ],
+  optional: BOOLEAN_OPTION,
+  authorize: FUNCTION_OPTION,
+  roles: TEXTS,
+  organization: [
+    (rule) => OBJECT_OPTION[0](rule) && isOrganizationRule(rule as object),
+    '{} or { role } with a role such as "owner", or a list of them',
+  ],
+  freshWithin: wholeNumber([1, Infinity, "seconds"]),
+  permissions: [
+    (needs) => OBJECT_OPTION[0](needs) && hasActions(needs as object),
+    'actions by resource such as { notes: ["read"] }',
+  ],
   userIdClaim: [
     (value) => typeof value === "string" && value !== "",
     "the name of a claim such as sub",
@@ -43,20 +59,72 @@ const RULES: OptionRules = {
   ...FUNCTION_RULES,
 };
 
-// deno-lint-ignore no-explicit-any
-type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode, any>;
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isText);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function isAuthMethod(value: unknown): boolean {
+  return OBJECT_OPTION[0](value) && typeof (value as AuthMethod).authenticate === "function";
+}
+
+function isOrganizationRule({ role, ...others }: { role?: unknown }): boolean {
+  return Object.keys(others).length === 0 && (role === undefined || isText(role) || isTexts(role));
+}
+
+function hasActions(needs: object): boolean {
+  const lists = Object.values(needs);
+  return lists.length > 0 && lists.every(isTexts);
+}
+
+/** Options of any handler. */
+export type AnyOptions = DefineApiHandlerOptions<
+  // deno-lint-ignore no-explicit-any
+  any,
+  // deno-lint-ignore no-explicit-any
+  any,
+  // deno-lint-ignore no-explicit-any
+  any,
+  // deno-lint-ignore no-explicit-any
+  any,
+  // deno-lint-ignore no-explicit-any
+  any,
+  boolean,
+  // deno-lint-ignore no-explicit-any
+  any
+>;
+
+/** Options that refuse authenticated callers with 403. */
+export const RESTRICTIONS = ["authorize", "roles", "organization", "freshWithin", "permissions"];
 
 /**
  * Refuses invalid options when the module is loaded, not at the first request.
  *
  * @throws {ConfigurationError} Naming the option and the value.
  */
-export function checkApiOptions(options: AnyOptions): void {
+export function checkApiOptions(options: object): void {
   checkOptions("defineApiHandler", options, RULES);
-  if (options.userIdClaim !== undefined && !options.auth?.startsWith("authorizer")) {
+  const given = options as AnyOptions & Readonly<Record<string, unknown>>;
+  const { auth, optional, logging, userIdClaim } = given;
+  if (userIdClaim !== undefined && !(typeof auth === "string" && auth.startsWith("authorizer"))) {
     throw new ConfigurationError(
       "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",
     );
   }
-  if (options.logging !== undefined) checkLoggingConfig(options.logging);
+  for (const name of [...RESTRICTIONS, "optional"]) {
+    if (given[name] === undefined) continue;
+    const mode = name === "permissions" ? "api-key" : "session";
+    if (auth !== mode) {
+      throw new ConfigurationError(`${name} goes with auth '${mode}': set it, or remove ${name}`);
+    }
+    if (optional && name !== "optional") {
+      throw new ConfigurationError(
+        `${name} does not go with optional: a caller without a session cannot meet it`,
+      );
+    }
+  }
+  if (logging !== undefined) checkLoggingConfig(logging);
 }

@@ -2,12 +2,20 @@ import { withPreflight } from "../core/http/preflight.ts";
 import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import type { OrganizationRule } from "../core/http/session_registry.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
-import { type AuthMode, createAuthenticator, type Identity, NO_IDENTITY } from "./authenticate.ts";
+import {
+  type AuthenticationOptions,
+  type AuthMethod,
+  type AuthMode,
+  createAuthenticator,
+  type Identity,
+  NO_IDENTITY,
+} from "./authenticate.ts";
 import { addRenewedCookie } from "./authenticate_session.ts";
-import { checkApiOptions } from "./check_options.ts";
+import { type AnyOptions, checkApiOptions, RESTRICTIONS } from "./check_options.ts";
 import type {
   ApiHandler,
   ApiHandlerFunction,
@@ -60,17 +68,31 @@ export function defineApiHandler<
   TBody = never,
   TQuery = never,
   TPath = never,
-  TAuth extends AuthMode = "none",
+  TAuth extends AuthMode | AuthMethod = "none",
   TTransaction = never,
+  TOptional extends boolean = false,
+  TOrganization extends OrganizationRule | undefined = undefined,
 >(
-  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth, TTransaction> = {},
+  options: DefineApiHandlerOptions<
+    TBody,
+    TQuery,
+    TPath,
+    TAuth,
+    TTransaction,
+    TOptional,
+    TOrganization
+  > = {},
 ): (
   handler: ApiHandlerFunction<
-    HandlerParams<TBody, TQuery, TPath, TAuth> & TransactionParam<TTransaction>
+    & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+    & TransactionParam<TTransaction>
   >,
-) => ApiHandler<HandlerParams<TBody, TQuery, TPath, TAuth> & TransactionParam<TTransaction>> {
+) => ApiHandler<
+  & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+  & TransactionParam<TTransaction>
+> {
   checkApiOptions(options);
-  const authenticate = createAuthenticator(options.auth ?? "none", options.userIdClaim);
+  const authenticate = createAuthenticator(options as AuthenticationOptions);
   const readInput = createInputReader(options);
   const { respondToPreflight, respond, respondToError } = createResponder(options);
 
@@ -105,15 +127,15 @@ export function defineApiHandler<
       { operationName, logging, metrics, tracing, respondToError },
       HTTP_EVENTS,
     );
-    const operation = registerOperation(describe(operationName, options));
+    const operation = registerOperation(describe(operationName, options as AnyOptions));
     withPreflight(lambda, respondToPreflight);
     return Object.assign(lambda, { handler, operation });
   };
 }
 
-function describe<TBody, TQuery, TPath, TAuth extends AuthMode, TTransaction>(
+function describe(
   operationName: string,
-  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth, TTransaction>,
+  options: AnyOptions,
 ): Parameters<typeof registerOperation>[0] {
   const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
   const { idempotency } = options;
@@ -123,7 +145,9 @@ function describe<TBody, TQuery, TPath, TAuth extends AuthMode, TTransaction>(
   );
   return {
     operationName,
-    auth,
+    auth: typeof auth === "object" ? auth.mode : auth,
+    isRestricted: RESTRICTIONS.some((name) => given[name] !== undefined),
+    isOptional: options.optional === true,
     schema,
     querySchema,
     pathSchema,

@@ -23,19 +23,25 @@
  *
  * @module
  */
-export { type AuthMode } from "./authenticate.ts";
+export type { AuthMethod, AuthMode } from "./authenticate.ts";
 export { defineApiHandler } from "./define_api_handler.ts";
 export type {
   ApiHandler,
   ApiHandlerFunction,
   ApiHandlerParams,
+  ApiKeyApiParams,
   AuthorizedApiParams,
   AuthorizedOptionalApiParams,
+  AuthorizeInput,
   DefineApiHandlerOptions,
   HandlerParams,
   InputParams,
+  JwtApiParams,
+  OptionalSessionApiParams,
   SessionApiParams,
   ValidatedApiParams,
+  WithAuth,
+  WithOrganization,
 } from "./handler_types.ts";
 export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
 export type { SchemaIssue, SchemaRegistry } from "./openapi/convert.ts";
@@ -52,10 +58,27 @@ export {
   type OpenApiMetadata,
   type RegisteredOperation,
 } from "./openapi/registry.ts";
-export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
+export {
+  type Schema,
+  validateSchema,
+  validateSchemaAsync,
+  type ValidationResult,
+} from "./schema.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
 export { ZodError } from "./zod.ts";
 export type { Flat } from "../core/flat.ts";
+export type {
+  ApiKeyDetails,
+  ApiKeyIdentity,
+  ApiKeyPermissions,
+  JwtClaims,
+  JwtIdentity,
+} from "../core/http/auth_registry.ts";
+export type {
+  ActiveOrganization,
+  Authorize,
+  OrganizationRule,
+} from "../core/http/session_registry.ts";
 export type { CorsOption } from "../core/http/cors.ts";
 export type { LoggingConfig } from "../core/logging_config.ts";
 export type { UserStatus } from "../core/http/user_status.ts";

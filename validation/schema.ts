@@ -10,6 +10,9 @@ import {
 import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/field_errors.ts";
 import { ASK_ZOD, compileSchema, type FastParser } from "./compile_schema.ts";
 
+/** A schema of zod 4 or zod/mini. */
+export type Schema<TOutput = unknown> = $ZodType<TOutput>;
+
 /** Replaces zod's error, which takes a tenth of a failed parse to create. Only its issues are used. */
 class IssueList {
   readonly issues: readonly $ZodIssue[];

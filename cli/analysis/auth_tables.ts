@@ -9,6 +9,7 @@ import {
   authUsers,
   authVerification,
 } from "../../auth/schema.ts";
+import { API_KEY_COLUMNS } from "../../auth/api_key_options.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { AuthNeed } from "./effects.ts";
 import type { TableName } from "./values.ts";
@@ -26,7 +27,7 @@ function getRouteOperations(model: Model): readonly DatabaseOperation[] {
   return AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) => table === name)?.operations ?? [];
 }
 
-type OperationsByModel = Readonly<Partial<Record<Model, readonly DatabaseOperation[]>>>;
+type OperationsByModel = Readonly<Record<string, readonly DatabaseOperation[]>>;
 
 /**
  * Operations on the auth tables by use of the auth package. Checking a session is one query on
@@ -36,6 +37,8 @@ type OperationsByModel = Readonly<Partial<Record<Model, readonly DatabaseOperati
 export const AUTH_OPERATIONS: Readonly<Record<AuthNeed, OperationsByModel>> = {
   check: { user: [Select], session: [Select, Update] },
   expire: { session: [Select, Update] },
+  organization: { organization: [Select], member: [Select] },
+  "api-key": { apikey: [Select, Update] },
   routes: Object.fromEntries(MODELS.map((model) => [model, getRouteOperations(model)])),
 };
 
@@ -47,7 +50,7 @@ const SESSION_UPDATE = ["expiresAt", "updatedAt"];
  * Columns that checking or ending a session reads and writes, by property name (auth/sessions.ts).
  */
 const AUTH_COLUMNS: Readonly<
-  Partial<Record<AuthNeed, Readonly<Partial<Record<Model, ColumnsOfOperation>>>>>
+  Partial<Record<AuthNeed, Readonly<Record<string, ColumnsOfOperation>>>>
 > = {
   check: {
     user: { [Select]: ["id", "email", "name", "image", "emailVerified"] },
@@ -57,6 +60,16 @@ const AUTH_COLUMNS: Readonly<
     },
   },
   expire: { session: { [Select]: ["id", "token", "expiresAt"], [Update]: SESSION_UPDATE } },
+  organization: {
+    organization: { [Select]: ["id", "name", "slug"] },
+    member: { [Select]: ["id", "organizationId", "userId", "role"] },
+  },
+  "api-key": {
+    apikey: {
+      [Select]: API_KEY_COLUMNS.filter((name) => name !== "updatedAt"),
+      [Update]: ["lastRefillAt", "lastRequest", "remaining", "requestCount", "updatedAt"],
+    },
+  },
 };
 
 const BUILT_IN_COLUMNS: Readonly<Partial<Record<Model, object>>> = {
@@ -85,6 +98,7 @@ export function getAuthOperations(need: AuthNeed, models: Iterable<string>): Ope
  * @param model The table's key in `AuthConfig.schema`.
  * @param operation The operation.
  * @param columns The table's columns.
+ * @param hiddenFields Columns with `returned: false`, as `model.property`.
  * @returns Column names in the database; `undefined` if the operation needs the whole table.
  */
 export function getNeededColumns(
@@ -92,14 +106,16 @@ export function getNeededColumns(
   model: string,
   operation: DatabaseOperation,
   columns: DeclaredColumns,
+  hiddenFields: ReadonlySet<string> = new Set(),
 ): string[] | undefined {
-  const properties = AUTH_COLUMNS[need]?.[model as Model]?.[operation];
+  const properties = AUTH_COLUMNS[need]?.[model]?.[operation];
   if (properties === undefined) return undefined;
   const builtIn = BUILT_IN_COLUMNS[model as Model] ?? {};
   const isNeeded = (property: string, { isSetOnUpdate }: DeclaredColumn) =>
     properties.includes(property) || (operation === Update && isSetOnUpdate) ||
     // a check reads the columns that the application and plugins added, an end of a session does not
-    (need === "check" && operation === Select && !Object.hasOwn(builtIn, property));
+    (need === "check" && operation === Select && !Object.hasOwn(builtIn, property) &&
+      !hiddenFields.has(`${model}.${property}`));
   return [...columns].filter(([property, column]) => isNeeded(property, column)).map((
     [, { name }],
   ) => name);

@@ -2,6 +2,7 @@ import type { Collector } from "./collector.ts";
 import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
 import { getEnvNameStep } from "./required_constants.ts";
 import {
+  AUTH_FIELDS,
   AUTH_MODE,
   AUTH_SCHEMA,
   AUTH_TABLE,
@@ -10,6 +11,7 @@ import {
   isCall,
   isUnused,
   NONE,
+  ORGANIZATION,
   type Path,
 } from "./effects.ts";
 import { isTrellis } from "./values.ts";
@@ -86,8 +88,14 @@ export function collectPackage(
       c.emit({ kind: "auth-configured" });
       if (given[1] !== undefined) collectAuthConfig(c, given[1]);
       return c.release(path);
+    case "configureApiKeyAuth":
+      if (given[1] !== undefined) c.reach(given[1], ["schema", AUTH_SCHEMA]);
+      return c.release(path);
     case "defineApiHandler":
-      if (given[0] !== undefined) c.reach(given[0], ["auth", AUTH_MODE]);
+      if (given[0] !== undefined) {
+        c.reach(given[0], ["auth", AUTH_MODE]);
+        c.reach(given[0], ["organization", ORGANIZATION]);
+      }
       return c.release(path);
     case "getClientAddress":
       c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
@@ -143,4 +151,7 @@ export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
 function collectAuthConfig(c: Collector, config: ts.Expression): void {
   for (const model of MODELS) c.reach(config, ["schema", model, AUTH_TABLE + model]);
   c.reach(config, ["schema", AUTH_SCHEMA]);
+  for (const model of ["user", "session"]) {
+    c.reach(config, [model, "additionalFields", AUTH_FIELDS + model]);
+  }
 }

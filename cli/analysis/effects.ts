@@ -32,6 +32,10 @@ export const LOAD = "\0load";
  * of a value that must be known statically.
  */
 export const AUTH_MODE = "\0auth";
+/** Required constant: the option `organization` of a handler. */
+export const ORGANIZATION = "\0organization";
+/** Required constant: the `additionalFields` of an auth table. */
+export const AUTH_FIELDS = "\0fields:";
 /** Required constant: the list of tables of the query with this id. */
 export const TABLES = "\0tables:";
 /** Required constant: an entry of such a list. */
@@ -68,7 +72,7 @@ export interface QueryDeclaration {
 }
 
 /** A use of the auth package that needs its tables. */
-export type AuthNeed = "check" | "expire" | "routes";
+export type AuthNeed = "api-key" | "check" | "expire" | "organization" | "routes";
 
 /** An effect of a piece of code. */
 export type Effect =
@@ -95,6 +99,8 @@ export type Effect =
   }
   | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
+  /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
+  | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }
   | {
     readonly kind: "auth-table";
     readonly model: string;

@@ -1,3 +1,4 @@
+import { AUTH_METHODS } from "./auth_mode.ts";
 import { callDrizzle, callDrizzleValue, isDrizzle, type ScopedCall } from "./drizzle_tables.ts";
 import { PACKAGE_ENUMS, toLiteral } from "./literals.ts";
 import { getProperty } from "./object_literals.ts";
@@ -234,7 +235,12 @@ class ProjectEvaluator implements Evaluator {
     name: string,
   ): Value | undefined {
     if (isDrizzle(module)) return callDrizzle(this, call, name);
-    return isTrellis(module) && name === "createQueryFactory" ? { kind: "factory" } : undefined;
+    if (!isTrellis(module)) return undefined;
+    const mode = AUTH_METHODS[name];
+    if (mode !== undefined) {
+      return { kind: "expression", node: ts.factory.createStringLiteral(mode) };
+    }
+    return name === "createQueryFactory" ? { kind: "factory" } : undefined;
   }
 
   #isTransparent(name: ts.Expression, callee: Value): boolean {

@@ -25,6 +25,8 @@ export interface Reached {
   readonly isAuthConfigured: boolean;
   /** Tables that replace those of the auth package, by model. */
   readonly authTables: ReadonlyMap<string, readonly AuthTable[]>;
+  /** Columns of auth tables that session checks do not read, as `model.property`. */
+  readonly hiddenFields: ReadonlySet<string>;
   readonly tableAccesses: readonly Extract<Effect, { kind: "table-access" }>[];
   /** SQL whose tables cannot be determined. */
   readonly opaque: ReadonlySet<ts.Node>;
@@ -100,6 +102,7 @@ class ReachableCode implements Reached {
   readonly grants: Extract<Effect, { kind: "grant" }>[] = [];
   readonly auth: Extract<Effect, { kind: "auth" }>[] = [];
   readonly authTables = new Map<string, AuthTable[]>();
+  readonly hiddenFields = new Set<string>();
   readonly tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
   readonly opaque = new Set<ts.Node>();
   readonly wrappers = new Map<ts.Node, string>();
@@ -224,6 +227,9 @@ class ReachableCode implements Reached {
         return void this.auth.push(effect);
       case "auth-configured":
         this.isAuthConfigured = true;
+        return;
+      case "auth-hidden":
+        this.hiddenFields.add(`${effect.model}.${effect.property}`);
         return;
       case "auth-table":
         this.authTables.set(effect.model, [...this.authTables.get(effect.model) ?? [], effect]);

@@ -2,18 +2,20 @@ import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import {
+  AUTH_FIELDS,
   AUTH_MODE,
   AUTH_SCHEMA,
   AUTH_TABLE,
   ENTRY,
   ENV_NAME,
+  ORGANIZATION,
   type Path,
   type Step,
   type Subject,
   TABLES,
 } from "./effects.ts";
 import { asObject } from "./object_literals.ts";
-import type { Bindings, Evaluator, TableName, Value } from "./values.ts";
+import type { Bindings, Evaluator, ScopedObject, TableName, Value } from "./values.ts";
 import { ts } from "./typescript.ts";
 import { listWords } from "../../database/distsql/list_words.ts";
 
@@ -42,7 +44,8 @@ const PLUGIN_MODELS: readonly string[] = listWords(`
  */
 export function isRequiredConstant(step: Step | undefined): step is string {
   return typeof step === "string" &&
-    (step === AUTH_MODE || step === AUTH_SCHEMA || step.startsWith(TABLES) ||
+    (step === AUTH_MODE || step === AUTH_SCHEMA || step === ORGANIZATION ||
+      step.startsWith(AUTH_FIELDS) || step.startsWith(TABLES) ||
       step.startsWith(ENTRY) ||
       step.startsWith(AUTH_TABLE) ||
       step.startsWith(ENV_NAME));
@@ -92,6 +95,19 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
     if (mode === "session") {
       c.emit({ kind: "auth", need: "check", why: "auth: session", node });
     }
+    if (mode === "api-key") {
+      c.emit({ kind: "auth", need: "api-key", why: "auth: api-key", node });
+    }
+    return true;
+  }
+  if (sink === ORGANIZATION) {
+    if (found === undefined) return false;
+    c.emit({ kind: "auth", need: "organization", why: "organization of the session", node });
+    return true;
+  }
+  if (sink.startsWith(AUTH_FIELDS)) {
+    if (found !== undefined) collectHiddenFields(c, found, sink.slice(AUTH_FIELDS.length));
+    // a field that cannot be determined counts as read
     return true;
   }
   if (sink.startsWith(ENV_NAME)) {
@@ -138,6 +154,20 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   return true;
 }
 
+/** Collects the fields of `additionalFields` with `returned: false`. */
+function collectHiddenFields(c: Collector, fields: ScopedObject, model: string): void {
+  const value: Value = { kind: "expression", ...fields };
+  for (const { name } of fields.node.properties) {
+    const property = name && c.evaluator.getKey(name, fields.bindings);
+    if (property === undefined) continue;
+    const field = c.evaluator.getMember(value, property, name!);
+    const returned = c.evaluator.getMember(field, "returned", name!);
+    const literal = c.evaluator.toLiteral(returned, name!);
+    if (literal.kind !== "known" || literal.value !== false) continue;
+    c.emit({ kind: "auth-hidden", model, property });
+  }
+}
+
 /** Collects the tables of an auth schema that belong to better-auth's plugins. */
 function collectPluginTables(c: Collector, schema: ts.ObjectLiteralExpression): void {
   for (const property of schema.properties) {
@@ -160,6 +190,8 @@ function collectPluginTables(c: Collector, schema: ts.ObjectLiteralExpression): 
  */
 export function describeRequiredConstant(c: Collector, step: string): string {
   if (step === AUTH_MODE) return "the auth mode of a handler";
+  if (step === ORGANIZATION) return "the option organization of a handler";
+  if (step.startsWith(AUTH_FIELDS)) return "the additionalFields of AuthConfig";
   if (step === AUTH_SCHEMA) return "the tables of AuthConfig.schema";
   if (step.startsWith(ENV_NAME)) return "the name of an environment variable";
   if (step.startsWith(AUTH_TABLE)) return `the auth table "${step.slice(AUTH_TABLE.length)}"`;

@@ -93,11 +93,13 @@ export function getTableGrants(
   for (const { need, why, node } of reached.auth) {
     const needed = Object.entries(getAuthOperations(need, reached.authTables.keys()));
     for (const [model, operations] of needed) {
-      for (const authTable of reached.authTables.get(model) ?? [{ table: AUTH_TABLES[model] }]) {
+      const known = AUTH_TABLES[model];
+      for (const authTable of reached.authTables.get(model) ?? (known ? [{ table: known }] : [])) {
         const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
         const declared = readAuthTableColumns(evaluator, model, authTable);
         for (const operation of operations) {
-          const columns = declared && getNeededColumns(need, model, operation, declared);
+          const columns = declared &&
+            getNeededColumns(need, model, operation, declared, reached.hiddenFields);
           addColumns(entry, operation, columns);
         }
       }

@@ -44,19 +44,36 @@ export function describeWrapper(module: string): string {
     "permissions.functions of trellis.config.ts (an empty list if it needs none)";
 }
 
+/** The auth modes and options that need a configuration, by the reason of their grants. */
+const AUTH_SETUPS = {
+  "auth: session": {
+    isConfigured: ({ isAuthConfigured }: Reached) => isAuthConfigured,
+    message:
+      "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
+  },
+  "auth: api-key": {
+    isConfigured: ({ authTables }: Reached) => authTables.has("apikey"),
+    message:
+      "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with schema.apikey: requests will fail",
+  },
+  "organization of the session": {
+    isConfigured: ({ authTables }: Reached) =>
+      authTables.has("organization") && authTables.has("member"),
+    message:
+      "the option organization needs the tables organization and member in AuthConfig.schema: requests will fail",
+  },
+} as const;
+
 /**
- * Finds handlers with sessions in functions that configure none.
+ * Finds handlers whose auth mode or options are not configured.
  *
  * @param reached Everything that the function reaches.
  */
 export function findSessionProblems(reached: Reached): Problem[] {
-  const session = reached.auth.find(({ why }) => why === "auth: session");
-  if (session === undefined || reached.isAuthConfigured) return [];
-  return [{
-    node: session.node,
-    message:
-      "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
-  }];
+  return Object.entries(AUTH_SETUPS).flatMap(([why, { isConfigured, message }]) => {
+    const use = reached.auth.find((each) => each.why === why);
+    return use === undefined || isConfigured(reached) ? [] : [{ node: use.node, message }];
+  });
 }
 
 /** A problem in a query. */

@@ -3,6 +3,7 @@ import { TRELLIS } from "../analysis/resolve_module.ts";
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",
   auth: "auth/mod",
+  "auth/jwt": "auth/jwt",
   "auth/schema": "auth/schema",
   cli: "cli/mod",
   core: "core/mod",

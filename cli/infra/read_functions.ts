@@ -3,6 +3,7 @@ import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
 import { readEnvironment } from "../analysis/environment_variables.ts";
+import { describeInvalidAuth } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
@@ -139,8 +140,6 @@ const CHECKS: Readonly<Record<keyof HandlerOptions, (name: string, value: unknow
   cors: () => {},
 };
 
-const AUTH_MODES = ["none", "bearer", "authorizer", "authorizer-optional", "session"];
-
 function readOptions(
   name: string,
   definition: HandlerDefinition,
@@ -180,9 +179,6 @@ function checkNumber(name: string, value: unknown): void {
 }
 
 function checkAuth(_: string, value: unknown): void {
-  if (!AUTH_MODES.includes(value as string)) {
-    throw new TypeError(
-      `auth must be one of ${AUTH_MODES.join(", ")}, got ${JSON.stringify(value)}`,
-    );
-  }
+  const problem = describeInvalidAuth(value);
+  if (problem !== undefined) throw new TypeError(problem);
 }

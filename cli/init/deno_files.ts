@@ -10,6 +10,7 @@ const FROM_NPM = ["drizzle-orm", "zod"] as const;
 const ENTRIES = [
   "",
   "/auth",
+  "/auth/jwt",
   "/auth/schema",
   "/cli",
   "/core",

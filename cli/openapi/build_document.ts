@@ -73,7 +73,8 @@ function build(
 
   const ids = nameOperations(operations, find);
   const routes = operations.map((operation): ApiRoute => {
-    const { fn, auth, openapi, idempotency, schemas, statuses } = operation;
+    const { fn, auth, isRestricted, isOptional, openapi, idempotency, schemas, statuses } =
+      operation;
     const described = Object.fromEntries(
       SCHEMA_OPTIONS.map((
         option,
@@ -94,6 +95,8 @@ function build(
         ...described,
         operationName: fn.name,
         auth,
+        isRestricted,
+        isOptional,
         openapi: metadata,
         idempotency,
         resources: {},

@@ -1,3 +1,4 @@
+import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { getProperty } from "../analysis/object_literals.ts";
@@ -10,7 +11,7 @@ import type { Slice, SourceLocation } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
-import type { AuthMode } from "../../validation/authenticate.ts";
+import { RESTRICTIONS } from "../../validation/check_options.ts";
 import type { IdempotencyMetadata, OpenApiMetadata } from "../../validation/openapi/registry.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { readIdempotency } from "./read_idempotency.ts";
@@ -38,7 +39,11 @@ export interface SourceOperation extends SourceLocation {
   /** The name of the handler's function, if it has one. */
   readonly functionName?: string;
   readonly operationName?: string;
-  readonly auth: AuthMode;
+  readonly auth: SourceAuthMode;
+  /** True if an option refuses authenticated callers with 403. */
+  readonly isRestricted: boolean;
+  /** True if the handler admits callers without a session. */
+  readonly isOptional: boolean;
   readonly openapi: OpenApiMetadata;
   readonly idempotency?: IdempotencyMetadata;
   readonly schemas: Readonly<Partial<Record<SchemaOption, SchemaUse>>>;
@@ -55,14 +60,6 @@ export interface SourceOperations {
   /** Functions whose handler is not created by `defineApiHandler`; they are not described. */
   readonly undescribed: readonly SourceLocation[];
 }
-
-const AUTH_MODES: readonly unknown[] = [
-  "none",
-  "bearer",
-  "authorizer",
-  "authorizer-optional",
-  "session",
-] satisfies AuthMode[];
 
 /**
  * Reads the operations of HTTP functions from their files. Static analysis only.
@@ -139,12 +136,8 @@ function readOperation(
   }
 
   const auth = readOption("auth") ?? "none";
-  if (!AUTH_MODES.includes(auth)) {
-    find(
-      definition.node,
-      `auth must be one of ${AUTH_MODES.join(", ")}, got ${JSON.stringify(auth)}`,
-    );
-  }
+  const invalid = describeInvalidAuth(auth);
+  if (invalid !== undefined) find(definition.node, invalid);
   const openapi = readOption("openapi") ?? {};
   const problem = checkMetadata(openapi);
   if (problem !== undefined) find(definition.node, problem);
@@ -163,7 +156,9 @@ function readOperation(
     line: definition.line,
     functionName: handler && getName(unwrap(handler)),
     operationName: typeof operationName === "string" ? operationName : undefined,
-    auth: auth as AuthMode,
+    auth: auth as SourceAuthMode,
+    isRestricted: RESTRICTIONS.some((option) => definition.getExpression(option) !== undefined),
+    isOptional: readOption("optional") === true,
     idempotency: readIdempotency(definition, evaluator, find),
     openapi: problem === undefined ? openapi as OpenApiMetadata : {},
     schemas,

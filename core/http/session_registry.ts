@@ -47,19 +47,74 @@ export interface SessionResult {
   session: SessionDetails;
 }
 
-/** What the check of a request's credential gives. */
+/** The active organization of a session, with better-auth's organization plugin. */
+export interface ActiveOrganization {
+  /** Id of the organization. */
+  id: string;
+  /** Display name. */
+  name: string;
+  /** Unique short name. */
+  slug: string;
+  /** Id of the user's membership. */
+  memberId: string;
+  /** The user's role in the organization. Several roles are separated by commas. */
+  role: string;
+}
+
+/** What a handler asks of the caller's membership in their active organization. */
+export interface OrganizationRule {
+  /** One of these roles is required; without it, any member may call. */
+  readonly role?: string | readonly string[];
+}
+
+/** Parameter of a handler's option `authorize`. */
+export interface AuthorizeParams {
+  /** The session and its user. */
+  session: SessionResult;
+  /** The active organization, if the handler has the option `organization`. */
+  organization: ActiveOrganization | undefined;
+  /** The gateway's event. */
+  event: ApiEvent;
+}
+
+/** Decides whether a caller is allowed. A string refuses them too and is logged as the reason. */
+export type Authorize<TParams = AuthorizeParams> = (
+  params: TParams,
+) => boolean | string | Promise<boolean | string>;
+
+/** What a handler asks of a session besides its validity. */
+export interface SessionAccess {
+  /** Admits requests without a session. */
+  readonly optional?: boolean;
+  /** One of these roles of better-auth's admin plugin is required. */
+  readonly roles?: readonly string[];
+  /** The required membership in the active organization. */
+  readonly organization?: OrganizationRule;
+  /** Seconds since the sign-in within which the session may be used. */
+  readonly freshWithin?: number;
+  /** Decides last. */
+  readonly authorize?: Authorize;
+}
+
+/** Result of the check of a request's credential. */
 export interface AuthenticatedSession {
-  /** The session. */
-  readonly session: SessionResult;
+  /** The session; `undefined` for an anonymous request to a handler with the option `optional`. */
+  readonly session: SessionResult | undefined;
+  /** The active organization, if the handler has the option `organization`. */
+  readonly organization?: ActiveOrganization;
   /** The `Set-Cookie` header that renews the session cookie, if it is to be renewed. */
   readonly setCookie?: string;
 }
 
 /**
  * Checks the credential of a request.
- * Rejects with `UnauthorizedError` when it is missing, malformed, unknown or expired.
+ * Rejects with `UnauthorizedError` if it is missing, malformed, unknown or expired, and with
+ * `ForbiddenError` or the code `SESSION_NOT_FRESH` if the handler asks for more than the session has.
  */
-export type SessionAuthenticator = (event: ApiEvent) => Promise<AuthenticatedSession>;
+export type SessionAuthenticator = (
+  event: ApiEvent,
+  access?: SessionAccess,
+) => Promise<AuthenticatedSession>;
 
 let registered: SessionAuthenticator | undefined;
 

@@ -141,7 +141,7 @@ async function ours(method: string, headers: Headers_): Promise<string | number>
   const events = [createRestApiEvent, createHttpApiEvent].map((make) => make({ method, headers }));
   const answers = await Promise.all(events.map(async (event) => {
     try {
-      return (await getSessionAuthenticator()(event)).session.user.email;
+      return (await getSessionAuthenticator()(event)).session!.user.email;
     } catch (error) {
       if (isAppError(error, "UNAUTHORIZED")) return 401;
       if (isAppError(error, "FORBIDDEN")) return 403;
@@ -276,7 +276,7 @@ Deno.test("configureSessionAuth() asks a function of trustedOrigins with the req
     getSessionAuthenticator()(
       createRestApiEvent({ method: "POST", path: "/notes", headers: { cookie, origin } }),
     );
-  assertEquals((await post("https://tenant.example")).session.user.email, "ada@example.com");
+  assertEquals((await post("https://tenant.example")).session!.user.email, "ada@example.com");
   await assertRejects(() => post("https://other.example"), ForbiddenError);
   assertEquals(asked, [`${ORIGIN}/notes`, `${ORIGIN}/notes`]);
   resetSessionAuth();

@@ -44,7 +44,7 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
     "The Authorization header must be: Bearer <token>",
   );
   assertEquals([connects, queries.length], [1, 0]);
-  const { session: { user } } = await authenticate(withBearer(String(token)));
+  const { user } = (await authenticate(withBearer(String(token)))).session!;
   assertEquals(user.email, "a@example.com");
   assert(queries.length === 1);
   resetSessionAuth();

@@ -74,7 +74,7 @@ Deno.test("trellis names esbuild when it is missing", async () => {
 
 const WITH_DRIZZLE = ["/auth", "/auth/schema", "/database", "/database/orm"];
 const WITHOUT = [
-  ...["", "/core", "/env", "/errors", "/observability", "/validation"],
+  ...["", "/auth/jwt", "/core", "/env", "/errors", "/observability", "/validation"],
   ...["/cli", "/testing", "/testing/distsql"],
 ];
 

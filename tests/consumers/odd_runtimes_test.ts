@@ -21,6 +21,7 @@ const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20", "nod
 const LIGHT = [
   "",
   "/auth",
+  "/auth/jwt",
   "/auth/schema",
   "/core",
   "/database/orm",

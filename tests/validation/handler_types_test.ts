@@ -17,6 +17,8 @@ import type {
   UserStatus,
   WrapperMetadata,
 } from "../../core/mod.ts";
+import type * as Auth from "../../auth/mod.ts";
+import { createGatewayJwtAuth, createJwtAuth, type JwtIdentity } from "../../auth/jwt.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import {
   type ApiHandler,
@@ -93,6 +95,56 @@ Deno.test("the handler's parameters are exactly those that each auth mode calls 
   defineApiHandler({ auth: "session" })((
     params,
   ) => (proves<Equal<typeof params, Flat<Base & Session>>>(), OK));
+});
+
+type MaybeSession = { userId: string | undefined; session: SessionResult | undefined };
+type ActiveOrganization = Auth.ActiveOrganization;
+
+Deno.test("the handler's parameters are exactly those that the options of an auth mode call for", () => {
+  defineApiHandler({ auth: "session", optional: true })((params) => (
+    proves<Equal<typeof params, Flat<Base & MaybeSession>>>(), OK
+  ));
+  defineApiHandler({ auth: "session", optional: false })((params) => (
+    proves<Equal<typeof params, Flat<Base & Session>>>(), OK
+  ));
+  defineApiHandler({ auth: "session", organization: { role: ["owner"] }, schema })((params) => (
+    proves<
+      Equal<typeof params, Flat<Base & Body & Session & { organization: ActiveOrganization }>>
+    >(), OK
+  ));
+  defineApiHandler({ auth: "session", roles: ["admin"], freshWithin: 300 })((params) => (
+    proves<Equal<typeof params, Flat<Base & Session>>>(), OK
+  ));
+  defineApiHandler({ auth: "api-key", permissions: { notes: ["read"] } })((params) => (
+    proves<Equal<typeof params, Flat<Base & Auth.ApiKeyIdentity>>>(), OK
+  ));
+  defineApiHandler({ auth: "jwt", schema })((params) => (
+    proves<Equal<typeof params, Flat<Base & Body & JwtIdentity>>>(), OK
+  ));
+  const issuer = { issuer: "https://login.example.com", audience: "notes" };
+  const claims = z.object({ scope: z.string() });
+  defineApiHandler({ auth: createJwtAuth({ ...issuer, claims }), querySchema })((params) => (
+    proves<Equal<typeof params, Flat<Base & Query & JwtIdentity<{ scope: string }>>>>(), OK
+  ));
+  defineApiHandler({ auth: createGatewayJwtAuth(issuer) })((params) => (
+    proves<Equal<typeof params, Flat<Base & JwtIdentity>>>(), OK
+  ));
+});
+
+Deno.test("authorize gets the session, and the organization if the handler asks for it", () => {
+  defineApiHandler({
+    auth: "session",
+    authorize: (params) => (
+      proves<Equal<typeof params, { event: RestApiEvent; session: SessionResult }>>(), true
+    ),
+  });
+  defineApiHandler({
+    auth: "session",
+    organization: {},
+    authorize: (
+      { organization },
+    ) => (proves<Equal<typeof organization, ActiveOrganization>>(), Promise.resolve("no")),
+  });
 });
 
 Deno.test("inputs and auth modes add up", () => {
@@ -178,8 +230,18 @@ Deno.test("what the options leave out, and what they do not know, does not compi
     () => defineApiHandler({ schema: "string" }),
     // @ts-expect-error cors has no such form
     () => defineApiHandler({ cors: true }),
+    // @ts-expect-error roles goes with auth session
+    () => defineApiHandler({ auth: "bearer", roles: ["admin"] }),
+    // @ts-expect-error organization goes with auth session
+    () => defineApiHandler({ organization: {} }),
+    // @ts-expect-error optional goes with auth session
+    () => defineApiHandler({ auth: "jwt", optional: true }),
+    // @ts-expect-error permissions goes with auth api-key
+    () => defineApiHandler({ auth: "session", permissions: { notes: ["read"] } }),
+    // @ts-expect-error a decision is a boolean or a reason
+    () => defineApiHandler({ auth: "session", authorize: () => 1 }),
   ];
-  assertEquals(refused.length, 4);
+  assertEquals(refused.length, 9);
 });
 
 // handlers that are written apart from their wrapper

@@ -70,6 +70,14 @@ const SECURITY_SCHEMES = {
     name: "Authorization",
     description: "Checked by the gateway's authorizer",
   },
+  "api-key": { type: "apiKey", in: "header", name: "x-api-key", description: "An API key" },
+  jwt: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "A JSON Web Token" },
+  "gateway-jwt": {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A JSON Web Token that the gateway's authorizer checks",
+  },
 } as const;
 
 /** The methods that `ANY` is written as: a document names each method. */

@@ -1,5 +1,4 @@
 import type { $ZodType } from "zod/v4/core";
-import type { AuthMode } from "../authenticate.ts";
 import type { JsonSchema } from "../json_schema.ts";
 import { getTitle, type SharedAnswers } from "./answers.ts";
 import type { Components } from "./components.ts";
@@ -32,7 +31,7 @@ export function describeOperation(
   context: OperationContext,
 ): Record<string, unknown> {
   const { components } = context;
-  const { openapi, schema, auth } = operation;
+  const { openapi, schema } = operation;
   const { summary, description, tags, deprecated } = openapi;
   const parameters = getParameters(path, operation, operationId, context);
   return {
@@ -48,7 +47,7 @@ export function describeOperation(
         content: jsonContent(components.describe(schema, "input", `${operationId}Body`)),
       },
     }),
-    security: getSecurity(auth),
+    security: getSecurity(operation),
     responses: getResponses(path, operation, operationId, context),
   };
 }
@@ -127,20 +126,20 @@ function describeField(schema: JsonSchema): Record<string, unknown> {
   };
 }
 
-function getSecurity(auth: AuthMode): Record<string, string[]>[] {
+function getSecurity({ auth, isOptional }: RegisteredOperation): Record<string, string[]>[] {
   switch (auth) {
     case "none":
       return [];
     case "authorizer-optional":
       return [{}, { authorizer: [] }];
     default:
-      return [{ [auth]: [] }];
+      return [...(isOptional ? [{}] : []), { [auth]: [] }];
   }
 }
 
 function getResponses(
   path: string,
-  { openapi, schema, querySchema, pathSchema, responseSchema, auth, idempotency }:
+  { openapi, schema, querySchema, pathSchema, responseSchema, auth, isRestricted, idempotency }:
     RegisteredOperation,
   operationId: string,
   { components, answers }: OperationContext,
@@ -159,10 +158,12 @@ function getResponses(
   const failures = [
     ...(takesInput || idempotency ? [400] : []),
     ...(auth === "none" ? [] : [401]),
+    ...(isRestricted ? [403] : []),
     ...(path.includes("{") ? [404] : []),
     ...(idempotency ? [409] : []),
     ...(schema ? [413, 415] : []),
     ...(idempotency ? [422] : []),
+    ...(auth === "api-key" ? [429] : []),
     500,
   ];
   for (const status of failures) all[status] = answers.getError(status);

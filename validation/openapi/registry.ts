@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import type { AuthMode } from "../authenticate.ts";
+import type { AuthMethod, AuthMode } from "../authenticate.ts";
 
 /** Data for the OpenAPI document that schemas do not contain. Has no effect at run time. */
 export interface OpenApiMetadata {
@@ -43,7 +43,11 @@ export interface RegisteredOperation {
   /** Name in metrics and spans. */
   readonly operationName: string;
   /** The authentication mode. */
-  readonly auth: AuthMode;
+  readonly auth: AuthMode | AuthMethod["mode"];
+  /** True if the handler refuses some authenticated callers with 403. */
+  readonly isRestricted?: boolean;
+  /** True if the handler admits anonymous callers although it has an authentication mode. */
+  readonly isOptional?: boolean;
   /** The body. */
   readonly schema: $ZodType | undefined;
   /** The query string. */

@@ -12,6 +12,18 @@ const ROUTES =
   "accounts SELECT+INSERT+UPDATE+DELETE, sessions SELECT+INSERT+UPDATE+DELETE, users SELECT+INSERT+UPDATE, " +
   "verification SELECT+INSERT+DELETE";
 
+/** Auth with the tables of the organization plugin. */
+function withOrganizations(): Fixture {
+  return {
+    "get_db.ts": CONFIGURED["get_db.ts"],
+    "auth.ts":
+      `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      import { pgTable } from "drizzle-orm/pg-core";
+      const organization = pgTable("orgs", {}); const member = pgTable("members", {});
+      configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema: { organization, member } });`,
+  };
+}
+
 testGrants([
   ["grants a handler with auth session what checking a session needs", CHECK, {
     ...CONFIGURED,
@@ -77,6 +89,38 @@ testGrants([
       const auth = await getConfiguredSessionAuth(); return auth.api.signOut({});`,
     ),
   }],
+  [
+    "grants a handler with the option organization the tables of the organization plugin",
+    "members SELECT, orgs SELECT, sessions SELECT+UPDATE, users SELECT",
+    {
+      ...withOrganizations(),
+      "fn.ts": handler(
+        `import "./auth.ts";`,
+        "return 1;",
+        `{ auth: "session", organization: { role: "owner" } }`,
+      ),
+    },
+  ],
+  ["grants a handler without the option no organizations", CHECK, {
+    ...withOrganizations(),
+    "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session", roles: ["admin"] }`),
+  }],
+  ["grants a handler with auth api-key the table of the keys", "keys SELECT+UPDATE", {
+    "get_db.ts": CONFIGURED["get_db.ts"],
+    "auth.ts":
+      `import { configureApiKeyAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      import { pgTable } from "drizzle-orm/pg-core"; const apikey = pgTable("keys", {});
+      configureApiKeyAuth(getDb, { schema: { apikey } });`,
+    "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "api-key" }`),
+  }],
+  ["grants a handler with auth jwt nothing", "", {
+    "fn.ts": handler(
+      `import { createJwtAuth } from "@trellis/fn/auth/jwt";
+      const auth = createJwtAuth({ issuer: "https://login.example.com", audience: "a" });`,
+      "return 1;",
+      `{ auth }`,
+    ),
+  }],
   ["grants webhooks and helpers of the auth package nothing", "", {
     ...CONFIGURED,
     "fn.ts": handler(
@@ -122,9 +166,25 @@ Deno.test("analysePermissions() warns when a handler has auth session and nothin
   ]);
 });
 
+Deno.test("analysePermissions() warns when the tables of an option or a mode are not configured", async () => {
+  const getWarnings = async (options: string) =>
+    (await analyse({
+      ...CONFIGURED,
+      "fn.ts": handler(`import "./auth.ts";`, "return 1;", options),
+    }))
+      .warnings.map(({ message }) => message);
+  assertEquals(await getWarnings(`{ auth: "session", organization: {} }`), [
+    "the option organization needs the tables organization and member in AuthConfig.schema: requests will fail",
+  ]);
+  assertEquals(await getWarnings(`{ auth: "api-key" }`), [
+    "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with schema.apikey: requests will fail",
+  ]);
+});
+
 Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS does not list", () => {
   for (const needs of Object.values(AUTH_OPERATIONS)) {
     for (const [model, operations] of Object.entries(needs)) {
+      if (AUTH_TABLES[model] === undefined) continue; // a plugin's table
       const listed = AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) =>
         table === AUTH_TABLES[model].name
       );
@@ -237,6 +297,21 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
     ],
     withTables(`${USERS}
       export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, impersonatedBy: text("impersonated_by") });`),
+  ],
+  [
+    "no column with returned: false",
+    [...OF_CHECK.slice(0, 2), "users SELECT(email,email_verified,id,image,name,plan)"],
+    {
+      ...withTables(
+        `export const session = pgTable("sessions", AUTH_SESSION_COLUMNS);
+        export const user = pgTable("users", { ...AUTH_USER_COLUMNS, plan: text("plan"), note: text("note") });`,
+      ),
+      "auth.ts":
+        `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+        import { session, user } from "./own.ts"; const note = { type: "string", returned: false } as const;
+        const additionalFields = { plan: { type: "string", returned: true }, note };
+        configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema: { session, user }, user: { additionalFields } });`,
+    },
   ],
   [
     "nothing of a table with a column whose name the client decides",

@@ -174,3 +174,33 @@ Deno.test("generate openapi runs no statement of the files that it cuts schemas 
   assertEquals(Object.keys(body.properties), ["a"]);
   assertEquals(mark in globalThis, false);
 });
+
+Deno.test("generate openapi reads the auth mode and its options from the sources", async () => {
+  const document = await getDocument({
+    [routeFile("a.get")]: route(`{ auth: "session", roles: ["admin"] }`),
+    [routeFile("b.get")]: route(`{ auth: "session", optional: true }`),
+    [routeFile("c.get")]: route(
+      `{ auth: createJwtAuth(options) }`,
+      `import { createJwtAuth } from "@trellis/fn/auth/jwt"; import { getRequiredEnv } from "@trellis/fn/env";
+      const options = { issuer: getRequiredEnv("ISSUER"), audience: "a" };`,
+    ),
+    [routeFile("d.get")]: route(
+      `{ auth }`,
+      `import { createGatewayJwtAuth } from "@trellis/fn/auth/jwt";
+      const auth = createGatewayJwtAuth({ issuer: "https://a.example", audience: "a" });`,
+    ),
+    [routeFile("e.get")]: route(`{ auth: "api-key", permissions: { notes: ["read"] } }`),
+  });
+  const operations = Object.entries<Json>(document.paths).map(([path, { get }]) => [
+    path,
+    get.security,
+    "403" in get.responses,
+  ]);
+  assertEquals(operations, [
+    ["/a", [{ session: [] }], true],
+    ["/b", [{}, { session: [] }], false],
+    ["/c", [{ jwt: [] }], false],
+    ["/d", [{ "gateway-jwt": [] }], false],
+    ["/e", [{ "api-key": [] }], true],
+  ]);
+});

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import * as trellis from "@trellis/fn";
 import { createAuth, validateCodeHostWebhook } from "@trellis/fn/auth";
+import { createGatewayJwtAuth } from "@trellis/fn/auth/jwt";
 import { AUTH_MIGRATION_SQL, authUsers } from "@trellis/fn/auth/schema";
 import { resolveModulesPath } from "@trellis/fn/cli";
 import { defineQueueHandler, UserStatus } from "@trellis/fn/core";
@@ -48,7 +49,11 @@ const bad = await handler(
 assert.equal(bad.statusCode, 400);
 assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["n"]);
 
-// ./auth, ./auth/schema
+// ./auth, ./auth/jwt, ./auth/schema
+assert.equal(
+  createGatewayJwtAuth({ issuer: "https://a.example", audience: "a" }).mode,
+  "gateway-jwt",
+);
 const payload = '{"ref":"main"}';
 const signature = "sha256=" + createHmac("sha256", "secret").update(payload).digest("hex");
 await validateCodeHostWebhook(payload, signature, "secret");

@@ -134,11 +134,37 @@ Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () =
     ["session", [{ session: [] }]],
     ["authorizer", [{ authorizer: [] }]],
     ["authorizer-optional", [{}, { authorizer: [] }]],
+    ["api-key", [{ "api-key": [] }]],
+    ["jwt", [{ jwt: [] }]],
   ] as const;
   for (const [auth, security] of cases) {
     const { get } = (await build(route("GET", "/x", { auth }))).paths["/x"];
     assertEquals(get.security, security as Json);
     assertEquals("401" in get.responses, auth !== "none");
+  }
+});
+
+Deno.test("buildOpenApiDocument() has the 403 of handlers that refuse authenticated callers", async () => {
+  const cases: [options: Json, statuses: string[], security: Json][] = [
+    [{ auth: "session" }, ["200", "401", "500"], [{ session: [] }]],
+    [{ auth: "session", roles: ["admin"] }, ["200", "401", "403", "500"], [{ session: [] }]],
+    [{ auth: "session", authorize: () => true }, ["200", "401", "403", "500"], [{ session: [] }]],
+    [{ auth: "session", organization: {} }, ["200", "401", "403", "500"], [{ session: [] }]],
+    [{ auth: "session", freshWithin: 1 }, ["200", "401", "403", "500"], [{ session: [] }]],
+    [{ auth: "session", optional: true }, ["200", "401", "500"], [{}, { session: [] }]],
+    [{ auth: "api-key" }, ["200", "401", "429", "500"], [{ "api-key": [] }]],
+    [
+      { auth: "api-key", permissions: { notes: ["read"] } },
+      ["200", "401", "403", "429", "500"],
+      [{ "api-key": [] }],
+    ],
+  ];
+  for (const [options, statuses, security] of cases) {
+    const document = await build(route("GET", "/x", options));
+    const { get } = document.paths["/x"];
+    assertEquals(Object.keys(get.responses).sort(), statuses);
+    assertEquals(get.security, security);
+    assertEquals(Object.keys(document.components.securitySchemes), Object.keys(security.at(-1)));
   }
 });
 

@@ -1,0 +1,104 @@
+// `session_auth.ts` imports this file when a handler with auth "session" has further options.
+import type { ApiEvent } from "../core/http/lambda.ts";
+import type {
+  AuthenticatedSession,
+  AuthorizeParams,
+  SessionAccess,
+  SessionResult,
+} from "../core/http/session_registry.ts";
+import { AppError, isAppError } from "../errors/app_error.ts";
+import { ConfigurationError, ForbiddenError } from "../errors/http_errors.ts";
+import { logInfo } from "../observability/logger.ts";
+import type { AuthSettings } from "./config.ts";
+import { type BetterAuthInstance, getInternals } from "./instance.ts";
+import { checkRequestSession } from "./request_session.ts";
+import { hasAuthorization, hasSessionCookie, requireCredential } from "./session_credential.ts";
+import { findOrganization, getOrganizationQuery, hasRole } from "./session_organization.ts";
+import type { SessionRow } from "./session_query.ts";
+
+type GetAuth = () => Promise<BetterAuthInstance>;
+
+/**
+ * Checks the credential of a request to a handler with the options `optional`, `roles`,
+ * `organization`, `freshWithin` or `authorize`. One query reads the user, the session, the active
+ * organization and the user's role in it.
+ *
+ * @param event The event.
+ * @param access The options of the handler.
+ * @param getAuth Returns the instance.
+ * @returns The session.
+ * @throws {UnauthorizedError} If there is no valid session.
+ * @throws {ForbiddenError} If the session does not meet the options.
+ * @throws {AppError} With the code `SESSION_NOT_FRESH` if the sign-in was too long ago.
+ * @throws {ConfigurationError} If the tables lack what an option reads.
+ */
+export async function authenticateWithAccess(
+  event: ApiEvent,
+  access: SessionAccess,
+  getAuth: GetAuth,
+): Promise<AuthenticatedSession> {
+  if (access.optional) return await authenticateOptional(event, getAuth);
+  requireCredential(event);
+  const auth = await getAuth();
+  const { db, settings } = getInternals(auth);
+  if (access.roles !== undefined) requireRoleColumn(settings);
+  const query = access.organization && getOrganizationQuery(db, settings);
+  const { session, row, setCookie } = await checkRequestSession(auth, event, query);
+  if (access.freshWithin !== undefined) checkFreshness(row, access.freshWithin);
+  if (access.roles !== undefined) checkRoles(session, access.roles);
+  const organization = access.organization && findOrganization(row, access.organization);
+  if (access.authorize !== undefined) {
+    await checkAuthorized(access.authorize, { session, organization, event });
+  }
+  return { session, organization, setCookie };
+}
+
+/**
+ * Returns the session of a request, or none. A session cookie that is no longer valid counts as
+ * none, as in better-auth: browsers send it until it expires. A bearer token is refused, because its
+ * sender has to know that it is not valid.
+ */
+async function authenticateOptional(
+  event: ApiEvent,
+  getAuth: GetAuth,
+): Promise<AuthenticatedSession> {
+  if (hasAuthorization(event)) return await checkRequestSession(await getAuth(), event);
+  const auth = await getAuth();
+  if (!hasSessionCookie(event, getInternals(auth).settings)) return { session: undefined };
+  try {
+    return await checkRequestSession(auth, event);
+  } catch (error) {
+    if (isAppError(error, "UNAUTHORIZED")) return { session: undefined };
+    throw error;
+  }
+}
+
+/** Compares like better-auth's `freshAge`: the time since the creation of the session. */
+function checkFreshness({ createdAt }: SessionRow, freshWithin: number): void {
+  if (Date.now() - createdAt.getTime() < freshWithin * 1000) return;
+  throw new AppError("SESSION_NOT_FRESH", "The sign-in was too long ago: sign in again");
+}
+
+function requireRoleColumn({ schema, library }: AuthSettings): void {
+  const isReturned = library.user?.additionalFields?.role?.returned !== false;
+  if (isReturned && "role" in schema.user) return;
+  throw new ConfigurationError(
+    "A handler has the option roles, but sessions have no column user.role: add the column of better-auth's admin plugin to " +
+      "your users table, and pass the table as AuthConfig.schema.user",
+  );
+}
+
+function checkRoles({ user }: SessionResult, roles: readonly string[]): void {
+  if (hasRole((user as { role?: unknown }).role, roles)) return;
+  throw new ForbiddenError("The user has none of the required roles");
+}
+
+async function checkAuthorized(
+  authorize: NonNullable<SessionAccess["authorize"]>,
+  params: AuthorizeParams,
+): Promise<void> {
+  const decision = await authorize(params);
+  if (decision === true) return;
+  if (typeof decision === "string") logInfo("authorize refused a request", { reason: decision });
+  throw new ForbiddenError();
+}

@@ -1,0 +1,102 @@
+import { and, eq, getTableColumns, is, sql, Table } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { ActiveOrganization, OrganizationRule } from "../core/http/session_registry.ts";
+import { ConfigurationError, ForbiddenError } from "../errors/http_errors.ts";
+import type { AuthDatabase } from "./better_auth_types.ts";
+import type { AuthSettings } from "./config.ts";
+import { prepareSessionQuery, type SessionQuery, type SessionRow } from "./session_query.ts";
+
+/** The columns of better-auth's organization plugin that a check reads. */
+const NEEDED = {
+  session: ["activeOrganizationId"],
+  organization: ["id", "name", "slug"],
+  member: ["id", "organizationId", "userId", "role"],
+} as const satisfies Record<string, readonly string[]>;
+
+const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new WeakMap();
+
+/**
+ * Returns the prepared query of a session with its user, its active organization and the user's
+ * membership in it.
+ *
+ * @param db The client.
+ * @param settings The configuration.
+ * @returns The query.
+ * @throws {ConfigurationError} If the tables of the organization plugin are missing.
+ */
+export function getOrganizationQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
+  let ofClient = queries.get(db);
+  if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
+  let query = ofClient.get(settings);
+  if (query === undefined) ofClient.set(settings, query = prepare(db, settings));
+  return query;
+}
+
+/**
+ * Returns the active organization of a session.
+ *
+ * @param row The result of {@link getOrganizationQuery}.
+ * @param rule The membership that the handler requires.
+ * @returns The organization and the user's role.
+ * @throws {ForbiddenError} If there is none, or the user is not a member with a required role.
+ */
+export function findOrganization(
+  { joined }: SessionRow,
+  { role }: OrganizationRule,
+): ActiveOrganization {
+  if (typeof joined?.id !== "string" || typeof joined.memberId !== "string") {
+    throw new ForbiddenError("The session has no active organization that the user belongs to");
+  }
+  const organization = joined as unknown as ActiveOrganization;
+  if (role === undefined || hasRole(organization.role, [role].flat())) return organization;
+  throw new ForbiddenError("The user has none of the required roles in the organization");
+}
+
+/** Checks a list of roles as better-auth stores it, separated by commas. */
+export function hasRole(stored: unknown, roles: readonly string[]): boolean {
+  return typeof stored === "string" && stored.split(",").some((role) => roles.includes(role));
+}
+
+function prepare(db: AuthDatabase, settings: AuthSettings): SessionQuery {
+  const { schema } = settings;
+  const { activeOrganizationId } = getColumns(schema, "session");
+  const { id, name, slug } = getColumns(schema, "organization");
+  const member = getColumns(schema, "member");
+  return prepareSessionQuery(db, settings, {
+    columns: { id, name, slug, memberId: member.id, role: member.role },
+    tables: [
+      { table: schema.organization as PgTable, on: equals(id, activeOrganizationId) },
+      {
+        table: schema.member as PgTable,
+        on: and(equals(member.organizationId, id), equals(member.userId, schema.user.id))!,
+      },
+    ],
+  });
+}
+
+/**
+ * Compares ids that may be `uuid` in one table and `text` in the other. The left side is not cast, so
+ * that its index is used.
+ */
+function equals(left: PgColumn, right: PgColumn): ReturnType<typeof eq> {
+  const type = left.getSQLType();
+  return type === right.getSQLType() ? eq(left, right) : sql`${left} = ${right}::${sql.raw(type)}`;
+}
+
+function getColumns<Model extends keyof typeof NEEDED>(
+  schema: AuthSettings["schema"],
+  model: Model,
+): Record<(typeof NEEDED)[Model][number], PgColumn> {
+  const table: unknown = schema[model];
+  const columns = is(table, Table) ? getTableColumns(table) : {};
+  const missing = NEEDED[model].filter((name) => !Object.hasOwn(columns, name));
+  if (missing.length > 0) {
+    throw new ConfigurationError(
+      `A handler has the option organization, but AuthConfig.schema.${model} lacks ${
+        missing.join(", ")
+      }: declare the ` +
+        "tables of better-auth's organization plugin in drizzle and pass them under these keys",
+    );
+  }
+  return columns as Record<(typeof NEEDED)[Model][number], PgColumn>;
+}
