@@ -35,6 +35,19 @@ export {
   type RunningJob,
 } from "./define_job.ts";
 export type { JobClient } from "./enqueue.ts";
+export { createInProcessDelivery } from "./in_process_delivery.ts";
+export {
+  cancelJobs,
+  getJob,
+  type JobDetails,
+  type JobState,
+  type JobWithPayload,
+  listJobs,
+  type ListJobsOptions,
+  retryJobs,
+} from "./job_admin.ts";
+export { defineJobQueueHandler, type JobQueueHandlerOptions } from "./job_queue_handler.ts";
+export { defineJobRelayHandler, type JobRelayHandlerOptions } from "./job_relay_handler.ts";
 export { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
 export type { JobOptions, JobRetryOptions, JobSettings } from "./job_options.ts";
 export type { EnqueueOptions } from "./job_row.ts";
@@ -46,4 +59,7 @@ export {
 } from "./job_settings.ts";
 export { JOBS_MIGRATION_SQL } from "./migration.ts";
 export type { JobCounts } from "./job_lanes.ts";
+export type { RelayResult } from "./relay.ts";
+export { defineSchedule, type JobSchedule, type ScheduleOptions } from "./schedule.ts";
+export { createSqsDelivery, type SqsDeliveryOptions } from "./sqs_delivery.ts";
 export { createJobWorker, type JobWorker, type JobWorkerOptions } from "./worker.ts";

@@ -1,0 +1,71 @@
+import {
+  defineQueueHandler,
+  type QueueHandlerFunction,
+  type QueueHandlerOptions,
+} from "../core/triggers/queue.ts";
+import type { SqsBatchResult, SqsEvent } from "../core/triggers/trigger_events.ts";
+import type { LambdaHandler } from "../core/with_observability.ts";
+import type { StandardSchema } from "../env/standard_schema.ts";
+import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
+
+/** Options of `defineJobQueueHandler`. */
+export interface JobQueueHandlerOptions<TSchema extends Record<string, unknown>>
+  extends
+    Omit<QueueHandlerOptions, "schema" | "envelope">,
+    Omit<JobWorkerOptions<TSchema>, "logging" | "metrics" | "concurrency"> {}
+
+/** Body of a message. */
+interface DeliveredIds {
+  readonly ids: readonly string[];
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const IDS: StandardSchema<DeliveredIds> = {
+  "~standard": {
+    version: 1,
+    vendor: "trellis",
+    validate(value) {
+      const ids = (value as Partial<DeliveredIds> | null)?.ids;
+      const isValid = Array.isArray(ids) &&
+        ids.every((id) => typeof id === "string" && UUID.test(id));
+      return isValid
+        ? { value: { ids } }
+        : { issues: [{ message: "It holds no ids of jobs", path: ["ids"] }] };
+    },
+  },
+};
+
+/**
+ * Declares the consumer of the queue that `createSqsDelivery` sends to: it runs the jobs with the ids
+ * of each message. A message that is delivered twice, or late, has no effect.
+ *
+ * @param options Client, jobs, concurrency.
+ * @returns The function to export for Lambda.
+ * @throws {ConfigurationError} If an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, defineJobQueueHandler } from "@trellis/fn/jobs";
+ * import { getDrizzleClient } from "@trellis/fn/database";
+ * import * as z from "zod";
+ *
+ * const report = defineJob({ name: "report", schema: z.null() })(() => {});
+ *
+ * export const handler = defineJobQueueHandler({
+ *   getDb: () => getDrizzleClient({ provider: "embedded-pg" }),
+ *   jobs: [report],
+ * });
+ * ```
+ */
+export function defineJobQueueHandler<
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(options: JobQueueHandlerOptions<TSchema>): LambdaHandler<SqsEvent, SqsBatchResult> {
+  const { getDb, jobs, clock, random, ...queue } = options;
+  const { logging, metrics, concurrency } = queue;
+  const worker = createJobWorker({ getDb, jobs, clock, random, logging, metrics, concurrency });
+  const runDelivered: QueueHandlerFunction<DeliveredIds> = async function runDelivered({ body }) {
+    await worker.runIds(body.ids);
+  };
+  return defineQueueHandler<DeliveredIds>({ ...queue, schema: IDS })(runDelivered);
+}

@@ -1,0 +1,128 @@
+import type { Clock } from "../core/async/clock.ts";
+import { remainingMs } from "../core/request_context.ts";
+import { executeRows } from "../database/execute.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { withDistSqlRetry } from "../database/retry.ts";
+import type { QueryResult } from "../database/session/query_result.ts";
+import { metrics } from "../observability/metrics.ts";
+import { enqueueSchedules } from "./enqueue_schedules.ts";
+import { JOB_SHARDS } from "./job_row.ts";
+import type { CommittedJob, JobDelivery } from "./job_settings.ts";
+import { buildGauges, buildRemoveOld, buildTakeDue } from "./relay_statements.ts";
+import type { JobSchedule } from "./schedule.ts";
+import type { JobWorker } from "./worker.ts";
+
+/** What a relay needs. */
+export interface RelayOptions {
+  /** Returns the client. */
+  readonly getDb: () => DrizzleClient | Promise<DrizzleClient>;
+  /** Runs due jobs where there is no delivery. */
+  readonly worker: JobWorker | undefined;
+  /** Hands due jobs to a queue. */
+  readonly delivery: JobDelivery | undefined;
+  /** Schedules to enqueue. */
+  readonly schedules: readonly JobSchedule[];
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** Source of randomness, from 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** What one run of a relay did. */
+export interface RelayResult {
+  /** Jobs that were handed to the queue, or run. */
+  delivered: number;
+  /** Old rows that were removed. */
+  removed: number;
+  /** Seconds that the oldest job has been waiting. */
+  oldestSeconds: number;
+  /** Number of dead jobs. */
+  dead: number;
+}
+
+const TAKEN = 200;
+const REMOVED = 1000;
+/** Time that is left for the last statements. */
+const MARGIN_MS = 3000;
+
+/**
+ * Does everything that is due once: schedules, jobs that were not delivered or whose worker died, old
+ * rows, metrics. Several relays may run at the same time.
+ *
+ * @param options Client, delivery, schedules.
+ */
+export async function runRelay(options: RelayOptions): Promise<RelayResult> {
+  const { getDb, schedules, clock, delivery, worker } = options;
+  const db = await getDb();
+  await enqueueSchedules(db, schedules, clock);
+  const delivered = delivery === undefined ? await runJobs(worker) : await deliverDue(db, options);
+  const removed = await removeOld(db, clock);
+  const gauges = await readGauges(db, clock);
+  metrics.addMetric("OldestJobAge", "Seconds", gauges.oldestSeconds);
+  metrics.addMetric("DeadJobs", "Count", gauges.dead);
+  return { delivered, removed, ...gauges };
+}
+
+async function runJobs(worker: JobWorker | undefined): Promise<number> {
+  if (worker === undefined) return 0;
+  const { done, retried, dead, lost } = await worker.runDue();
+  return done + retried + dead + lost;
+}
+
+interface TakenRow extends Record<string, unknown> {
+  id: string;
+  name: string;
+  group_key: string | null;
+  correlation_id: string | null;
+}
+
+/** A job that was taken and not delivered is due again after the grace period. */
+async function deliverDue(
+  db: DrizzleClient,
+  { delivery, clock, random }: RelayOptions,
+): Promise<number> {
+  const { graceSeconds } = delivery!;
+  const first = Math.floor(random() * JOB_SHARDS);
+  let delivered = 0;
+  for (const before of first === 0 ? [false] : [false, true]) {
+    for (let taken = TAKEN; taken === TAKEN && remainingMs() > MARGIN_MS;) {
+      const statement = buildTakeDue({ first, before, limit: TAKEN, graceSeconds, clock });
+      const rows = await withDistSqlRetry(() => executeRows<TakenRow>(db, statement));
+      taken = rows.length;
+      delivered += taken;
+      if (taken > 0) await delivery!.deliver(rows.map(readTaken));
+    }
+  }
+  return delivered;
+}
+
+function readTaken(row: TakenRow): CommittedJob {
+  return {
+    id: row.id,
+    name: row.name,
+    group: row.group_key,
+    delaySeconds: 0,
+    correlationId: row.correlation_id,
+  };
+}
+
+async function removeOld(db: DrizzleClient, clock: Clock | undefined): Promise<number> {
+  let removed = 0;
+  for (let last = REMOVED; last === REMOVED && remainingMs() > MARGIN_MS;) {
+    const result = await withDistSqlRetry(() => db.execute(buildRemoveOld(REMOVED, clock)));
+    last = (result as unknown as QueryResult).rowCount ?? 0;
+    removed += last;
+  }
+  return removed;
+}
+
+async function readGauges(
+  db: DrizzleClient,
+  clock: Clock | undefined,
+): Promise<Pick<RelayResult, "oldestSeconds" | "dead">> {
+  const [row] = await executeRows<{ oldest_seconds: unknown; dead: unknown }>(
+    db,
+    buildGauges(clock),
+  );
+  return { oldestSeconds: Math.max(0, Number(row.oldest_seconds ?? 0)), dead: Number(row.dead) };
+}

@@ -1,0 +1,133 @@
+import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
+import { explainMissing } from "../core/optional_package.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
+import { ConfigurationError, ServiceUnavailableError } from "../errors/http_errors.ts";
+import type { CommittedJob, JobDelivery } from "./job_settings.ts";
+import { JOBS_PACKAGES } from "./optional_packages.ts";
+
+/** Options of `createSqsDelivery`. */
+export interface SqsDeliveryOptions {
+  /**
+   * URL of the queue.
+   * @default the environment variable `JOBS_QUEUE_URL`
+   */
+  queueUrl?: string;
+  /**
+   * Seconds after which the relay sends a job again that nobody has started, 10 to 43,200. Longer
+   * than a job usually waits in the queue, because each message costs.
+   * @default 60
+   */
+  graceSeconds?: number;
+  /** Client of your own, such as one with another endpoint. */
+  client?: Pick<SQSClient, "send">;
+}
+
+/** Entries of one request (Amazon SQS quotas, 2026-11). */
+const MAX_ENTRIES = 10;
+/** Jobs of one message when there are many. */
+const MAX_IDS = 50;
+/** Longest delay of a message in seconds. A later job is left to the relay. */
+const MAX_DELAY_SECONDS = 900;
+
+/**
+ * Creates the delivery that hands committed jobs to an SQS queue, standard or FIFO. It needs the
+ * package `@aws-sdk/client-sqs`. `defineJobQueueHandler` consumes the queue.
+ *
+ * @param options Queue and time limit.
+ * @returns The delivery for `configureJobs`.
+ * @throws {ConfigurationError} If there is no queue, or an option is invalid.
+ *
+ * @example
+ * ```ts
+ * import { configureJobs, createSqsDelivery } from "@trellis/fn/jobs";
+ *
+ * const delivery = createSqsDelivery({
+ *   queueUrl: "https://sqs.eu-central-1.amazonaws.com/123456789012/jobs",
+ * });
+ * configureJobs({ delivery })();
+ * console.log(delivery.graceSeconds); // 60
+ * ```
+ */
+export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery {
+  const { queueUrl = getOptionalEnv("JOBS_QUEUE_URL"), graceSeconds = 60 } = options;
+  if (!queueUrl) {
+    throw new ConfigurationError(
+      "createSqsDelivery needs the URL of a queue: set queueUrl, or the variable JOBS_QUEUE_URL",
+    );
+  }
+  if (!(graceSeconds >= 10 && graceSeconds <= 43_200)) {
+    throw new ConfigurationError(
+      `graceSeconds is ${graceSeconds}: it must be a number of seconds from 10 to 43200`,
+    );
+  }
+  const isFifo = queueUrl.endsWith(".fifo");
+  let client: Pick<SQSClient, "send"> | undefined = options.client;
+
+  async function send(entries: SendMessageBatchRequestEntry[]): Promise<void> {
+    const { SendMessageBatchCommand, SQSClient } = await import("@aws-sdk/client-sqs").catch(
+      explainMissing(JOBS_PACKAGES, "@aws-sdk/client-sqs", "createSqsDelivery"),
+    );
+    client ??= new SQSClient({});
+    const command = new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries });
+    const { Failed = [] } = await client.send(command);
+    if (Failed.length > 0) {
+      const codes = [...new Set(Failed.map(({ Code }) => Code))].join(", ");
+      throw new ServiceUnavailableError(`SQS refused ${Failed.length} messages: ${codes}`);
+    }
+  }
+
+  return {
+    graceSeconds,
+    async deliver(jobs): Promise<void> {
+      const entries = isFifo ? toFifoEntries(jobs) : toStandardEntries(jobs);
+      const requests: SendMessageBatchRequestEntry[][] = [];
+      for (let at = 0; at < entries.length; at += MAX_ENTRIES) {
+        requests.push(entries.slice(at, at + MAX_ENTRIES));
+      }
+      await Promise.all(requests.map(send));
+    },
+  };
+}
+
+/** One message for each job; of many jobs with one delay, up to 50 in a message. */
+function toStandardEntries(jobs: readonly CommittedJob[]): SendMessageBatchRequestEntry[] {
+  const byDelay = new Map<number, CommittedJob[]>();
+  for (const job of jobs) {
+    const delay = Math.ceil(job.delaySeconds);
+    if (delay <= MAX_DELAY_SECONDS) byDelay.set(delay, [...byDelay.get(delay) ?? [], job]);
+  }
+  return [...byDelay].flatMap(([delay, delayed]) => {
+    const size = delayed.length <= MAX_ENTRIES ? 1 : MAX_IDS;
+    return splitIds(delayed, size).map((ids, at) => ({
+      Id: `d${delay}-${at}`,
+      MessageBody: JSON.stringify({ ids }),
+      DelaySeconds: delay,
+    }));
+  });
+}
+
+/** FIFO queues have no delay by message. Jobs without a group need not wait for each other. */
+function toFifoEntries(jobs: readonly CommittedJob[]): SendMessageBatchRequestEntry[] {
+  return jobs.filter(({ delaySeconds }) => delaySeconds === 0).map(({ id, group }, at) => ({
+    Id: `m${at}`,
+    MessageBody: JSON.stringify({ ids: [id] }),
+    MessageGroupId: toGroupId(group ?? id),
+    // a later attempt of the same job must not count as a duplicate
+    MessageDeduplicationId: crypto.randomUUID(),
+  }));
+}
+
+function splitIds(jobs: readonly CommittedJob[], size: number): string[][] {
+  const lists: string[][] = [];
+  for (let at = 0; at < jobs.length; at += size) {
+    lists.push(jobs.slice(at, at + size).map(({ id }) => id));
+  }
+  return lists;
+}
+
+const MAX_GROUP_ID = 128;
+
+/** SQS takes printable ASCII without spaces. Two groups with one id only wait for each other. */
+function toGroupId(group: string): string {
+  return encodeURIComponent(group).slice(0, MAX_GROUP_ID);
+}

@@ -1,0 +1,236 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import * as z from "zod";
+import { executeRows, withTransaction } from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import {
+  cancelJobs,
+  type CommittedJob,
+  configureJobs,
+  createInProcessDelivery,
+  createJobWorker,
+  defineJob,
+  defineJobQueueHandler,
+  defineJobRelayHandler,
+  defineSchedule,
+  getJob,
+  listJobs,
+  retryJobs,
+} from "../../jobs/mod.ts";
+import {
+  createFakeClock,
+  createLambdaContext,
+  createQueueEvent,
+  createScheduleEvent,
+} from "../../testing/mod.ts";
+import { listRows, withJobs } from "./jobs_database.ts";
+
+const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
+const context = () => createLambdaContext();
+
+Deno.test("the relay delivers what was not delivered, once per grace period, and frees jobs of dead workers", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const delivered: CommittedJob[] = [];
+    let isDown = true;
+    const restore = configureJobs({
+      clock,
+      delivery: {
+        graceSeconds: 30,
+        deliver(jobs): Promise<void> {
+          if (isDown) return Promise.reject(new Error("down"));
+          delivered.push(...jobs);
+          return Promise.resolve();
+        },
+      },
+    });
+    try {
+      const job = defineJob({ name: "index", schema: z.number(), timeout: 20 })(() => {});
+      const relay = defineJobRelayHandler({ getDb: () => db, clock, ...QUIET });
+      const run = () => relay(createScheduleEvent(), context());
+      const id = await job.enqueue(db, 1);
+      isDown = false;
+      assertEquals((await run()).delivered, 0);
+      await clock.advance(30_000);
+      assertEquals((await run()).delivered, 1);
+      assertEquals(delivered.map((each) => each.id), [id]);
+      // another relay, at the same time
+      assertEquals((await run()).delivered, 0);
+      await clock.advance(30_000);
+      const later = await run();
+      assertEquals([later.delivered, later.oldestSeconds], [1, 60]);
+      // a worker leases it and dies
+      await db.execute(
+        sql`update trellis_jobs set state = 'running', fence = fence + 1, attempts = 1,
+        due_at = ${new Date(clock.now() + 30_000).toISOString()}::timestamptz`,
+      );
+      await clock.advance(29_000);
+      assertEquals((await run()).delivered, 0);
+      await clock.advance(1000);
+      assertEquals((await run()).delivered, 1);
+      const queue = defineJobQueueHandler({ getDb: () => db, jobs: [job], clock, ...QUIET });
+      const event = createQueueEvent([{ body: { ids: [id] } }, { body: { ids: [id] } }, {
+        body: { ids: ["no id"] },
+        messageId: "m3",
+      }]);
+      assertEquals((await queue(event, context())).batchItemFailures, [{ itemIdentifier: "m3" }]);
+      assertEquals((await listRows(db)).map(({ state, attempts }) => [state, attempts]), [[
+        "done",
+        2,
+      ]]);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("the relay without a delivery runs due jobs, counts dead ones and removes old rows", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock();
+    const restore = configureJobs({ clock });
+    try {
+      const job = defineJob({
+        name: "index",
+        schema: z.number(),
+        keepSeconds: 60,
+        retry: { maxAttempts: 1 },
+      })(({ payload }) => {
+        if (payload < 0) throw new Error("negative");
+      });
+      const relay = defineJobRelayHandler({ getDb: () => db, jobs: [job], clock, ...QUIET });
+      const run = () => relay(createScheduleEvent(), context());
+      await job.enqueueMany(db, [1, 2, -3]);
+      assertEquals(await run(), { delivered: 3, removed: 0, oldestSeconds: 0, dead: 1 });
+      await clock.advance(61_000);
+      assertEquals(await run(), { delivered: 0, removed: 2, oldestSeconds: 0, dead: 1 });
+      assertEquals((await listRows(db)).map(({ state }) => state), ["dead"]);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("a schedule runs once for each time, although several relays are up", async () => {
+  await withJobs(async (db) => {
+    const clock = createFakeClock({ nowMs: Date.UTC(2026, 0, 1, 11, 59, 59) });
+    const restore = configureJobs({ clock });
+    try {
+      const ran: string[] = [];
+      const job = defineJob({ name: "report", schema: z.string() })(({ payload }) =>
+        void ran.push(payload)
+      );
+      const schedules = [
+        defineSchedule(job, {
+          name: "noon",
+          cron: "0 12 * * *",
+          payload: (time) => `cron ${time.toISOString()}`,
+        }),
+        defineSchedule(job, {
+          name: "often",
+          every: 600,
+          payload: (time) => `every ${time.toISOString()}`,
+        }),
+      ];
+      const relays = [1, 2, 3].map(() =>
+        defineJobRelayHandler({ getDb: () => db, jobs: [job], schedules, clock, ...QUIET })
+      );
+      const tick = () =>
+        Promise.all(relays.map((relay) => relay(createScheduleEvent(), context())));
+      await tick();
+      assertEquals(ran, ["every 2026-01-01T11:50:00.000Z"]);
+      await clock.advance(1000);
+      await tick();
+      await tick();
+      assertEquals(ran.toSorted(), [
+        "cron 2026-01-01T12:00:00.000Z",
+        "every 2026-01-01T11:50:00.000Z",
+        "every 2026-01-01T12:00:00.000Z",
+      ]);
+      // relays were down: the last missed time within an hour is made up for
+      await clock.advance(40 * 60_000);
+      await tick();
+      assertEquals(ran.at(-1), "every 2026-01-01T12:40:00.000Z");
+      assertEquals(ran.length, 4);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("defineSchedule() finds the last time in a time zone with summer time", async () => {
+  const job = defineJob({ name: "report", schema: z.null() })(() => {});
+  const daily = defineSchedule(job, {
+    name: "daily",
+    cron: "30 2 * * *",
+    timeZone: "Europe/Berlin",
+    payload: null,
+  });
+  const find = async (now: string) => (await daily.findLast(new Date(now)))?.toISOString();
+  assertEquals(await find("2026-01-10T01:30:00Z"), "2026-01-10T01:30:00.000Z");
+  assertEquals(await find("2026-01-10T01:29:59Z"), "2026-01-09T01:30:00.000Z");
+  assertEquals(await find("2026-07-10T00:30:00Z"), "2026-07-10T00:30:00.000Z");
+});
+
+Deno.test("defineSchedule() refuses invalid options", () => {
+  const job = defineJob({ name: "report", schema: z.null(), keepSeconds: 3600 })(() => {});
+  const kept = defineJob({ name: "report", schema: z.null() })(() => {});
+  const refused = [
+    () => defineSchedule(job, { name: "a", every: 60, payload: null }),
+    () => defineSchedule(kept, { name: "a", payload: null }),
+    () => defineSchedule(kept, { name: "a", every: 60, cron: "* * * * *", payload: null }),
+    () => defineSchedule(kept, { name: "a", cron: "* * * * * *", payload: null }),
+    () => defineSchedule(kept, { name: "a", cron: "* * * * *", timeZone: "Mars", payload: null }),
+    () => defineSchedule(kept, { name: "a b", every: 60, payload: null }),
+  ];
+  for (const define of refused) assertThrows(define, ConfigurationError);
+});
+
+Deno.test("createInProcessDelivery() runs jobs right after COMMIT", async () => {
+  await withJobs(async (db) => {
+    await db.execute(sql`create table done (n int)`);
+    const job = defineJob({ name: "add", schema: z.number(), transaction: true })(
+      async ({ payload, tx }) => {
+        await tx.execute(sql`insert into done values (${payload})`);
+        if (payload < 3) await job.enqueue(tx, payload + 1);
+      },
+    );
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    const restore = configureJobs({ delivery: createInProcessDelivery(() => worker) });
+    try {
+      await withTransaction(db, async (tx) => {
+        await job.enqueue(tx, 1);
+      });
+      assertEquals(await executeRows(db, sql`select n from done order by n`), [
+        { n: 1 },
+        { n: 2 },
+        { n: 3 },
+      ]);
+    } finally {
+      restore();
+    }
+  });
+});
+
+Deno.test("dead jobs can be listed, shown, sent again and cancelled", async () => {
+  await withJobs(async (db) => {
+    let isBroken = true;
+    const job = defineJob({ name: "index", schema: z.number(), retry: { maxAttempts: 1 } })(() => {
+      if (isBroken) throw new Error("broken");
+    });
+    const ids = await job.enqueueMany(db, [1, 2, 3]);
+    const worker = createJobWorker({ getDb: () => db, jobs: [job], ...QUIET });
+    await worker.runDue();
+    const dead = await listJobs(db, { state: "dead", name: "index" });
+    assertEquals(dead.map(({ id }) => id).toSorted(), ids.toSorted());
+    assertEquals(dead[0].lastError, "Error: broken");
+    assertEquals(Number.isNaN(Date.parse(dead[0].enqueuedAt)), false);
+    assertEquals((await getJob(db, ids[0]))?.payload, "1");
+    assertEquals(await getJob(db, crypto.randomUUID()), undefined);
+    isBroken = false;
+    assertEquals(await cancelJobs(db, [ids[2]]), [ids[2]]);
+    assertEquals((await retryJobs(db, ids.slice(0, 2))).length, 2);
+    assertEquals((await worker.runDue()).done, 2);
+    assertEquals(await retryJobs(db, ids.slice(0, 2)), []);
+    assertEquals((await listRows(db)).map(({ state }) => state), ["done", "done", "cancelled"]);
+  });
+});

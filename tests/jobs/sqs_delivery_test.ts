@@ -1,0 +1,90 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { Buffer } from "node:buffer";
+import { createServer } from "node:http";
+import { answerAwsClient, AWS_PATH, type SentMessage } from "../../cli/dev/aws_sink.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { type CommittedJob, createSqsDelivery } from "../../jobs/mod.ts";
+
+/** Runs a test with Amazon's client and the local server that answers it. */
+async function withQueue(
+  test: (client: SQSClient, sent: SentMessage[]) => Promise<void>,
+): Promise<void> {
+  const sent: SentMessage[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { port } = server.address() as { port: number };
+    answerAwsClient(
+      request,
+      response,
+      Buffer.concat(chunks),
+      `http://127.0.0.1:${port}`,
+      (message) => sent.push(message),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const client = new SQSClient({
+    endpoint: `http://127.0.0.1:${port}${AWS_PATH}`,
+    region: "eu-central-1",
+    credentials: { accessKeyId: "local", secretAccessKey: "local" },
+  });
+  try {
+    await test(client, sent);
+  } finally {
+    client.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+function createCommitted(n: number, extra: Partial<CommittedJob> = {}): CommittedJob {
+  const id = `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  return { id, name: "index", group: null, delaySeconds: 0, correlationId: null, ...extra };
+}
+
+const listIds = (sent: readonly SentMessage[]) =>
+  sent.flatMap(({ body }) => JSON.parse(body).ids as string[]).toSorted();
+
+Deno.test("createSqsDelivery() sends a message for each job, and fewer messages for many", async () => {
+  await withQueue(async (client, sent) => {
+    const queueUrl = "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs";
+    const delivery = createSqsDelivery({ queueUrl, client });
+    const few = [1, 2, 3].map((n) => createCommitted(n, { delaySeconds: n === 3 ? 901 : 0 }));
+    await delivery.deliver(few);
+    assertEquals(sent.map(({ target }) => target), ["jobs", "jobs"]);
+    assertEquals(listIds(sent), few.slice(0, 2).map(({ id }) => id));
+    sent.length = 0;
+    const many = Array.from({ length: 1203 }, (_, n) => createCommitted(n));
+    await delivery.deliver(many);
+    assertEquals(listIds(sent), many.map(({ id }) => id));
+    assertEquals(sent.length, 25);
+  });
+});
+
+Deno.test("createSqsDelivery() sends to a FIFO queue by group", async () => {
+  await withQueue(async (client, sent) => {
+    const queueUrl = "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs.fifo";
+    const delivery = createSqsDelivery({ queueUrl, client });
+    await delivery.deliver([
+      createCommitted(1, { group: "user ü" }),
+      createCommitted(2, { group: "user ü" }),
+      createCommitted(3),
+      createCommitted(4, { delaySeconds: 5 }),
+    ]);
+    assertEquals(sent.map(({ groupId }) => groupId), [
+      "user%20%C3%BC",
+      "user%20%C3%BC",
+      createCommitted(3).id,
+    ]);
+  });
+});
+
+Deno.test("createSqsDelivery() rejects when the queue cannot be reached, and refuses invalid options", async () => {
+  const queueUrl = "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs";
+  const client = { send: () => Promise.resolve({ Failed: [{ Code: "InternalError" }] }) };
+  const delivery = createSqsDelivery({ queueUrl, client: client as never });
+  await assertRejects(() => delivery.deliver([createCommitted(1)]), Error, "InternalError");
+  assertThrows(() => createSqsDelivery({}), ConfigurationError, "JOBS_QUEUE_URL");
+  assertThrows(() => createSqsDelivery({ queueUrl, graceSeconds: 1 }), ConfigurationError);
+});
