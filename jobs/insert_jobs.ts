@@ -41,5 +41,5 @@ export function buildInsert(
   );
   return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position", "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent") values ${
     sql.join(values, sql`, `)
-  } on conflict ("id") do nothing`;
+  } on conflict do nothing`;
 }

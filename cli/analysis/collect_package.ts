@@ -1,5 +1,6 @@
 import type { Collector } from "./collector.ts";
 import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
+import { collectJobs } from "./collect_jobs.ts";
 import { getEnvNameStep } from "./required_constants.ts";
 import {
   AUTH_FIELDS,
@@ -59,6 +60,7 @@ export function collectPackage(
   const [first, ...rest] = path;
   const given = isCall(first) ? first.call.arguments ?? [] : [];
 
+  if (collectJobs(c, node, name, path)) return;
   const need = SESSION_NEEDS[name];
   if (need !== undefined) {
     c.emit({ kind: "auth", need, why: name, node });

@@ -74,6 +74,9 @@ export interface QueryDeclaration {
 /** A use of the auth package that needs its tables. */
 export type AuthNeed = "api-key" | "check" | "expire" | "organization" | "routes";
 
+/** A use of the table of jobs. */
+export type JobNeed = "enqueue" | "work" | "relay" | "read" | "change";
+
 /** An effect of a piece of code. */
 export type Effect =
   | { readonly kind: "unit"; readonly unit: Unit }
@@ -98,6 +101,7 @@ export type Effect =
     readonly definition?: ts.CallExpression;
   }
   | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
+  | { readonly kind: "jobs"; readonly need: JobNeed; readonly why: string; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
   | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }

@@ -69,7 +69,8 @@ export function readEnvironment(
   }
   return {
     variables: [...found.values()].sort((a, b) => a.name < b.name ? -1 : 1),
-    usesDatabase: reached.queries.size > 0 || reached.auth.length > 0,
+    usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 ||
+      reached.jobs.length > 0,
     unresolved,
   };
 }

@@ -102,7 +102,8 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     functions.push({
       name,
       file: project.getPath(module.source),
-      usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 || extra.length > 0,
+      usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 ||
+        reached.jobs.length > 0 || extra.length > 0,
       tables: getTableGrants(project, collection, evaluator, reached, extra),
     });
     options.onProgress?.(functions.length, options.functions.length);

@@ -16,6 +16,8 @@ import { ts } from "./typescript.ts";
 export interface Reached {
   readonly queries: ReadonlySet<QueryDeclaration>;
   readonly grants: readonly Extract<Effect, { kind: "grant" }>[];
+  /** Uses of the table of jobs. */
+  readonly jobs: readonly Extract<Effect, { kind: "jobs" }>[];
   readonly auth: readonly {
     readonly need: AuthNeed;
     readonly why: string;
@@ -101,6 +103,7 @@ class ReachableCode implements Reached {
   readonly queries = new Set<QueryDeclaration>();
   readonly grants: Extract<Effect, { kind: "grant" }>[] = [];
   readonly auth: Extract<Effect, { kind: "auth" }>[] = [];
+  readonly jobs: Extract<Effect, { kind: "jobs" }>[] = [];
   readonly authTables = new Map<string, AuthTable[]>();
   readonly hiddenFields = new Set<string>();
   readonly tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
@@ -225,6 +228,8 @@ class ReachableCode implements Reached {
         return void this.grants.push(effect);
       case "auth":
         return void this.auth.push(effect);
+      case "jobs":
+        return void this.jobs.push(effect);
       case "auth-configured":
         this.isAuthConfigured = true;
         return;

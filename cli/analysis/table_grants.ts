@@ -1,5 +1,6 @@
 import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
 import { AUTH_TABLES, getAuthOperations, getNeededColumns } from "./auth_tables.ts";
+import { JOB_OPERATIONS, JOBS_TABLE } from "./collect_jobs.ts";
 import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
 import type { Project } from "./project.ts";
@@ -104,6 +105,9 @@ export function getTableGrants(
         }
       }
     }
+  }
+  for (const { need, why, node } of reached.jobs) {
+    add(JOBS_TABLE, JOB_OPERATIONS[need], `${why} (${project.getPath(node)})`);
   }
   for (const { table, operations } of extra) {
     add(parseTable(table), operations, "permissions.functions in trellis.config.ts");

@@ -14,6 +14,10 @@ import { generateInfra } from "./generate_infra.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
+import { jobsCancel, jobsRetry } from "./jobs_change.ts";
+import { jobsList } from "./jobs_list.ts";
+import { jobsMigration } from "./jobs_migration.ts";
+import { jobsShow } from "./jobs_show.ts";
 
 /** All commands in the order of the help. */
 export const COMMANDS: readonly Command[] = [
@@ -28,6 +32,11 @@ export const COMMANDS: readonly Command[] = [
   dbMarkApplied,
   dbClone,
   dbTranslate,
+  jobsList,
+  jobsShow,
+  jobsRetry,
+  jobsCancel,
+  jobsMigration,
   checkMigrations,
   checkPermissionsFresh,
   createCheckAll(

@@ -1,3 +1,4 @@
+import { JOBS_QUEUE_VARIABLE } from "../analysis/collect_jobs.ts";
 import type { EnvironmentValue, InfraSettings } from "../config/infra.ts";
 import {
   isLiteral,
@@ -7,6 +8,7 @@ import {
 } from "./environment_references.ts";
 import { type Expression, expression, type HclValue, quote } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { getResource } from "./triggers.ts";
 
 /** The environments of all functions. */
 export interface Environments {
@@ -148,16 +150,20 @@ class EnvironmentPlanner {
       : this.#fail(fn, `${name} is not a valid name of a Lambda environment variable`);
   }
 
-  /** Finds the configured value of a variable: the function's own, else the shared one. */
+  /**
+   * Finds the value of a variable: the function's own, else the shared one, else the queue of jobs.
+   */
   #findGiven(fn: InfraFunction, name: string): GivenValue | undefined {
     const own = fn.settings.environment ?? {};
     if (Object.hasOwn(own, name) && own[name] !== undefined) {
       return { value: own[name], path: `infra.functions.${fn.name}.environment.${name}` };
     }
     const shared = this.#settings.environment ?? {};
-    return Object.hasOwn(shared, name) && shared[name] !== undefined
-      ? { value: shared[name], path: `infra.environment.${name}` }
-      : undefined;
+    if (Object.hasOwn(shared, name) && shared[name] !== undefined) {
+      return { value: shared[name], path: `infra.environment.${name}` };
+    }
+    const queue = name === JOBS_QUEUE_VARIABLE ? findJobsQueue(this.#functions) : undefined;
+    return queue && { value: { queue }, path: `infra.environment.${name}` };
   }
 
   #planGiven(
@@ -203,6 +209,12 @@ class EnvironmentPlanner {
 interface GivenValue {
   readonly value: EnvironmentValue;
   readonly path: string;
+}
+
+/** Returns the name of the queue of jobs, unless several functions consume one. */
+function findJobsQueue(functions: readonly InfraFunction[]): string | undefined {
+  const consumers = functions.filter(({ definer }) => definer === "defineJobQueueHandler");
+  return consumers.length === 1 ? getResource(consumers[0]) : undefined;
 }
 
 interface Read {

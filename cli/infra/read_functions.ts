@@ -34,10 +34,10 @@ export interface ReadFunctionsOptions {
 /** Functions of this package by the folder in which their handlers belong. */
 const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   api: ["defineApiHandler", "createAuthHandler"],
-  queue: ["defineQueueHandler"],
+  queue: ["defineQueueHandler", "defineJobQueueHandler"],
   topic: ["defineTopicHandler"],
   event: ["defineEventHandler"],
-  schedule: ["defineScheduleHandler"],
+  schedule: ["defineScheduleHandler", "defineJobRelayHandler"],
   storage: ["defineStorageHandler"],
   websocket: ["defineWebSocketHandler"],
   authorizer: ["defineAuthorizerHandler"],

@@ -1,0 +1,72 @@
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { databaseOptions } from "../database/database_options.ts";
+
+/** The command `trellis jobs list`. */
+export const jobsList: Command = {
+  name: "jobs list",
+  summary: "Lists background jobs with their states and errors.",
+  description: [
+    "Reads the table trellis_jobs, the last enqueued jobs first. Payloads are not printed: see\n" +
+    "trellis jobs show.",
+  ],
+  options: [
+    {
+      name: "state",
+      value: "state",
+      description: "Only jobs that are queued, running, done, dead or cancelled.",
+    },
+    { name: "job", value: "name", description: "Only jobs with this name." },
+    { name: "limit", value: "number", description: "Maximum number of jobs. Default: 50." },
+    ...databaseOptions(),
+  ],
+  examples: [
+    ["trellis jobs list --state dead", "the jobs that failed for the last time"],
+    ["trellis jobs list --job send-mail --limit 500 --json", "as JSON"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "The jobs are listed.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { options, output } = context;
+  const [{ JOB_STATES, listJobs }, { withJobsDatabase }, { renderTable }] = await Promise.all([
+    import("../../jobs/job_admin.ts"),
+    import("../database/with_jobs.ts"),
+    import("../database/text_table.ts"),
+  ]);
+  const state = JOB_STATES.find((each) => each === options.state);
+  if (options.state !== undefined && state === undefined) {
+    throw new UsageError(`--state must be ${JOB_STATES.join(" or ")}, got "${options.state}"`);
+  }
+  const limit = readLimit(options.limit as string | undefined);
+  const name = options.job as string | undefined;
+  const { jobs, label } = await withJobsDatabase(context, async ({ db, label }) => ({
+    jobs: await listJobs(db, { state, name, limit }),
+    label,
+  }));
+  const rows = jobs.map((job) => [
+    job.id,
+    job.name,
+    job.state,
+    String(job.attempts),
+    job.enqueuedAt.slice(0, 19).replace("T", " "),
+    (job.lastError ?? "").split("\n")[0],
+  ]);
+  const header = ["id", "job", "state", "attempts", "enqueued", "last error"];
+  if (rows.length > 0) { for (const line of renderTable([header, ...rows])) output.line(line); }
+  output.line(`${output.bold(label)}: ${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}`);
+  output.result({ command: "jobs list", exitCode: ExitCode.Done, database: label, jobs });
+  return ExitCode.Done;
+}
+
+const MAX_LIMIT = 1000;
+
+function readLimit(text = "50"): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new UsageError(`--limit must be a number from 1 to ${MAX_LIMIT}, got "${text}"`);
+}

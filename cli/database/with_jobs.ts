@@ -1,0 +1,50 @@
+import process from "node:process";
+import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { type CommandContext, UsageError } from "../command.ts";
+
+/** Database of a command about jobs. */
+export interface JobsDatabase {
+  /** The client. */
+  readonly db: DrizzleClient;
+  /** The printable name of the database. */
+  readonly label: string;
+}
+
+/**
+ * Runs work on the database with the table of jobs, and closes it.
+ *
+ * @param context The command line.
+ * @param work The work.
+ * @returns The result of the work.
+ */
+export async function withJobsDatabase<T>(
+  { options, root }: CommandContext,
+  work: (database: JobsDatabase) => Promise<T>,
+): Promise<T> {
+  const [{ readConfig }, { requireDatabase }, { closing, reaching }, { getDrizzleClient }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("./database_target.ts"),
+      import("./reaching.ts"),
+      import("../../database/client.ts"),
+    ]);
+  const settings = readConfig(root, options.config as string | undefined).database;
+  const { config, label } = requireDatabase({ options, settings, env: process.env, root });
+  return await closing(
+    config,
+    () => reaching(label, async () => await work({ db: await getDrizzleClient(config), label })),
+  );
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * Checks an id from the command line.
+ *
+ * @param id The argument.
+ * @throws {UsageError} If it is not the id of a job.
+ */
+export function checkJobId(id: string): string {
+  if (UUID.test(id)) return id.toLowerCase();
+  throw new UsageError(`"${id}" is not the id of a job: trellis jobs list prints the ids`);
+}

@@ -1,0 +1,73 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import * as z from "zod";
+import { jobsCancel, jobsRetry } from "../../../cli/commands/jobs_change.ts";
+import { jobsList } from "../../../cli/commands/jobs_list.ts";
+import { jobsMigration } from "../../../cli/commands/jobs_migration.ts";
+import { jobsShow } from "../../../cli/commands/jobs_show.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
+import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "../../../jobs/mod.ts";
+import { createJobsTable } from "../../jobs/jobs_database.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { withEnv } from "../../support/with_env.ts";
+import { type CliResult, runInProcess } from "../fixtures/run.ts";
+
+const COMMANDS = [jobsList, jobsShow, jobsRetry, jobsCancel, jobsMigration];
+const ABSENT = "00000000-0000-4000-8000-000000000000";
+
+Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
+  const postgres = await startPostgres();
+  const database = {
+    provider: "serverless-pg",
+    connectionString: await postgres.createDatabase("jobs"),
+    instrument: false,
+  } as const;
+  const root = await Deno.makeTempDir();
+  const run = (...args: string[]): Promise<CliResult> =>
+    runInProcess(["jobs", ...args], { commands: COMMANDS, cwd: root });
+  const job = defineJob({ name: "fail", schema: z.string(), retry: { maxAttempts: 1 } })(() => {
+    throw new Error("the mail server is down");
+  });
+  try {
+    const db = await getDrizzleClient(database);
+    await createJobsTable(db);
+    const ids = await job.enqueueMany(db, ["a", "b", "secret payload"]);
+    const work = () =>
+      createJobWorker({
+        getDb: () => getDrizzleClient(database),
+        jobs: [job],
+        logging: { level: "SILENT" },
+        metrics: false,
+      }).runDue();
+    await work();
+    await withEnv({ DATABASE_URL: database.connectionString }, async () => {
+      const listed = await run("list", "--state", "dead", "--job", "fail");
+      assertEquals(listed.exitCode, 0);
+      for (const id of ids) assertStringIncludes(listed.stdout, id);
+      assertStringIncludes(listed.stdout, "the mail server is down");
+      assertEquals(listed.stdout.includes("secret payload"), false);
+      assertStringIncludes((await run("show", ids[2])).stdout, 'payload: "secret payload"');
+      assertEquals((await run("show", ABSENT)).exitCode, 1);
+      assertEquals((await run("show", "n1")).exitCode, 2);
+      assertEquals((await run("list", "--state", "lost")).exitCode, 2);
+      assertEquals((await run("list", "--limit", "0")).exitCode, 2);
+      assertEquals((await run("retry")).exitCode, 2);
+      assertEquals((await run("retry", ids[0], "--dead")).exitCode, 2);
+
+      assertEquals((await run("cancel", ids[0])).exitCode, 0);
+      assertEquals((await run("cancel", ids[0])).exitCode, 1);
+      const retried = await run("retry", "--dead", "--job", "fail", "--json");
+      assertEquals(JSON.parse(retried.stdout).changed.toSorted(), ids.slice(1).toSorted());
+      await work();
+      const { jobs } = JSON.parse((await run("list", "--json")).stdout);
+      const states = Object.fromEntries(
+        jobs.map(({ id, state }: { id: string; state: string }) => [id, state]),
+      );
+      assertEquals(ids.map((id) => states[id]), ["cancelled", "dead", "dead"]);
+    });
+    assertEquals((await run("migration")).stdout.trim(), JOBS_MIGRATION_SQL.trim());
+  } finally {
+    await closeDrizzleClient(database);
+    await postgres.stop();
+    await Deno.remove(root, { recursive: true });
+  }
+});
