@@ -1,0 +1,225 @@
+// deno-lint-ignore-file no-console -- the figures are part of the result
+import { assert, assertEquals } from "@std/assert";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { runMigrations } from "../../database/migrations/run.ts";
+import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
+import { startRestartablePostgres } from "../../bench/load/restartable_postgres.ts";
+import { withDistSqlLab } from "../support/distsql_lab.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { testSeed } from "../support/seed.ts";
+import { type KillPhase, startKillingProxy } from "./killing_proxy.ts";
+
+/** `TRELLIS_FULL_TESTS=1` kills at every message, and goes on until 10,000 jobs have run. */
+const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
+const JOBS = Number(Deno.env.get("TRELLIS_KILLED_JOBS") ?? 10_000);
+const PROCESS = new URL("./killed_process.ts", import.meta.url).pathname;
+const PHASES: readonly KillPhase[] = ["before it is sent", "before its answer", "after its answer"];
+
+const TABLES = `CREATE TABLE "orders" ("id" uuid PRIMARY KEY NOT NULL);
+--> statement-breakpoint
+CREATE TABLE "applied" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL);
+--> statement-breakpoint
+CREATE TABLE "effects" ("id" uuid PRIMARY KEY NOT NULL, "order_id" uuid NOT NULL, "key" uuid NOT NULL);
+`;
+
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+interface Target {
+  /** Connects the test. */
+  readonly config: DatabaseConfig;
+  /** Connects the process that is killed, by a port. */
+  readonly through: (port: number) => DatabaseConfig;
+  readonly port: number;
+  /** Restarts the server, if it can. */
+  readonly restart?: () => Promise<void>;
+}
+
+interface Totals {
+  orders: number;
+  applied: number;
+  effects: number;
+  kills: number;
+}
+
+async function prepare(config: DatabaseConfig): Promise<void> {
+  const migrationsFolder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${migrationsFolder}/0001_jobs.sql`, JOBS_MIGRATION_SQL);
+  await Deno.writeTextFile(`${migrationsFolder}/0002_tables.sql`, TABLES);
+  await runMigrations({ migrationsFolder, database: config });
+  await Deno.remove(migrationsFolder, { recursive: true });
+}
+
+/** Starts the process; `kill` of the plan ends it. */
+async function runProcess(
+  config: DatabaseConfig,
+  orders: number,
+  arm: (kill: () => void) => void,
+): Promise<{ wasKilled: boolean; output: string }> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", PROCESS, JSON.stringify(config), String(orders)],
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  arm(() => {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // it has ended
+    }
+  });
+  const { signal, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return { wasKilled: signal !== null, output: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+async function readTotals(config: DatabaseConfig): Promise<Omit<Totals, "kills">> {
+  const db = await getDrizzleClient(config);
+  const count = async (query: ReturnType<typeof sql>) =>
+    Number((await executeRows<{ n: unknown }>(db, query))[0].n);
+  return {
+    orders: await count(sql`select count(*) as n from orders`),
+    applied: await count(sql`select count(*) as n from applied`),
+    effects: await count(sql`select count(*) as n from effects`),
+  };
+}
+
+/** Finishes what the killed processes left, and checks it. */
+async function finishAndCheck(target: Target): Promise<Omit<Totals, "kills">> {
+  const db = await getDrizzleClient(target.config);
+  for (let round = 0; round < 5; round++) {
+    // time passes: the leases of the dead end
+    await db.execute(sql`update trellis_jobs set due_at = now() where state = 'running'`);
+    const { wasKilled, output } = await runProcess(target.config, 0, () => {});
+    assertEquals(wasKilled, false);
+    assert(output.includes("done"), output);
+    const [{ n }] = await executeRows<{ n: unknown }>(
+      db,
+      sql`select count(*) as n from trellis_jobs where state <> 'done'`,
+    );
+    if (Number(n) === 0) break;
+    // failed attempts wait for the next one
+    await db.execute(
+      sql`update trellis_jobs set due_at = now(), run_at = now() where state = 'queued'`,
+    );
+  }
+  const states = await executeRows(
+    db,
+    sql`select state, last_error, count(*) as n from trellis_jobs where state <> 'done' group by state, last_error`,
+  );
+  assertEquals(states, []);
+  const lost = await executeRows(
+    db,
+    sql`select id from orders o where not exists (select 1 from applied a where a.order_id = o.id)
+      or not exists (select 1 from effects e where e.order_id = o.id)`,
+  );
+  assertEquals(lost, [], "orders whose jobs were lost");
+  const invented = await executeRows(
+    db,
+    sql`select id from applied a where not exists (select 1 from orders o where a.order_id = o.id)`,
+  );
+  assertEquals(invented, [], "jobs of transactions that were rolled back");
+  const twice = await executeRows(
+    db,
+    sql`select order_id from applied group by order_id having count(*) > 1`,
+  );
+  assertEquals(twice, [], "orders that were applied twice");
+  return await readTotals(target.config);
+}
+
+async function killEverywhere(name: string, target: Target): Promise<void> {
+  const random = createRandom(testSeed);
+  const proxy = await startKillingProxy(target.port);
+  const config = target.through(proxy.port);
+  let kills = 0;
+  try {
+    await prepare(target.config);
+    proxy.arm(undefined);
+    const whole = await runProcess(config, 2, () => {});
+    assert(whole.output.includes("done"), whole.output);
+    const messages = proxy.count();
+    // each message of a run with two orders, then messages by chance of runs with many
+    const moments = Array.from(
+      { length: messages * PHASES.length },
+      (_, n) => ({ message: 1 + Math.floor(n / PHASES.length), phase: PHASES[n % PHASES.length] }),
+    );
+    const chosen = isFull
+      ? moments
+      : Array.from({ length: 6 }, () => moments[Math.floor(random() * moments.length)]);
+    for (const moment of chosen) {
+      const { wasKilled } = await runProcess(config, 2, (kill) => proxy.arm({ ...moment, kill }));
+      if (wasKilled) kills++;
+    }
+    let { orders } = await readTotals(target.config);
+    let rounds = 0;
+    while (isFull && orders * 2 < JOBS) {
+      const moment = {
+        message: 1 + Math.floor(random() * 1500),
+        phase: PHASES[Math.floor(random() * PHASES.length)],
+      };
+      const running = runProcess(config, 250, (kill) => proxy.arm({ ...moment, kill }));
+      if (++rounds % 5 === 0 && target.restart !== undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 500 + random() * 1000));
+        await target.restart();
+      }
+      if ((await running).wasKilled) kills++;
+      orders = (await readTotals(target.config)).orders;
+    }
+    const totals = await finishAndCheck(target);
+    assert(kills > 0, "no process was killed");
+    console.log(
+      `${name}: ${kills} kills, ${totals.orders * 2} jobs, 0 lost, 0 applied twice, ${
+        totals.effects - totals.orders
+      } effects repeated`,
+    );
+  } finally {
+    await closeDrizzleClient(target.config);
+    await proxy.stop();
+  }
+}
+
+Deno.test("jobs survive SIGKILL at every message to PostgreSQL", async () => {
+  const postgres = isFull ? await startRestartablePostgres() : await startPostgres();
+  try {
+    const through = (port: string): DatabaseConfig => {
+      const url = new URL(postgres.url);
+      url.port = port;
+      return {
+        provider: "serverless-pg",
+        connectionString: url.href,
+        maxConnections: 4,
+        instrument: false,
+      };
+    };
+    const { port } = new URL(postgres.url);
+    await killEverywhere("PostgreSQL", {
+      config: through(port),
+      through: (other) => through(String(other)),
+      port: Number(port),
+      restart: "restart" in postgres ? () => postgres.restart("immediate", 100) : undefined,
+    });
+  } finally {
+    await postgres.stop();
+  }
+});
+
+Deno.test("jobs survive SIGKILL at every message to the distributed provider", async () => {
+  await withDistSqlLab(async (lab) => {
+    await killEverywhere("distributed provider", {
+      config: lab.config,
+      through: (port) => ({ ...lab.config, endpoint: `localhost:${port}`, maxConnections: 4 }),
+      port: lab.server.port,
+    });
+  });
+});
