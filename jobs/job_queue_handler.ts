@@ -50,7 +50,7 @@ const IDS: StandardSchema<DeliveredIds> = {
  * import { getDrizzleClient } from "@trellis/fn/database";
  * import * as z from "zod";
  *
- * const report = defineJob({ name: "report", schema: z.null() })(() => {});
+ * export const report = defineJob({ name: "report", schema: z.null() })(() => {});
  *
  * export const handler = defineJobQueueHandler({
  *   getDb: () => getDrizzleClient({ provider: "embedded-pg" }),

@@ -40,7 +40,7 @@ const WORKER_KEYS = ["getDb", "jobs", "schedules", "concurrency", "clock", "rand
  * import { getDrizzleClient } from "@trellis/fn/database";
  * import * as z from "zod";
  *
- * const report = defineJob({ name: "report", schema: z.null() })(() => {});
+ * export const report = defineJob({ name: "report", schema: z.null() })(() => {});
  *
  * export const handler = defineJobRelayHandler({
  *   getDb: () => getDrizzleClient({ provider: "embedded-pg" }),

@@ -134,7 +134,9 @@ function findLastInterval(everyMs: number, now: Date): Date {
 }
 
 async function findLastCron(cron: string, timezone: string, now: Date): Promise<Date | undefined> {
-  const { Cron } = await import("croner").catch(explainMissing(JOBS_PACKAGES, "croner", "A schedule with cron"));
+  const { Cron } = await import("croner").catch(
+    explainMissing(JOBS_PACKAGES, "croner", "A schedule with cron"),
+  );
   // the time itself counts, and croner looks strictly before
   const [last] = new Cron(cron, { timezone }).previousRuns(1, new Date(now.getTime() + 1000));
   if (last === undefined) return undefined;
