@@ -163,7 +163,9 @@ class EnvironmentPlanner {
       return { value: shared[name], path: `infra.environment.${name}` };
     }
     const queue = name === JOBS_QUEUE_VARIABLE ? findJobsQueue(this.#functions) : undefined;
-    return queue && { value: { queue }, path: `infra.environment.${name}` };
+    return queue === undefined
+      ? undefined
+      : { value: { queue }, path: `infra.environment.${name}` };
   }
 
   #planGiven(
