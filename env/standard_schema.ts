@@ -2,7 +2,7 @@
  * The part of Standard Schema (https://standardschema.dev, version 1) that is used here: the interface that zod,
  * valibot, arktype and others share, so that none of them has to be imported to accept their schemas.
  */
-export interface StandardSchema<Output = unknown> {
+export interface StandardSchema<Output = unknown, Input = unknown> {
   /** The interface's own property. */
   readonly "~standard": {
     /** Version of the interface. */
@@ -12,7 +12,7 @@ export interface StandardSchema<Output = unknown> {
     /** Parses a value; a promise when the schema is asynchronous. */
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     /** Types only. */
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
 

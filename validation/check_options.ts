@@ -8,6 +8,7 @@ import {
   checkOptions,
   FUNCTION_OPTION,
   OBJECT_OPTION,
+  oneOf,
   type OptionRule,
   type OptionRules,
 } from "../core/option_rules.ts";
@@ -27,6 +28,11 @@ const RULES: OptionRules = {
   querySchema: SCHEMA,
   pathSchema: SCHEMA,
   responseSchema: SCHEMA,
+  responses: [
+    (value) => OBJECT_OPTION[0](value) && Object.values(value as object).every(SCHEMA[0]),
+    "schemas of zod 4 or zod/mini by status",
+  ],
+  validateResponses: oneOf(["always", "development", "never"]),
   auth: [
     (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
     `${AUTH_MODES.join(" or ")}, or the result of a function such as createJwtAuth()`,
@@ -93,6 +99,10 @@ export type AnyOptions = DefineApiHandlerOptions<
   // deno-lint-ignore no-explicit-any
   any,
   boolean,
+  // deno-lint-ignore no-explicit-any
+  any,
+  // deno-lint-ignore no-explicit-any
+  any,
   // deno-lint-ignore no-explicit-any
   any
 >;

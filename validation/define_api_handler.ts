@@ -1,3 +1,4 @@
+import type { $ZodType } from "zod/v4/core";
 import { withPreflight } from "../core/http/preflight.ts";
 import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
@@ -25,6 +26,8 @@ import type {
 import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
 import { createResponder } from "./responder.ts";
+import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
+import { createResultReader } from "./result_reader.ts";
 
 type Response = ProxyResult | ReturnedError;
 
@@ -72,6 +75,8 @@ export function defineApiHandler<
   TTransaction = never,
   TOptional extends boolean = false,
   TOrganization extends OrganizationRule | undefined = undefined,
+  TResponse = unknown,
+  TResponses extends ResponseSchemas = ResponseSchemas,
 >(
   options: DefineApiHandlerOptions<
     TBody,
@@ -80,24 +85,35 @@ export function defineApiHandler<
     TAuth,
     TTransaction,
     TOptional,
-    TOrganization
+    TOrganization,
+    TResponse,
+    TResponses
   > = {},
 ): (
   handler: ApiHandlerFunction<
     & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
-    & TransactionParam<TTransaction>
+    & TransactionParam<TTransaction>,
+    HandlerResult<TResponse, TResponses>
   >,
 ) => ApiHandler<
   & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
-  & TransactionParam<TTransaction>
+  & TransactionParam<TTransaction>,
+  HandlerResult<TResponse, TResponses>
 > {
   checkApiOptions(options);
   const authenticate = createAuthenticator(options as AuthenticationOptions);
   const readInput = createInputReader(options);
+  const readResult = createResultReader(options);
   const { respondToPreflight, respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {
-    const run = options.idempotency?.store.protectRequest(handler, options) ?? handler;
+    type Given = Parameters<typeof handler>[0];
+    // without response schemas the handler returns proxy results
+    const respondWithResult = readResult === undefined
+      ? handler as (params: Given) => ProxyResult | Promise<ProxyResult>
+      : (params: Given) => then(handler(params), (value) => readResult(value, params.context));
+    const run = options.idempotency?.store.protectRequest(respondWithResult, options) ??
+      respondWithResult;
 
     function handleRequest(
       event: ApiEvent,
@@ -111,7 +127,7 @@ export function defineApiHandler<
         if (identity !== NO_IDENTITY) Object.assign(params, identity);
         return then(readInput(event, params), (error) => {
           if (error !== undefined) return new ReturnedError(error);
-          const result = run(params as unknown as Parameters<typeof handler>[0]);
+          const result = run(params as unknown as Given);
           return then(result, (value) => {
             const response = addRenewedCookie(value, params.session);
             return respond(event, response, metadata.correlationId);
@@ -137,8 +153,8 @@ function describe(
   operationName: string,
   options: AnyOptions,
 ): Parameters<typeof registerOperation>[0] {
-  const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
-  const { idempotency } = options;
+  const { auth = "none", schema, querySchema, pathSchema, openapi = {}, idempotency } = options;
+  const responses = Object.entries((options.responses ?? {}) as Record<string, $ZodType>);
   const given = options as Readonly<Record<string, unknown>>;
   const resources = Object.fromEntries(
     Object.keys(FUNCTION_RULES).map((name) => [name, given[name]]),
@@ -151,7 +167,8 @@ function describe(
     schema,
     querySchema,
     pathSchema,
-    responseSchema,
+    responseSchema: options.responseSchema,
+    responses: Object.fromEntries(responses.map(([status, each]) => [status, [each]])),
     openapi,
     ...(idempotency && {
       idempotency: {

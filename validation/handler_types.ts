@@ -22,6 +22,7 @@ import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMethod, AuthMode } from "./authenticate.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
+import type { ResponseSchemas, ResponseValidation } from "./response_types.ts";
 
 /** The type of an option that goes with one auth mode. */
 export type WithAuth<TAuth, TMode extends AuthMode, TOption> = TAuth extends TMode ? TOption
@@ -36,6 +37,8 @@ export interface DefineApiHandlerOptions<
   TTransaction = never,
   TOptional extends boolean = false,
   TOrganization extends OrganizationRule | undefined = undefined,
+  TResponse = unknown,
+  TResponses extends ResponseSchemas = ResponseSchemas,
 > {
   /** Validates the request's body. */
   schema?: $ZodType<TBody>;
@@ -83,8 +86,23 @@ export interface DefineApiHandlerOptions<
    * configuration error.
    */
   userIdClaim?: string;
-  /** What the handler answers, for the OpenAPI document. Not enforced: `buildValidatedResponse` is. */
-  responseSchema?: $ZodType;
+  /**
+   * The body of a successful response, for the compiler and the OpenAPI document. The handler can return the body, or a
+   * `reply` with another status of success. A proxy result is sent unchanged: `buildValidatedResponse` validates it.
+   */
+  responseSchema?: $ZodType<unknown, TResponse>;
+  /**
+   * The bodies of responses by status, instead of `responseSchema`. The handler can return a `reply`, or the body itself
+   * if there is one status of success.
+   */
+  responses?: TResponses;
+  /**
+   * When the bodies of `responseSchema` and `responses` are validated. Validation removes the fields that the schema does
+   * not name; a body that does not fit is answered with 500. Outside of validation, bodies are sent as they are.
+   * `development` is every environment but Lambda.
+   * @default "always"
+   */
+  validateResponses?: ResponseValidation;
   /**
    * Name in metrics and spans.
    * @default the handler function's name
@@ -240,13 +258,15 @@ export type HandlerParams<
   : ValidatedApiParams<TBody, TQuery, TPath>;
 
 /** The function that a user writes. */
-export type ApiHandlerFunction<TParams> = (params: TParams) => ProxyResult | Promise<ProxyResult>;
+export type ApiHandlerFunction<TParams, TResult = ProxyResult> = (
+  params: TParams,
+) => TResult | Promise<TResult>;
 
 /** The function to export for Lambda. It carries the user's own, so that this can be tested apart from its wrapper. */
-export interface ApiHandler<TParams> {
+export interface ApiHandler<TParams, TResult = ProxyResult> {
   (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
   /** The user's own function. */
-  readonly handler: ApiHandlerFunction<TParams>;
+  readonly handler: ApiHandlerFunction<TParams, TResult>;
   /** What the OpenAPI document says of it. */
   readonly operation: RegisteredOperation;
 }

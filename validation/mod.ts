@@ -43,6 +43,13 @@ export type {
   WithAuth,
   WithOrganization,
 } from "./handler_types.ts";
+export { Reply, reply } from "./reply.ts";
+export type {
+  HandlerResult,
+  ResponseSchemas,
+  ResponseValidation,
+  SuccessStatus,
+} from "./response_types.ts";
 export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
 export type { SchemaIssue, SchemaRegistry } from "./openapi/convert.ts";
 export {

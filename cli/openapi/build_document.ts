@@ -71,10 +71,31 @@ function build(
     return undefined;
   }
 
+  /** Returns a schema that a handler passes to a function; its body stays unknown if that fails. */
+  function tryValue(use: SchemaUse): AnySchema | undefined {
+    try {
+      const value = values.getValue(use.unit);
+      if (!isSchema(value)) return undefined;
+      if (!uses.has(value)) uses.set(value, { ...use, option: "the response schema" });
+      return value;
+    } catch {
+      return undefined;
+    }
+  }
+
   const ids = nameOperations(operations, find);
   const routes = operations.map((operation): ApiRoute => {
-    const { fn, auth, isRestricted, isOptional, openapi, idempotency, schemas, statuses } =
-      operation;
+    const {
+      fn,
+      auth,
+      isRestricted,
+      isOptional,
+      openapi,
+      idempotency,
+      schemas,
+      successes,
+      statuses,
+    } = operation;
     const described = Object.fromEntries(
       SCHEMA_OPTIONS.map((
         option,
@@ -88,11 +109,18 @@ function build(
         ...openapi.responses,
       },
     };
+    const responses: Record<number, AnySchema[]> = {};
+    for (const { status, schema } of successes) {
+      const value = schema &&
+        (schema.isDeclared ? evaluate(schema, "responses") : tryValue(schema));
+      responses[status] = [...responses[status] ?? [], ...value ? [value] : []];
+    }
     return {
       method: fn.method!,
       path: fn.path!,
       operation: {
         ...described,
+        responses,
         operationName: fn.name,
         auth,
         isRestricted,

@@ -1,9 +1,9 @@
 import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { getProperty } from "../analysis/object_literals.ts";
+import { asObject, getNames, getProperty } from "../analysis/object_literals.ts";
 import { openProject, type Project } from "../analysis/project.ts";
-import { createStatusReader } from "../analysis/reachable_statuses.ts";
+import { createResponseReader, type SuccessResponse } from "../analysis/reachable_responses.ts";
 import { findDeclaration } from "../analysis/scopes.ts";
 import { createSlicer } from "../analysis/schema_slice.ts";
 import type { Evaluator } from "../analysis/values.ts";
@@ -33,6 +33,13 @@ export interface SchemaUse extends SourceLocation {
   readonly unit: number;
 }
 
+/** A successful response of a handler; without a schema its body is unknown. */
+export interface SuccessUse {
+  readonly status: number;
+  /** `isDeclared` is true for the option `responses`, false for an argument in the handler's code. */
+  readonly schema?: SchemaUse & { readonly isDeclared: boolean };
+}
+
 /** An operation as described by its source file. */
 export interface SourceOperation extends SourceLocation {
   readonly fn: FunctionFile;
@@ -47,6 +54,8 @@ export interface SourceOperation extends SourceLocation {
   readonly openapi: OpenApiMetadata;
   readonly idempotency?: IdempotencyMetadata;
   readonly schemas: Readonly<Partial<Record<SchemaOption, SchemaUse>>>;
+  /** Statuses of success with the schemas of their bodies. */
+  readonly successes: readonly SuccessUse[];
   /** Error statuses that the handler's code can end with. */
   readonly statuses: readonly number[];
 }
@@ -77,7 +86,7 @@ export async function readOperations(
   const project = openProject(root);
   const evaluator = createEvaluator(project);
   const slicer = createSlicer(project);
-  const getStatuses = createStatusReader(project);
+  const getResponses = createResponseReader(project);
   const operations: SourceOperation[] = [];
   const findings: OpenApiFinding[] = [];
   const undescribed: SourceLocation[] = [];
@@ -96,7 +105,7 @@ export async function readOperations(
     for (const { node, message } of definition.unresolved) find(node, message);
     if (definition.definer === "defineApiHandler") {
       operations.push(
-        readOperation(fn, definition, { project, evaluator, slicer, getStatuses, find }),
+        readOperation(fn, definition, { project, evaluator, slicer, getResponses, find }),
       );
     } else if (definition.unresolved.length === 0) {
       undescribed.push({ file: project.getPath(definition.node), line: definition.line });
@@ -119,14 +128,14 @@ interface ReadContext {
   readonly project: Project;
   readonly evaluator: Evaluator;
   readonly slicer: ReturnType<typeof createSlicer>;
-  readonly getStatuses: ReturnType<typeof createStatusReader>;
+  readonly getResponses: ReturnType<typeof createResponseReader>;
   readonly find: (node: ts.Node, message: string) => void;
 }
 
 function readOperation(
   fn: FunctionFile,
   definition: HandlerDefinition,
-  { project, evaluator, slicer, getStatuses, find }: ReadContext,
+  { project, evaluator, slicer, getResponses, find }: ReadContext,
 ): SourceOperation {
   function readOption(option: string): unknown {
     const literal = definition.getLiteral(option);
@@ -143,13 +152,18 @@ function readOperation(
   if (problem !== undefined) find(definition.node, problem);
   const operationName = readOption("operationName");
   const schemas: Partial<Record<SchemaOption, SchemaUse>> = {};
+  function use(expression: ts.Expression): SchemaUse {
+    const location = { file: project.getPath(expression), line: project.getLine(expression) };
+    return { ...location, unit: slicer.add(expression) };
+  }
   for (const option of SCHEMA_OPTIONS) {
     const expression = getSchema(definition, evaluator, option);
-    if (expression === undefined) continue;
-    const location = { file: project.getPath(expression), line: project.getLine(expression) };
-    schemas[option] = { ...location, unit: slicer.add(expression) };
+    if (expression !== undefined) schemas[option] = use(expression);
   }
   const handler = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
+  const reached = handler && getResponses(handler);
+  const declared = readDeclaredResponses(definition, evaluator, find);
+  const found = declared ?? reached?.successes ?? [];
   return {
     fn,
     file: project.getPath(definition.node),
@@ -162,7 +176,11 @@ function readOperation(
     idempotency: readIdempotency(definition, evaluator, find),
     openapi: problem === undefined ? openapi as OpenApiMetadata : {},
     schemas,
-    statuses: handler === undefined ? [] : [...getStatuses(handler)].sort((a, b) => a - b),
+    successes: found.map(({ status, schema }) => ({
+      status,
+      schema: schema && { ...use(schema), isDeclared: declared !== undefined },
+    })),
+    statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
   };
 }
 
@@ -182,6 +200,28 @@ function getSchema(
     : undefined;
   while (holder !== undefined && ts.isBindingElement(holder)) holder = holder.parent.parent;
   return holder !== undefined && ts.isParameter(holder) ? getExpression(option) : property.node;
+}
+
+/** Reads the option `responses`: schemas by status. */
+function readDeclaredResponses(
+  { getExpression }: HandlerDefinition,
+  evaluator: Evaluator,
+  find: ReadContext["find"],
+): SuccessResponse[] | undefined {
+  const expression = getExpression("responses");
+  if (expression === undefined) return undefined;
+  const statuses = getNames(evaluator, { node: expression });
+  if ("unknown" in statuses) {
+    find(statuses.unknown, "responses cannot be determined statically: use an object literal");
+    return undefined;
+  }
+  const object = asObject(evaluator.evaluate(expression));
+  return object === undefined ? [] : statuses.names.flatMap((status) => {
+    const property = getProperty(evaluator, object, status);
+    return property === undefined || "unknown" in property
+      ? []
+      : [{ status: Number(status), schema: property.node }];
+  });
 }
 
 function getName(node: ts.Expression): string | undefined {

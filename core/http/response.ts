@@ -21,7 +21,7 @@ export interface ResponseOptions {
  *
  * @param context Lambda's context, as the handler got it.
  * @param statusCode HTTP status, 100 to 599.
- * @param body Anything that JSON can hold; `undefined` for an empty body.
+ * @param body Anything that JSON can hold and the schema takes; `undefined` for an empty body.
  * @param schema A zod schema, or one of any library that follows Standard Schema. It must be synchronous.
  * @param options Headers and cookies.
  * @returns A plain proxy result.
@@ -40,11 +40,11 @@ export interface ResponseOptions {
  * console.log(response.body); // {"id":"n1"}
  * ```
  */
-export function buildValidatedResponse(
+export function buildValidatedResponse<TInput = unknown>(
   context: LambdaContext | undefined,
   statusCode: number,
-  body?: unknown,
-  schema?: StandardSchema,
+  body?: NoInfer<TInput> | (NoInfer<TInput> & Record<string, unknown>),
+  schema?: StandardSchema<unknown, TInput>,
   options?: ResponseOptions,
 ): ProxyResult {
   if (!Number.isInteger(statusCode) || statusCode < 100 || statusCode > 599) {

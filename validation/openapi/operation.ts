@@ -139,22 +139,14 @@ function getSecurity({ auth, isOptional }: RegisteredOperation): Record<string, 
 
 function getResponses(
   path: string,
-  { openapi, schema, querySchema, pathSchema, responseSchema, auth, isRestricted, idempotency }:
-    RegisteredOperation,
+  operation: RegisteredOperation,
   operationId: string,
   { components, answers }: OperationContext,
 ): Record<string, unknown> {
-  const { successStatus = 200, responses = {} } = openapi;
+  const { openapi, schema, querySchema, pathSchema, auth, isRestricted, idempotency } = operation;
+  const descriptions = openapi.responses ?? {};
   const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
-  const answer = responseSchema &&
-    components.describe(responseSchema, "output", `${operationId}Response`);
-  const hasBody = answer !== undefined && !WITHOUT_BODY.has(successStatus) && !("not" in answer);
-  const all: Record<number, unknown> = {
-    [successStatus]: {
-      description: responses[successStatus] ?? getTitle(successStatus),
-      ...(hasBody && { content: jsonContent(answer) }),
-    },
-  };
+  const all: Record<number, unknown> = {};
   const failures = [
     ...(takesInput || idempotency ? [400] : []),
     ...(auth === "none" ? [] : [401]),
@@ -167,13 +159,48 @@ function getResponses(
     500,
   ];
   for (const status of failures) all[status] = answers.getError(status);
-  for (const [status, description] of Object.entries(responses)) {
-    const code = Number(status);
-    if (code === successStatus) continue;
+  for (const [code, description] of Object.entries(descriptions)) {
+    const status = Number(code);
     // a status without a description was found in the sources
-    all[code] = code >= 400
-      ? answers.getError(code, description || undefined)
-      : { description: description || getTitle(code) };
+    all[status] = status >= 400
+      ? answers.getError(status, description || undefined)
+      : { description: description || getTitle(status) };
+  }
+  const declared = listDeclared(operation);
+  for (const [status, schemas] of declared) {
+    const name = declared.length === 1 ? "Response" : `Response${status}`;
+    const bodies = WITHOUT_BODY.has(status) ? [] : [...new Set(schemas)]
+      .map((each) => components.describe(each, "output", `${operationId}${name}`))
+      .filter((body) => !("not" in body));
+    const [body] = bodies.length > 1 ? [{ anyOf: bodies }] : bodies;
+    all[status] = {
+      description: descriptions[status] || getTitle(status),
+      ...(body && { content: jsonContent(body) }),
+    };
   }
   return all;
+}
+
+/**
+ * Lists the responses that an operation declares or was found to give. `responseSchema` describes
+ * those of success without a schema of their own; its status is 200 unless another one is known.
+ */
+function listDeclared(
+  { responses = {}, responseSchema, openapi }: RegisteredOperation,
+): [status: number, schemas: readonly $ZodType[]][] {
+  const known = Object.entries(responses).map(([status, schemas]) =>
+    [Number(status), schemas] as const
+  );
+  const fallback = responseSchema === undefined ? [] : [responseSchema];
+  const all = new Map(known.map(([status, schemas]) => [
+    status,
+    schemas.length === 0 && status < 300 ? fallback : schemas,
+  ]));
+  const { successStatus } = openapi;
+  const isKnown = known.some(([status]) => status < 300);
+  if (successStatus !== undefined || !isKnown) {
+    const status = successStatus ?? 200;
+    all.set(status, responseSchema === undefined ? all.get(status) ?? [] : fallback);
+  }
+  return [...all];
 }

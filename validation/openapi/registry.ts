@@ -56,6 +56,11 @@ export interface RegisteredOperation {
   readonly pathSchema: $ZodType | undefined;
   /** The answer. */
   readonly responseSchema: $ZodType | undefined;
+  /**
+   * The bodies of responses by status: one of the schemas, or an unknown body if there are none.
+   * @default {}
+   */
+  readonly responses?: Readonly<Record<number, readonly $ZodType[]>>;
   /** Data that schemas do not contain. */
   readonly openapi: OpenApiMetadata;
   /** Facts about the idempotency key, if the operation has one. */

@@ -1,0 +1,179 @@
+import { readConstraintStatuses } from "./constraint_statuses.ts";
+import { isTrellis } from "./values.ts";
+import type { Project, Target } from "./project.ts";
+import { findDeclaration } from "./scopes.ts";
+import { ts } from "./typescript.ts";
+import { visitValues } from "./value_references.ts";
+
+/** Statuses of this package's errors by class name. */
+const THROWN: Readonly<Record<string, number>> = {
+  ValidationError: 400,
+  UnauthorizedError: 401,
+  ForbiddenError: 403,
+  NotFoundError: 404,
+  ConflictError: 409,
+  UniqueViolationError: 409,
+  ForeignKeyViolationError: 409,
+  PayloadTooLargeError: 413,
+  UnsupportedMediaTypeError: 415,
+  TooManyRequestsError: 429,
+  ServiceUnavailableError: 503,
+};
+
+/** Statuses that functions of this package throw. */
+const CALLED: Readonly<Record<string, number>> = {
+  assertRowExists: 409,
+  assertRowsExist: 409,
+  validateSession: 401,
+  validateSessionFromHeader: 401,
+  expireSession: 401,
+  validateWebhookSignature: 401,
+  validateCodeHostWebhook: 401,
+  validatePaymentsWebhook: 401,
+  validateStandardWebhook: 401,
+};
+
+/** A successful response that code can end with. */
+export interface SuccessResponse {
+  readonly status: number;
+  /** The schema of its body, if one is given that the module defines or imports. */
+  readonly schema?: ts.Expression;
+}
+
+/** The responses that code can end with. */
+export interface ReachableResponses {
+  /** Statuses of errors. */
+  readonly errors: ReadonlySet<number>;
+  /** Successful responses, in the order in which they were found. */
+  readonly successes: readonly SuccessResponse[];
+}
+
+/** The responses of a declaration itself, and the nodes that it refers to. */
+interface Facts extends ReachableResponses {
+  readonly next: readonly ts.Node[];
+}
+
+/**
+ * Creates a reader of the responses that code can end with: created errors of this package, calls
+ * of its functions that throw, and `buildValidatedResponse` and `reply` with a literal status.
+ * References are followed across files. Conditional code counts like all other code.
+ *
+ * @param project The sources.
+ * @returns The reader: returns the responses of a node and of everything it refers to.
+ */
+export function createResponseReader(project: Project): (node: ts.Node) => ReachableResponses {
+  const known: Map<ts.Node, Facts> = new Map();
+
+  function read(node: ts.Node): Facts {
+    const found = known.get(node);
+    if (found !== undefined) return found;
+    const errors = new Set<number>();
+    const successes: SuccessResponse[] = [];
+    const next: ts.Node[] = [];
+
+    function follow(target: Target, at: ts.Node): void {
+      if (target.kind === "expression") next.push(target.node);
+      else if (target.kind === "declaration") {
+        let { node: holder }: { node: ts.Node } = target;
+        while (ts.isBindingElement(holder)) holder = holder.parent.parent;
+        if (!ts.isParameter(holder)) next.push(holder);
+      } else if (target.kind === "package" && isTrellis(target.module)) {
+        const response = getResponse(target.name, at);
+        if (response === undefined) return;
+        if (response.status >= 400) errors.add(response.status);
+        else successes.push(response);
+      }
+    }
+    function isOutside(name: ts.Identifier): boolean {
+      const declaration = findDeclaration(name);
+      return declaration !== undefined &&
+        (declaration.getSourceFile() !== node.getSourceFile() || declaration.pos < node.pos ||
+          declaration.end > node.end);
+    }
+    visitValues(node, {
+      name(name): void {
+        for (const status of readConstraintStatuses(name)) errors.add(status);
+        if (isOutside(name)) follow(project.getTarget(name), name);
+      },
+      member(part): boolean {
+        if (ts.isIdentifier(part.name)) {
+          for (const status of readConstraintStatuses(part.name)) errors.add(status);
+        }
+        const owner = part.expression;
+        if (!ts.isIdentifier(owner) || !isOutside(owner)) return false;
+        const target = project.getTarget(owner);
+        if (target.kind === "namespace") {
+          follow(project.findExport(target.module, part.name.text), part);
+        } else if (target.kind === "package" && target.name === "") {
+          follow({ ...target, name: part.name.text }, part);
+        } else return false;
+        return true;
+      },
+      special: () => {},
+    });
+    const facts = { errors, successes, next };
+    known.set(node, facts);
+    return facts;
+  }
+
+  return function getResponses(node): ReachableResponses {
+    const seen = new Set<ts.Node>();
+    const errors = new Set<number>();
+    const successes: SuccessResponse[] = [];
+    const pending = [node];
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      if (seen.has(at)) continue;
+      seen.add(at);
+      const facts = read(at);
+      for (const status of facts.errors) errors.add(status);
+      successes.push(...facts.successes);
+      pending.push(...facts.next);
+    }
+    return { errors, successes };
+  };
+}
+
+function getResponse(name: string, at: ts.Node): SuccessResponse | undefined {
+  const { parent } = at;
+  if (ts.isNewExpression(parent) && parent.expression === at) return toResponse(THROWN[name]);
+  if (!ts.isCallExpression(parent) || parent.expression !== at) return undefined;
+  if (name === "reply") return toResponse(readStatus(parent.arguments[0]));
+  if (name !== "buildValidatedResponse") return toResponse(CALLED[name]);
+  const response = toResponse(readStatus(parent.arguments[1]));
+  const schema = parent.arguments[3];
+  return response !== undefined && schema !== undefined && isOfModule(schema)
+    ? { ...response, schema }
+    : response;
+}
+
+function toResponse(status: number | undefined): SuccessResponse | undefined {
+  return status === undefined ? undefined : { status };
+}
+
+function readStatus(node: ts.Expression | undefined): number | undefined {
+  return node !== undefined && ts.isNumericLiteral(node) ? Number(node.text) : undefined;
+}
+
+/** Checks whether an expression uses no variables of the function that contains it. */
+function isOfModule(expression: ts.Expression): boolean {
+  let isFree = true;
+  visitValues(expression, {
+    name(name): void {
+      const declaration = findDeclaration(name);
+      if (declaration === undefined) isFree &&= name.text !== "undefined";
+      else isFree &&= isVisibleFrom(declaration.parent, expression);
+    },
+    member: () => false,
+    special: () => isFree = false,
+  });
+  return isFree;
+}
+
+/** Checks whether a declaration's parent is within an expression or outside of all functions. */
+function isVisibleFrom(parent: ts.Node, expression: ts.Expression): boolean {
+  for (let node = parent; node !== undefined; node = node.parent) {
+    if (node === expression) return true;
+    if (ts.isFunctionLike(node)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,158 @@
+/**
+ * Wrong responses below must not compile: an `@ts-expect-error` without an error fails `deno check`.
+ */
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import * as z from "zod";
+import { buildValidatedResponse, type ProxyResult } from "../../core/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { type ApiHandler, defineApiHandler, reply } from "../../validation/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
+import { withEnv } from "../support/with_env.ts";
+
+const Note = z.object({
+  id: z.string(),
+  color: z.enum(["white", "red"]),
+  tags: z.array(z.string()).default([]),
+});
+const Problem = z.object({ reason: z.string() });
+const quiet = { logging: { level: "SILENT" }, metrics: false, tracing: false } as const;
+const row = { id: "n1", color: "red" as const, passwordHash: "secret" };
+
+// deno-lint-ignore no-explicit-any
+async function call(handler: ApiHandler<any, any>): Promise<[number, unknown]> {
+  const result: ProxyResult = await handler(createRestApiEvent(), createLambdaContext());
+  return [result.statusCode, result.body === "" ? "" : JSON.parse(result.body)];
+}
+
+Deno.test("defineApiHandler() sends a returned body as its response schema parses it", async () => {
+  const handler = defineApiHandler({ ...quiet, responseSchema: Note })(() => row);
+  assertEquals(await call(handler), [200, { id: "n1", color: "red", tags: [] }]);
+  const created = defineApiHandler({
+    ...quiet,
+    responseSchema: Note,
+    openapi: { successStatus: 201 },
+  })(() => Promise.resolve(row));
+  assertEquals(await call(created), [201, { id: "n1", color: "red", tags: [] }]);
+});
+
+Deno.test("reply() sends the body of its status, with headers and cookies", async () => {
+  const handler = defineApiHandler({ ...quiet, responses: { 201: Note, 409: Problem } })(
+    ({ event }) =>
+      event.headers?.full === "1"
+        ? reply(409, { reason: "full" })
+        : reply(201, row, { headers: { Location: "/notes/n1" }, cookies: ["a=b"] }),
+  );
+  const context = createLambdaContext();
+  const made = await handler(createHttpApiEvent() as never, context);
+  assertEquals([made.statusCode, made.headers?.Location, made.cookies], [201, "/notes/n1", [
+    "a=b",
+  ]]);
+  assertEquals(JSON.parse(made.body), { id: "n1", color: "red", tags: [] });
+  const full = await handler(createRestApiEvent({ headers: { full: "1" } }), context);
+  assertEquals([full.statusCode, JSON.parse(full.body)], [409, { reason: "full" }]);
+});
+
+Deno.test("defineApiHandler() sends a body by itself if there is one status of success, and 204 without a body", async () => {
+  const one = defineApiHandler({ ...quiet, responses: { 201: Note, 404: Problem } })(() => row);
+  assertEquals((await call(one))[0], 201);
+  const none = defineApiHandler({ ...quiet, responses: { 204: z.undefined() } })(() => undefined);
+  assertEquals(await call(none), [204, ""]);
+  const replied = defineApiHandler({ ...quiet, responses: { 204: z.undefined() } })(() =>
+    reply(204)
+  );
+  assertEquals(await call(replied), [204, ""]);
+});
+
+Deno.test("defineApiHandler() sends proxy results unchanged beside typed responses", async () => {
+  const handler = defineApiHandler({ ...quiet, responseSchema: Note })(({ context }) =>
+    buildValidatedResponse(context, 202, { any: true })
+  );
+  assertEquals(await call(handler), [202, { any: true }]);
+});
+
+Deno.test("defineApiHandler() answers 500 when a body does not fit, and names the fields in the log only", async () => {
+  const logs = await captureLogs(async () => {
+    const handler = defineApiHandler({ responseSchema: Note, metrics: false })(() =>
+      ({ id: "n1", color: "blue" }) as never
+    );
+    const [status, body] = await call(handler);
+    assertEquals(status, 500);
+    assertEquals(JSON.stringify(body).includes("color"), false);
+  });
+  assertStringIncludes(JSON.stringify(logs), "does not fit its schema: color");
+});
+
+Deno.test("defineApiHandler() answers 500 for a status that `responses` does not have, and for a body without a single status", async () => {
+  const unknown = defineApiHandler({ ...quiet, responses: { 200: Note } })(() =>
+    reply(418, row) as never
+  );
+  assertEquals((await call(unknown))[0], 500);
+  const several = defineApiHandler({ ...quiet, responses: { 200: Note, 201: Note } })(() =>
+    row as never
+  );
+  assertEquals((await call(several))[0], 500);
+});
+
+Deno.test("validateResponses chooses where bodies are validated", async () => {
+  const wrong = { id: 7, extra: true } as never;
+  const make = (validateResponses: "always" | "development" | "never") =>
+    defineApiHandler({ ...quiet, responseSchema: Note, validateResponses })(() => wrong);
+  const statuses = async () => [
+    (await call(make("always")))[0],
+    (await call(make("development")))[0],
+    (await call(make("never")))[0],
+  ];
+  assertEquals(await statuses(), [500, 500, 200]);
+  await withEnv({ LAMBDA_TASK_ROOT: "/var/task" }, async () => {
+    assertEquals(await statuses(), [500, 200, 200]);
+  });
+});
+
+Deno.test("defineApiHandler() waits for a response schema that is asynchronous", async () => {
+  const Slow = Note.refine((note) => Promise.resolve(note.id !== "bad"));
+  const make = (id: string) =>
+    defineApiHandler({ ...quiet, responseSchema: Slow })(() => ({ ...row, id }));
+  assertEquals((await call(make("n1")))[0], 200);
+  assertEquals((await call(make("bad")))[0], 500);
+});
+
+Deno.test("defineApiHandler() refuses responses that contradict each other", () => {
+  const refuse = (options: object, text: string) =>
+    assertStringIncludes(
+      assertThrows(() => defineApiHandler(options), ConfigurationError).message,
+      text,
+    );
+  refuse({ responseSchema: Note, responses: { 200: Note } }, "not both");
+  refuse({ responses: {} }, "by status");
+  refuse({ responses: { 100: Note } }, "by status");
+  refuse({ responses: { ok: Note } }, "by status");
+  refuse({ responses: { 200: "Note" } }, "by status");
+  refuse({ validateResponses: "sometimes" }, "validateResponses");
+});
+
+Deno.test("wrong responses do not compile", () => {
+  const single = defineApiHandler({ responseSchema: Note });
+  // @ts-expect-error a field has the wrong type
+  single(() => ({ id: 3, color: "red" }));
+  // @ts-expect-error a field is missing
+  single(() => ({ id: "n1" }));
+  // @ts-expect-error a value is not in the enum
+  single(() => reply(201, { id: "n1", color: "blue" }));
+  // @ts-expect-error errors are thrown
+  single(() => reply(404, row));
+  const several = defineApiHandler({ responses: { 200: Note, 201: Note, 404: Problem } });
+  // @ts-expect-error the body belongs to another status
+  several(() => reply(404, row));
+  // @ts-expect-error the status is not declared
+  several(() => reply(409, { reason: "taken" }));
+  // @ts-expect-error there are two statuses of success
+  several(() => row);
+  // @ts-expect-error without schemas only proxy results are returned
+  defineApiHandler({})(() => row);
+  const inferred = defineApiHandler({ schema: Note, responses: { 200: Note } })(({ body }) => ({
+    ...body,
+    color: "white",
+  }));
+  assertEquals(typeof inferred.handler, "function");
+});

@@ -1,0 +1,60 @@
+import type { ResponseOptions } from "../core/http/response.ts";
+
+/** Response of a handler with `responseSchema` or `responses`; create it with {@link reply}. */
+export class Reply<TStatus extends number = number, TValue = unknown> {
+  /** HTTP status. */
+  readonly status: TStatus;
+  /** The body before it is validated and serialized. */
+  readonly value: TValue;
+  /** Headers and cookies. */
+  readonly options: ResponseOptions | undefined;
+
+  /**
+   * @param status HTTP status.
+   * @param value The body.
+   * @param options Headers and cookies.
+   */
+  constructor(status: TStatus, value: TValue, options: ResponseOptions | undefined) {
+    this.status = status;
+    this.value = value;
+    this.options = options;
+  }
+}
+
+/**
+ * Creates the response of a handler that declares `responseSchema` or `responses`. The compiler checks the body against
+ * the schema of the status; a handler that needs neither another status nor headers can return the body itself.
+ *
+ * @param status HTTP status. With `responseSchema` a status of success, with `responses` one of its keys.
+ * @param value The body, as the schema takes it. Leave it out for 204.
+ * @param options Headers and cookies.
+ * @returns The response.
+ *
+ * @example
+ * ```ts
+ * import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+ * import { defineApiHandler, reply } from "@trellis/fn/validation";
+ * import * as z from "zod";
+ *
+ * const Note = z.object({ id: z.string() });
+ * const Problem = z.object({ reason: z.string() });
+ * const handler = defineApiHandler({
+ *   responses: { 201: Note, 409: Problem },
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function createNote({ event }) {
+ *   if (event.headers?.["x-full"]) return reply(409, { reason: "The notebook is full" });
+ *   return reply(201, { id: "n1" }, { headers: { Location: "/notes/n1" } });
+ * });
+ *
+ * const event = createRestApiEvent({ method: "POST", path: "/notes" });
+ * console.log((await handler(event, createLambdaContext())).statusCode); // 201
+ * ```
+ */
+export function reply<const TStatus extends number, TValue = undefined>(
+  status: TStatus,
+  value?: TValue,
+  options?: ResponseOptions,
+): Reply<TStatus, TValue> {
+  return new Reply(status, value as TValue, options);
+}

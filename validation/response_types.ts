@@ -1,0 +1,35 @@
+import type { $ZodType } from "zod/v4/core";
+import type { ProxyResult } from "../core/http/lambda.ts";
+import type { Reply } from "./reply.ts";
+
+/** Schemas of a handler's response bodies by status. */
+export interface ResponseSchemas {
+  readonly [status: number]: $ZodType;
+}
+
+/** When the bodies that a handler returns are validated. */
+export type ResponseValidation = "always" | "development" | "never";
+
+/** Statuses of success. */
+export type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 206 | 207 | 208 | 226;
+
+/**
+ * What a handler may return: a proxy result; with `responseSchema` or `responses` also a `reply`, or the body itself if
+ * there is one status of success.
+ */
+export type HandlerResult<TResponse, TResponses> =
+  | ProxyResult
+  | (unknown extends TResponse ? never : TResponse | Reply<SuccessStatus, TResponse>)
+  | (number extends keyof TResponses ? never : StatusReply<TResponses> | SoleBody<TResponses>);
+
+type StatusReply<TResponses> = {
+  [TStatus in keyof TResponses & number]: Reply<TStatus, Accepted<TResponses[TStatus]>>;
+}[keyof TResponses & number];
+
+type SoleBody<TResponses> = IsUnion<keyof TResponses & SuccessStatus> extends true ? never
+  : Accepted<TResponses[keyof TResponses & SuccessStatus]>;
+
+/** The value that a schema takes. */
+type Accepted<TSchema> = TSchema extends { _zod: { input: infer TInput } } ? TInput : never;
+
+type IsUnion<T, TEach = T> = T extends unknown ? ([TEach] extends [T] ? false : true) : never;
