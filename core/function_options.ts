@@ -21,7 +21,7 @@ export function wholeNumber([least, most, unit]: OptionRange): OptionRule {
 }
 
 /** Accepts the destinations of failed events. */
-export const DEAD_LETTER_QUEUE: OptionRule = [
+const DEAD_LETTER_QUEUE: OptionRule = [
   (value) => BOOLEAN_OPTION[0](value) || isTarget(value),
   "true, false or { targetArn } with the ARN of a queue or a topic",
 ];

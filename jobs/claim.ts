@@ -5,7 +5,7 @@ import { JOB_SHARDS } from "./job_row.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
 
 /** Time after the limit of an attempt in which its worker can still report the result, in seconds. */
-export const LEASE_MARGIN_SECONDS = 10;
+const LEASE_MARGIN_SECONDS = 10;
 
 /** Job that a worker has leased. */
 export interface LeasedJob {

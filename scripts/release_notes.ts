@@ -16,7 +16,7 @@
  * @returns The section's text, without its heading.
  * @throws {Error} If it is missing, empty, or marked as unreleased.
  */
-export function readSection(changelog: string, version: string): string {
+function readSection(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1);
   const section = sections.find((text) =>
     text.startsWith(`${version} `) || text.startsWith(`${version}\n`)

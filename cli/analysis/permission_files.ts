@@ -67,7 +67,7 @@ export function renderPermissionFiles(
  * @param prefix The prefix of the role.
  * @returns At most 63 characters; a longer name is cut and gets a hash as a suffix.
  */
-export function getRoleName(functionName: string, prefix: string): string {
+function getRoleName(functionName: string, prefix: string): string {
   const snake = functionName
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")

@@ -19,7 +19,7 @@ export interface PackageSize {
 }
 
 /** The label of project files in the list of packages. */
-export const OWN_CODE = "(own code)";
+const OWN_CODE = "(own code)";
 
 /**
  * Lists the modules in a bundle.

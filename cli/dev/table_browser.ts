@@ -24,7 +24,7 @@ export interface BrowsedRows {
 }
 
 /** Rows per page. */
-export const PAGE_ROWS = 25;
+const PAGE_ROWS = 25;
 
 const MAX_TEXT = 500;
 

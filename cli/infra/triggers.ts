@@ -60,7 +60,7 @@ const NAMING = {
 const VISIBILITY_FACTOR = 6;
 const LEAST_VISIBILITY_SECONDS = 180;
 /** The default of the function module. */
-export const DEFAULT_TIMEOUT_SECONDS = 30;
+const DEFAULT_TIMEOUT_SECONDS = 30;
 
 /**
  * Renders the queues.

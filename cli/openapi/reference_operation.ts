@@ -84,7 +84,7 @@ ${
  *
  * @param operationId The operation id.
  */
-export function getOperationAnchor(operationId: string): string {
+function getOperationAnchor(operationId: string): string {
   return `operation-${operationId}`;
 }
 

@@ -67,7 +67,7 @@ export function generateRecreationPlan(
 }
 
 /** Checks whether two tables are equal in all properties that a change can affect. */
-export function isSameTable(current: TableSchema, desired: TableSchema): boolean {
+function isSameTable(current: TableSchema, desired: TableSchema): boolean {
   const changes = desired.columns.some(({ source, using, added, name }) =>
     using !== undefined || added === true || (source !== undefined && source !== name)
   );

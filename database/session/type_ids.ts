@@ -82,9 +82,6 @@ export const BUILT_IN_TYPES: readonly BuiltInType[] = [
   ["xid8", 5069, 271],
 ];
 
-/** Object ids used by name in other files. */
-export const TypeId = { json: 114, jsonb: 3802, timestamp: 1114, timestamptz: 1184 } as const;
-
 let idsByName: Map<string, number> | undefined;
 
 /**

@@ -9,7 +9,7 @@ import type { Piece, TrialFile } from "./sources.ts";
  * Missing features of the engine by rule. A rejection by another rule is a fault of the
  * translation.
  */
-export const ENGINE_LIMITS: Readonly<Record<string, string>> = {
+const ENGINE_LIMITS: Readonly<Record<string, string>> = {
   "type-array": "array column",
   "type-extension": "extension",
   "type-unsupported": "column type",

@@ -17,7 +17,7 @@ import {
 } from "./wire.ts";
 
 /** Protocol 3.0, and the request codes that may replace it. */
-export const PROTOCOL_VERSION = 196_608;
+const PROTOCOL_VERSION = 196_608;
 export const SSL_REQUEST = 80_877_103;
 export const GSS_REQUEST = 80_877_104;
 export const CANCEL_REQUEST = 80_877_102;
@@ -252,7 +252,7 @@ export class ClientConnection {
 }
 
 /** Parses the parameters of a StartupMessage. */
-export function readParameters(reader: PayloadReader): Map<string, string> {
+function readParameters(reader: PayloadReader): Map<string, string> {
   const parameters = new Map<string, string>();
   for (let name = reader.string(); name !== ""; name = reader.string()) {
     parameters.set(name, reader.string());

@@ -103,7 +103,7 @@ function shrink(limits: { rows: number; bytes: number }): void {
  * @param after The key of the last row that was read.
  * @param limits The maximum size.
  */
-export function buildBatchQuery(
+function buildBatchQuery(
   copy: TableCopy,
   after: readonly string[] | null,
   limits: BatchLimits,

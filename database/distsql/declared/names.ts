@@ -74,7 +74,7 @@ export function isRelationName(state: DeclaredSchema, schema: string, name: stri
 }
 
 /** Checks whether a constraint in the schema has the name. */
-export function isConstraintName(state: DeclaredSchema, schema: string, name: string): boolean {
+function isConstraintName(state: DeclaredSchema, schema: string, name: string): boolean {
   return isTaken(state, "constraints", schema, name);
 }
 

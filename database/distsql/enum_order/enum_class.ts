@@ -29,7 +29,7 @@ export function mergeClasses(classes: readonly EnumClass[]): EnumClass {
 const encoder = new TextEncoder();
 
 /** Compares texts by their bytes, like the collation C. */
-export function compareBytes(a: string, b: string): number {
+function compareBytes(a: string, b: string): number {
   const [first, second] = [encoder.encode(a), encoder.encode(b)];
   for (let at = 0; at < Math.min(first.length, second.length); at++) {
     if (first[at] !== second[at]) return first[at] - second[at];
