@@ -8,6 +8,7 @@ import {
   getConnectionKey,
 } from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
+import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
@@ -151,7 +152,7 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
     announceInvalidation({ provider: config.provider, reason, error });
   try {
     // the connection outlives the request that opens it
-    const connection = await runOutsideInvocation(() => open(config, invalidate));
+    const connection = await runOutsideInvocation(() => openProvider(config, invalidate));
     if (check) await checkOnce(connection);
     failed = false;
     return connection;
@@ -163,20 +164,6 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
         ["DatabaseConnectErrors", "Count", failed ? 1 : 0],
       ]);
     }
-  }
-}
-
-/** Opens a connection. Each provider's file, and with it its driver, is loaded on first use. */
-async function open(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
-  switch (config.provider) {
-    case "distsql":
-      return (await import("./providers/distsql.ts")).openDistSql(config, invalidate);
-    case "serverless-pg":
-      return (await import("./providers/serverless_pg.ts")).openServerlessPg(config, invalidate);
-    case "branching-pg":
-      return (await import("./providers/branching_pg.ts")).openBranchingPg(config, invalidate);
-    case "embedded-pg":
-      return (await import("./providers/embedded_pg.ts")).openEmbeddedPg(config);
   }
 }
 

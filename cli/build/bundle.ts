@@ -5,7 +5,6 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { type BundleError, toBundleError } from "./bundle_error.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
-import { createEagerRewrite, type Rewrite, rewritePlugin } from "./eager_imports.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { createModulePaths, type ModulePaths } from "./module_paths.ts";
@@ -17,6 +16,7 @@ import {
   selectParts,
 } from "./optional_parts.ts";
 import type { SourcePosition } from "./provider_location.ts";
+import { providerModulesPlugin } from "./provider_modules.ts";
 import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
@@ -91,7 +91,7 @@ interface Build {
   readonly paths: ModulePaths;
   readonly isDeno: boolean;
   readonly isExternal: (name: string) => boolean;
-  readonly createResolvers: (rewrite?: Rewrite) => Plugin[];
+  readonly createResolvers: () => Plugin[];
 }
 
 /** Functions with the same optional parts, which share a call of esbuild. */
@@ -122,7 +122,7 @@ async function createBuild(
       ...settings.external,
       ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
     ]),
-    createResolvers: (rewrite) => graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)],
+    createResolvers: () => graph === undefined ? [] : [denoPlugin(graph, paths)],
   };
 }
 
@@ -215,15 +215,13 @@ function createPlugins(
   parts: Parts,
   required: BundleGroup["required"],
 ): Plugin[] {
-  const [only, ...others] = parts.providers;
-  const rewrite = only === undefined || others.length > 0
-    ? undefined
-    : createEagerRewrite(only, isExternal, paths);
+  const { providers, betterAuth } = parts;
   return [
-    optionalPartsPlugin({ ...parts, required: isDeno ? [] : required, paths, isExternal }),
+    optionalPartsPlugin({ betterAuth, paths, isExternal }),
+    // Deno downloads packages
+    providerModulesPlugin({ providers, required: isDeno ? [] : required, paths, isExternal }),
     lazyBuiltinsPlugin(),
-    ...rewrite === undefined ? [] : [rewritePlugin(rewrite)],
-    ...createResolvers(rewrite),
+    ...createResolvers(),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { Message } from "esbuild";
 import { getPackageName } from "../analysis/package_specifier.ts";
-import { getInstallCommand } from "./optional_parts.ts";
+import { getInstallCommand } from "./install_command.ts";
 
 /** An error that prevents bundling. */
 export interface BundleError {

@@ -6,7 +6,6 @@ import { isAbsolute, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import type { DenoGraph, DenoModule, DenoPackage } from "./deno_graph.ts";
-import type { Rewrite } from "./eager_imports.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
@@ -29,13 +28,11 @@ const NATIVE = { isNative: true };
  *
  * @param graph The module graph.
  * @param paths Maps modules to packages.
- * @param rewrite Changes the code of remote modules.
  * @returns The plugin.
  */
 export function denoPlugin(
   graph: DenoGraph,
   paths: ModulePaths,
-  rewrite: Rewrite = (_path, code) => code,
 ): Plugin {
   const resolver = new DenoResolver(graph, paths);
   return {
@@ -48,7 +45,7 @@ export function denoPlugin(
           return { errors: [{ text: `${path} is not in Deno's cache` }] };
         }
         return {
-          contents: rewrite(path, await readFile(module.local, "utf8")),
+          contents: await readFile(module.local, "utf8"),
           loader: LOADERS[module.mediaType ?? ""] ?? "js",
         };
       });
@@ -122,7 +119,11 @@ class DenoResolver {
     const { path, importer, namespace } = args;
     const from = namespace === REMOTE_NAMESPACE ? importer : pathToFileURL(importer).href;
     const dependencies = this.#modules.get(from)?.dependencies;
-    const { specifier, error } = dependencies?.find((each) => each.specifier === path)?.code ?? {};
+    // JSR writes versions into imports, generated modules do not
+    const dependency = dependencies?.find((each) =>
+      each.specifier === path || toBareSpecifier(each.specifier) === path
+    );
+    const { specifier, error } = dependency?.code ?? {};
     if (error !== undefined) return { errors: [{ text: error }] };
     const module = specifier === undefined ? undefined : this.findModule(specifier);
     if (module === undefined) return undefined;

@@ -1,5 +1,4 @@
 import type { Client } from "@neondatabase/serverless";
-import { explainMissing } from "../../core/optional_package.ts";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
@@ -7,9 +6,9 @@ import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";
 import { createConnectRetry } from "./connect_retry.ts";
+import { loadNeon } from "./load_neon.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { limitStatements, rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
 import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "./provider.ts";
@@ -156,15 +155,4 @@ function toDedicatedSession(
     },
     close: () => client.end(),
   };
-}
-
-async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@neondatabase/serverless");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, "@neondatabase/serverless", "Provider branching-pg")(
-      error,
-    );
-  }
 }

@@ -1,11 +1,10 @@
-import { explainMissing } from "../../core/optional_package.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { loadPostgres } from "./load_postgres.ts";
 import {
   type ConnectRetry,
   type SessionState,
@@ -48,7 +47,7 @@ export async function openPostgres(
   { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }:
     ServerTraits = {},
 ): Promise<Connection> {
-  const postgres = await loadPostgres();
+  const { default: postgres } = await loadPostgres();
   const common: PostgresOptions = {
     max: getPoolSize(config),
     connect_timeout: config.connectTimeout ?? 10,
@@ -138,17 +137,4 @@ export function readTls(url: URL, ca: string | undefined): PostgresOptions["ssl"
     );
   }
   return ca === undefined ? true : { rejectUnauthorized: true, ca };
-}
-
-async function loadPostgres(): Promise<typeof import("postgres")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return (await import("postgres")).default;
-  } catch (error) {
-    return explainMissing(
-      DATABASE_PACKAGES,
-      "postgres",
-      "A connection to PostgreSQL or Aurora DSQL",
-    )(error);
-  }
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
+import { loadDataApi } from "./load_data_api.ts";
 import { openPostgres, readTls } from "./postgres_js.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
@@ -18,7 +19,7 @@ export async function openServerlessPg(
 ): Promise<Connection> {
   const { connectionString = "" } = config;
   if (connectionString.startsWith("rds-data://")) {
-    return await (await import("./data_api.ts")).openDataApi(config);
+    return await (await loadDataApi()).openDataApi(config);
   }
   return await openPostgres(config, readUrl(connectionString, config.ca), invalidate, {
     connectRetry: createConnectRetry(config),

@@ -1,0 +1,112 @@
+import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { renderModule } from "../../../cli/build/provider_modules.ts";
+import type { DatabaseProvider } from "../../../database/mod.ts";
+import { CHECKOUT, denoProjectFiles, writeTestProject } from "./project.ts";
+
+const ALL = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const;
+const MODULES = ["open_provider", "load_data_api", "load_neon", "load_postgres"];
+const none = (_name: string) => false;
+
+function getImports(text: string | undefined): string[] {
+  return [...(text ?? "").matchAll(/^import .*? from "([^"]+)";$/gm)].map(([, from]) => from);
+}
+
+Deno.test("renderModule() imports the only provider and its drivers statically", () => {
+  const found = ALL.map((provider) => [
+    provider,
+    Object.fromEntries(
+      MODULES.map((name) => [
+        name,
+        getImports(renderModule(name, ".ts", { providers: [provider], isExternal: none })),
+      ]).filter(([, imports]) => imports.length > 0),
+    ),
+  ]);
+  assertEquals(Object.fromEntries(found), {
+    "distsql": { open_provider: ["./distsql.ts"], load_postgres: ["postgres"] },
+    "serverless-pg": {
+      open_provider: ["./serverless_pg.ts"],
+      load_data_api: ["./data_api.ts"],
+      load_postgres: ["postgres"],
+    },
+    "branching-pg": {
+      open_provider: ["./branching_pg.ts"],
+      load_neon: ["@neondatabase/serverless"],
+    },
+    "embedded-pg": {},
+  });
+});
+
+Deno.test("renderModule() imports several providers on first use and omits all others", () => {
+  const providers: DatabaseProvider[] = ["distsql", "branching-pg"];
+  const text = renderModule("open_provider", ".js", { providers, isExternal: none })!;
+  assertEquals(getImports(text), []);
+  assertEquals([...text.matchAll(/import\("([^"]+)"\)/g)].map(([, from]) => from), [
+    "./distsql.js",
+    "./branching_pg.js",
+  ]);
+  assertStringIncludes(text, "omitted the provider serverless-pg from this function: its sources");
+  assertStringIncludes(text, "omitted the provider embedded-pg from this function: it is for dev");
+  for (const name of MODULES.slice(1)) {
+    assertEquals(renderModule(name, ".js", { providers, isExternal: none }), undefined);
+  }
+});
+
+Deno.test("renderModule() leaves the loader of a package that is not bundled unchanged", () => {
+  const isExternal = (name: string) => name.startsWith("@neon");
+  const options = { providers: ["branching-pg"], isExternal } as const;
+  assertEquals(renderModule("load_neon", ".ts", options), undefined);
+  assertEquals(getImports(renderModule("open_provider", ".ts", options)), ["./branching_pg.ts"]);
+});
+
+Deno.test("renderModule() replaces the functions that the modules of the package export", async () => {
+  for (const name of MODULES) {
+    const source = await Deno.readTextFile(join(CHECKOUT, `database/providers/${name}.ts`));
+    const exported = [...source.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, it]) =>
+      it
+    );
+    const providers: DatabaseProvider[] = [name === "load_neon" ? "branching-pg" : "serverless-pg"];
+    const text = renderModule(name, ".ts", { providers, isExternal: none })!;
+    const written = [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, it]) => it);
+    assertEquals(written, exported, name);
+    const imported = [...source.matchAll(/import\("([^"]+)"\)[;)]/g)].map(([, from]) => from);
+    assert(getImports(text).every((from) => imported.includes(from)), `${name}: ${imported}`);
+  }
+});
+
+Deno.test("build loads the driver of the only provider during initialization", async () => {
+  const source = `import { getDrizzleClient } from "@trellis/fn/database";
+export async function handler() {
+  const connectionString = \`postgres://nobody@127.0.0.1:\${process.env.PORT}/none\`;
+  return await getDrizzleClient({ provider: "serverless-pg", connectionString, connectTimeout: 1 })
+    .then(() => ({ statusCode: 200 }), (error) => ({ statusCode: 500, body: error.code }));
+}
+`;
+  const project = await writeTestProject({
+    ...await denoProjectFiles(),
+    "trellis.config.ts": `export default { build: { awsSdk: "runtime" } };`,
+    "src/functions/standalone/probe.ts": source,
+  });
+  const read = () => Deno.readTextFile(join(project.root, "dist/Probe/index.mjs"));
+  try {
+    const { exitCode, stdout, stderr } = await project.build();
+    assertEquals(exitCode, 0, stdout + stderr);
+    const named = await read();
+    // what is loaded later, and all that it imports, is wrapped: `f(() => {…})` in place of each module
+    const wrapped = [...named.matchAll(/=[\w$]+\(\(\)=>\{/g)].length;
+    assert(wrapped < 30, `${wrapped} modules are wrapped`);
+    const { answer } = await project.call("Probe", { env: { PORT: "1" } });
+    assertEquals(answer, { statusCode: 500, body: "ECONNREFUSED" } as object);
+
+    await Deno.writeTextFile(
+      join(project.root, "trellis.config.ts"),
+      `export default { build: { awsSdk: "runtime", keepNames: false } };`,
+    );
+    assertEquals((await project.build()).exitCode, 0);
+    const nameless = await read();
+    assertFalse(nameless.length > named.length * 0.96, `${nameless.length} of ${named.length}`);
+    assertEquals((await project.call("Probe", { env: { PORT: "1" } })).answer, answer);
+  } finally {
+    await project.remove();
+  }
+});
