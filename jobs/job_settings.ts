@@ -23,6 +23,12 @@ export interface JobDelivery {
   deliver(jobs: readonly CommittedJob[]): Promise<void>;
   /** Time after which the relay delivers a job again that nobody has started. */
   readonly graceSeconds: number;
+  /**
+   * True if something outside of this process delivers, such as a change stream: the relay then runs
+   * the jobs that were left itself.
+   * @default false
+   */
+  readonly isOutside?: boolean;
 }
 
 /** Settings of all jobs of a process. */

@@ -48,6 +48,13 @@ export {
 } from "./job_admin.ts";
 export { defineJobQueueHandler, type JobQueueHandlerOptions } from "./job_queue_handler.ts";
 export { defineJobRelayHandler, type JobRelayHandlerOptions } from "./job_relay_handler.ts";
+export type { KinesisEvent, KinesisRecord } from "./change_record.ts";
+export {
+  createStreamDelivery,
+  defineJobStreamHandler,
+  type JobStreamHandlerOptions,
+  type StreamDeliveryOptions,
+} from "./job_stream_handler.ts";
 export { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
 export type { JobOptions, JobRetryOptions, JobSettings } from "./job_options.ts";
 export type { EnqueueOptions } from "./job_row.ts";

@@ -55,7 +55,9 @@ export async function runRelay(options: RelayOptions): Promise<RelayResult> {
   const { getDb, schedules, clock, delivery, worker } = options;
   const db = await getDb();
   await enqueueSchedules(db, schedules, clock);
-  const delivered = delivery === undefined ? await runJobs(worker) : await deliverDue(db, options);
+  const delivered = delivery === undefined || delivery.isOutside
+    ? await runJobs(worker)
+    : await deliverDue(db, options);
   const removed = await removeOld(db, clock);
   const gauges = await readGauges(db, clock);
   metrics.addMetric("OldestJobAge", "Seconds", gauges.oldestSeconds);

@@ -32,6 +32,7 @@ export const SECTIONS: readonly Section[] = [
     paths: [
       "handlers",
       "triggers",
+      "jobs",
       "idempotency",
       "errors",
       "auth",
