@@ -230,12 +230,14 @@ function checkDistSql(config: DatabaseConfig): void {
   }
   if (isAdmin !== true && username === undefined) {
     throw new ConfigurationError(
-      "DatabaseConfig.username is missing: give the database role of this function, or isAdmin: true for migrations",
+      "DatabaseConfig.username is missing: give the database role " +
+        "of this function, or isAdmin: true for migrations",
     );
   }
   if (isAdmin !== true && username === "admin") {
     throw new ConfigurationError(
-      'DatabaseConfig.username is "admin" without isAdmin: set isAdmin: true, or the role of this function',
+      'DatabaseConfig.username is "admin" without isAdmin: set ' +
+        "isAdmin: true, or the role of this function",
     );
   }
 }

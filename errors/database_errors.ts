@@ -204,8 +204,8 @@ export class CommitOutcomeUnknownError extends DatabaseError {
    * @param options Query name and cause.
    */
   constructor(
-    message =
-      "The connection was lost during COMMIT: look whether the work was applied before doing it again",
+    message = "The connection was lost during COMMIT: look whether " +
+      "the work was applied before doing it again",
     options: DatabaseErrorOptions = {},
   ) {
     super(message, options);

@@ -51,13 +51,17 @@ const UNQUOTED_IDENTIFIER =
 /** How the engine's messages begin, for drivers that do not say which routine reported an error. */
 const ENGINE_MESSAGES = [
   "duplicate key value violates|insert or update on table|update or delete on table|new row for",
-  "null value in column|value .* violates|conflicting key value|permission denied for|must be owner",
+  "null value in column|value .* violates|conflicting key " +
+  "value|permission denied for|must be owner",
   "relation|column|table|schema|type|role|database|function|operator|constraint|index|sequence",
-  'invalid |malformed |value too long|value "|date/time field|integer out of|numeric field|division',
+  'invalid |malformed |value too long|value "|date/time ' +
+  "field|integer out of|numeric field|division",
   "syntax error|could not |canceling |terminating |deadlock detected|change conflicts|too many",
-  "cannot |current transaction is aborted|there is no |missing |unterminated |unrecognized |relation ",
+  "cannot |current transaction is aborted|there is no " +
+  "|missing |unterminated |unrecognized |relation ",
   "remaining connection|sorry, too many|the database system|password authentication|no pg_hba",
-  "unable to |schema has been updated|transaction |statement |feature |unsupported|operation |unexpected",
+  "unable to |schema has been updated|transaction |statement " +
+  "|feature |unsupported|operation |unexpected",
 ];
 const ENGINE_MESSAGE = new RegExp(`^(?:ERROR: {1,2})?(?:${ENGINE_MESSAGES.join("|")})`, "i");
 

@@ -212,7 +212,8 @@ function checkDimensions(dimensions: Record<string, string>): Record<string, str
       typeof value === "string" && value.trim() !== "" && value.length <= MAX_DIMENSION_VALUE;
     if (fits) continue;
     throw new TypeError(
-      `A metric's dimension has a name of 1 to ${MAX_DIMENSION_NAME} characters, neither _aws nor service, and a text ` +
+      `A metric's dimension has a name of 1 to ${MAX_DIMENSION_NAME} ` +
+        `characters, neither _aws nor service, and a text ` +
         `of 1 to ${MAX_DIMENSION_VALUE}, got ${JSON.stringify(name).slice(0, 80)}: ${
           JSON.stringify(value)?.slice(0, 80)
         }`,

@@ -73,14 +73,18 @@ function render(): string {
   return [
     "# Aurora DSQL: differences from PostgreSQL",
     "",
-    "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`: change the registry, not this file.",
-    `The newest observation is from ${CAPABILITIES_AS_OF}. The provider may support more since then.`,
+    "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`: " +
+    "change the registry, not this file.",
+    `The newest observation is from ${CAPABILITIES_AS_OF}. ` +
+    `The provider may support more since then.`,
     "",
     "The column *action* describes what `translateForDistSql` does:",
     "",
-    "- **Compatible**: kept. **Warn**: kept, with a warning. **Rewrite**: replaced by an equivalent statement.",
+    "- **Compatible**: kept. **Warn**: kept, with a warning. " +
+    "**Rewrite**: replaced by an equivalent statement.",
     "- **Strip**: removed. `sanitizeForDistSql` returns `null` if nothing remains.",
-    "- **Recreate**: the table is recreated (`RecreationRequiredError`), or changed in the listed steps.",
+    "- **Recreate**: the table is recreated " +
+    "(`RecreationRequiredError`), or changed in the listed steps.",
     "- **Error**, **AppLayer**: rejected with the advice (`UnsupportedStatementError`).",
     "",
     "The option `asOf` selects the rules of an earlier date.",
@@ -108,7 +112,8 @@ if (Deno.args.includes("--check")) {
   const written = await Deno.readTextFile(FILE).catch(() => "");
   if (written !== text) {
     console.error(
-      "docs/reference/distsql.md is not what the registry gives: run deno run -A scripts/distsql_reference.ts",
+      "docs/reference/distsql.md is not what the registry gives: " +
+        "run deno run -A scripts/distsql_reference.ts",
     );
     Deno.exit(1);
   }

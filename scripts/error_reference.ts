@@ -32,7 +32,8 @@ for (const [name, make] of Object.entries(samples)) (classes[make().code] ??= []
 
 const WHEN: Record<errors.ErrorCode, string> = {
   VALIDATION_FAILED:
-    "Path, query or body do not match their schemas, or violate a constraint that the query maps. The body contains `errors`, messages by field.",
+    "Path, query or body do not match their schemas, or violate a constraint that the query " +
+    "maps. The body contains `errors`, messages by field.",
   UNAUTHORIZED: "The credential is missing or invalid. `WWW-Authenticate: Bearer` is set.",
   FORBIDDEN: "The caller is authenticated but has no permission.",
   SESSION_NOT_FRESH:
@@ -40,10 +41,11 @@ const WHEN: Record<errors.ErrorCode, string> = {
   NOT_FOUND: "The resource does not exist.",
   METHOD_NOT_ALLOWED: "The resource does not support the method. `Allow` lists the supported ones.",
   CONFLICT: "The request conflicts with the current state.",
-  UNIQUE_VIOLATION:
-    "A row with the same values exists. The body contains `errors` if the query maps the constraint to a field.",
+  UNIQUE_VIOLATION: "A row with the same values exists. The body contains " +
+    "`errors` if the query maps the constraint to a field.",
   FOREIGN_KEY_VIOLATION:
-    "A referenced row does not exist, or the row to delete is still referenced. The body contains `errors` if the query maps the constraint.",
+    "A referenced row does not exist, or the row to delete is still referenced. The body " +
+    "contains `errors` if the query maps the constraint.",
   PAYLOAD_TOO_LARGE: "The body is larger than `maxBodyBytes`.",
   UNSUPPORTED_MEDIA_TYPE: "The body is neither JSON nor a form, or not in UTF-8.",
   UNPROCESSABLE_CONTENT: "An idempotency key was sent with another request.",
@@ -53,14 +55,14 @@ const WHEN: Record<errors.ErrorCode, string> = {
   DATABASE: "A query failed after its retries; the log has its name and the SQLSTATE.",
   COMMIT_OUTCOME_UNKNOWN:
     "The connection was lost during COMMIT: the work may or may not have been applied.",
-  TRANSACTION_MISUSE:
-    "A transaction's client was used after its end, or a query waits for the transaction around it; the log names both.",
-  MIGRATION:
-    "A migration (`MigrationError`) or a table recreation (`RecreationError`) cannot be read, planned or applied.",
+  TRANSACTION_MISUSE: "A transaction's client was used after its end, or a query waits " +
+    "for the transaction around it; the log names both.",
+  MIGRATION: "A migration (`MigrationError`) or a table recreation " +
+    "(`RecreationError`) cannot be read, planned or applied.",
   UNSUPPORTED_STATEMENT: "Aurora DSQL does not support a statement, and there is no equivalent.",
   RECREATION_REQUIRED: "A change requires a recreation of the table.",
-  SERVICE_UNAVAILABLE:
-    "A dependency is not available or overloaded, such as a database that refuses connections. `Retry-After` may be set.",
+  SERVICE_UNAVAILABLE: "A dependency is not available or overloaded, such as a database " +
+    "that refuses connections. `Retry-After` may be set.",
   DEADLINE_EXCEEDED: "The function was close to its timeout.",
 };
 

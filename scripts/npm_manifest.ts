@@ -49,8 +49,8 @@ export function createManifest(
   return {
     name: config.name,
     version: config.version,
-    description:
-      "API backends out of functions: typed handlers, sessions, database and observability for AWS Lambda",
+    description: "API backends out of functions: typed handlers, " +
+      "sessions, database and observability for AWS Lambda",
     keywords: [
       "lambda",
       "serverless",

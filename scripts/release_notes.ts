@@ -42,7 +42,8 @@ function readSection(changelog: string, version: string): string {
 export function releaseNotes(tag: string, version: string, changelog: string): string {
   if (tag !== `v${version}`) {
     throw new Error(
-      `The tag is ${tag} and deno.json says ${version}: tag v${version}, or raise the version first`,
+      `The tag is ${tag} and deno.json says ${version}: tag ` +
+        `v${version}, or raise the version first`,
     );
   }
   return readSection(changelog, version);

@@ -139,8 +139,8 @@ class HandlerFinder {
     if (target.kind === "missing") {
       return {
         node: module.source,
-        message:
-          "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
+        message: "the file does not export a handler. Write export " +
+          "const handler = defineApiHandler({ … })(…)",
       };
     }
     if (target.kind === "expression") return this.#findIn({ node: target.node }, 0);
@@ -224,8 +224,8 @@ class HandlerFinder {
   }
 }
 
-const UNKNOWN_HANDLER =
-  "the definition of the handler cannot be determined statically. Write export const handler = define…Handler({ … })(…)";
+const UNKNOWN_HANDLER = "the definition of the handler cannot be determined statically. " +
+  "Write export const handler = define…Handler({ … })(…)";
 
 function argument(
   node: ts.CallExpression,

@@ -74,7 +74,8 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     if (handler === undefined) {
       unresolved.add(
         module.source,
-        "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
+        "the file does not export a handler. Write export " +
+          "const handler = defineApiHandler({ … })(…)",
         name,
       );
       continue;

@@ -48,19 +48,20 @@ export function describeWrapper(module: string): string {
 const AUTH_SETUPS = {
   "auth: session": {
     isConfigured: ({ isAuthConfigured }: Reached) => isAuthConfigured,
-    message:
-      "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
+    message: "auth is 'session', but no module that the function loads " +
+      "calls configureSessionAuth: requests will fail",
   },
   "auth: api-key": {
     isConfigured: ({ authTables }: Reached) => authTables.has("apikey"),
     message:
-      "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with schema.apikey: requests will fail",
+      "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with " +
+      "schema.apikey: requests will fail",
   },
   "organization of the session": {
     isConfigured: ({ authTables }: Reached) =>
       authTables.has("organization") && authTables.has("member"),
-    message:
-      "the option organization needs the tables organization and member in AuthConfig.schema: requests will fail",
+    message: "the option organization needs the tables organization and " +
+      "member in AuthConfig.schema: requests will fail",
   },
 } as const;
 

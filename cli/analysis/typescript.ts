@@ -4,7 +4,8 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 
 if (typeof ts.createSourceFile !== "function") {
   throw new ConfigurationError(
-    `TypeScript ${ts.version} has no JavaScript API, which trellis uses to parse sources. Install a version that has it in ` +
+    `TypeScript ${ts.version} has no JavaScript API, which trellis ` +
+      `uses to parse sources. Install a version that has it in ` +
       'this project: npm install --save-dev "typescript@^6"',
   );
 }

@@ -49,8 +49,8 @@ export const checkPermissionsFresh: Command = {
     [ExitCode.Done]: "The grants match the files.",
     [ExitCode.Found]: "A grant is missing, or no file declares it.",
     [ExitCode.Usage]: "The command line is invalid.",
-    [ExitCode.Failed]:
-      "It could not run: files or database are missing, the database does not respond, or a variable in the files is not set.",
+    [ExitCode.Failed]: "It could not run: files or database are missing, the database " +
+      "does not respond, or a variable in the files is not set.",
   },
   run,
 };

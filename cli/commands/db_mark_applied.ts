@@ -28,8 +28,8 @@ export const dbMarkApplied: Command = {
   exitCodes: {
     [ExitCode.Done]: "The migration is recorded, or was recorded before.",
     [ExitCode.Usage]: "The command line is invalid.",
-    [ExitCode.Failed]:
-      "The migration does not exist or was applied with different content, or the database does not respond.",
+    [ExitCode.Failed]: "The migration does not exist or was applied with " +
+      "different content, or the database does not respond.",
   },
   run,
 };

@@ -24,8 +24,8 @@ export const dbMigrate: Command = {
     { name: "dry-run", description: "Print the planned statements and write nothing." },
     {
       name: "check",
-      description:
-        "Write nothing; exit with 1 if a migration is pending, a file has drifted or is missing in the journal.",
+      description: "Write nothing; exit with 1 if a migration is pending, a " +
+        "file has drifted or is missing in the journal.",
     },
     {
       name: "lock-timeout",
@@ -50,7 +50,8 @@ export const dbMigrate: Command = {
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: nothing is pending.",
     [ExitCode.Found]:
-      "A file has drifted or is not supported, and nothing was run; with --check also: a file is pending or missing in the journal.",
+      "A file has drifted or is not supported, and nothing was run; with --check also: a file is " +
+      "pending or missing in the journal.",
     [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run, or a statement failed: the message names it.",
   },

@@ -38,8 +38,8 @@ export const dbStatus: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "No errors; with --check: nothing is pending.",
-    [ExitCode.Found]:
-      "A file has drifted, is unfinished or is not supported; with --check also: a file is pending or missing in the journal.",
+    [ExitCode.Found]: "A file has drifted, is unfinished or is not supported; with " +
+      "--check also: a file is pending or missing in the journal.",
     [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
       "It could not run: database or folder is missing, or the database does not respond.",

@@ -36,8 +36,8 @@ export const dbTranslate: Command = {
     { name: "to", value: "dialect", description: "distsql (default) or postgres." },
     {
       name: "check",
-      description:
-        "Write no SQL; exit with 1 if a statement cannot be translated or would behave differently.",
+      description: "Write no SQL; exit with 1 if a statement cannot be " +
+        "translated or would behave differently.",
     },
     {
       name: "enums",

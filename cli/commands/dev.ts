@@ -35,8 +35,8 @@ export const dev: Command = {
     {
       name: "db",
       value: "kind",
-      description:
-        "embedded, distsql (a local stand-in for Aurora DSQL), or env (the database in the environment, without migrations).",
+      description: "embedded, distsql (a local stand-in for Aurora DSQL), or env " +
+        "(the database in the environment, without migrations).",
     },
     { name: "reset", description: "Delete the local data before starting." },
     {
@@ -56,8 +56,8 @@ export const dev: Command = {
   exitCodes: {
     [ExitCode.Done]: "Stopped by Ctrl-C or SIGTERM.",
     [ExitCode.Usage]: "The command line is invalid.",
-    [ExitCode.Failed]:
-      "It could not start: the port is in use, a migration or the seed failed, a folder is missing.",
+    [ExitCode.Failed]: "It could not start: the port is in use, a migration " +
+      "or the seed failed, a folder is missing.",
   },
   run,
 };

@@ -39,11 +39,11 @@ export const generateAuthSchema: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: nothing is missing.",
-    [ExitCode.Found]:
-      "Something needs a decision, such as another type of a column, or (--check) something is missing.",
+    [ExitCode.Found]: "Something needs a decision, such as another type of a " +
+      "column, or (--check) something is missing.",
     [ExitCode.Usage]: "The command line is invalid.",
-    [ExitCode.Failed]:
-      "It could not run: no configuration was found, a module cannot be loaded, or a file is invalid.",
+    [ExitCode.Failed]: "It could not run: no configuration was found, a " +
+      "module cannot be loaded, or a file is invalid.",
   },
   run,
 };

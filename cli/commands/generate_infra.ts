@@ -27,7 +27,8 @@ export const generateInfra: Command = {
     "Writes one file for each function and one for each kind of shared resource. Files without the\n" +
     "generated first line are never changed; stale generated files are removed. Secrets are never\n" +
     "written: they become Terraform variables.",
-    "If something cannot be determined statically, file and line are reported and nothing is written.",
+    "If something cannot be determined statically, file and " +
+    "line are reported and nothing is written.",
   ],
   options: [
     { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
@@ -228,8 +229,8 @@ function findMissingRoles(
   if (functions.length === 0) return [];
   if (dirname(file) !== dir) {
     return [{
-      message:
-        `permissions.terraformFile is ${file}, but the generated files refer to it: move it to ${dir}/`,
+      message: `permissions.terraformFile is ${file}, but the ` +
+        `generated files refer to it: move it to ${dir}/`,
     }];
   }
   const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";

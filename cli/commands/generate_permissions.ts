@@ -23,7 +23,8 @@ export const generatePermissions: Command = {
     "Writes one SQL file for each function that uses the database, for applyPermissions, and a\n" +
     "Terraform map from functions to roles. Files without the generated first line are never changed;\n" +
     "stale generated files are removed.",
-    "If something cannot be determined statically, file and line are reported and nothing is written.",
+    "If something cannot be determined statically, file and " +
+    "line are reported and nothing is written.",
   ],
   options: [{ name: "check", description: "Write nothing; exit with 1 if a file is stale." }],
   examples: [
@@ -36,8 +37,8 @@ export const generatePermissions: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
-    [ExitCode.Found]:
-      "Something cannot be determined statically, an unmanaged file exists at an output path, or (--check) a file is stale.",
+    [ExitCode.Found]: "Something cannot be determined statically, an unmanaged file " +
+      "exists at an output path, or (--check) a file is stale.",
     [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },

@@ -51,8 +51,8 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   if (existing.length > 0) {
     const named = existing.slice(0, MANY).join(", ");
     const more = existing.length > MANY ? ` and ${existing.length - MANY} more` : "";
-    const error =
-      `${folder} is not empty: it contains ${named}${more}. Nothing was written. Use a new or empty folder`;
+    const error = `${folder} is not empty: it contains ${named}${more}. ` +
+      `Nothing was written. Use a new or empty folder`;
     output.line(`${output.red("error")} ${error}`);
     output.result({ command: "init", exitCode: ExitCode.Found, folder, error, inTheWay: existing });
     return ExitCode.Found;

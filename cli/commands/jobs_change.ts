@@ -21,7 +21,8 @@ export const jobsRetry: Command = {
   name: "jobs retry",
   summary: "Sends dead or cancelled background jobs again.",
   description: [
-    "A job gets as many attempts as a new one. It runs when a worker or the relay looks at the table.",
+    "A job gets as many attempts as a new one. It runs when " +
+    "a worker or the relay looks at the table.",
   ],
   args: [ARGUMENT],
   options: [

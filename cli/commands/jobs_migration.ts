@@ -6,7 +6,8 @@ export const jobsMigration: Command = {
   summary: "Prints the migration that creates the table of background jobs.",
   description: [
     "The SQL is for PostgreSQL. trellis db migrate translates it for Aurora DSQL like any other\n" +
-    "migration. With drizzle-kit, write it into the file that drizzle-kit generate --custom creates.",
+    "migration. With drizzle-kit, write it into the file " +
+    "that drizzle-kit generate --custom creates.",
   ],
   options: [],
   examples: [["trellis jobs migration > migrations/0002_jobs.sql", "a new migration"]],

@@ -31,8 +31,8 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
     {
       name: `${side}provider`,
       value: "name",
-      description:
-        "distsql, serverless-pg, branching-pg or embedded-pg. Default: derived from the options above.",
+      description: "distsql, serverless-pg, branching-pg or embedded-pg. " +
+        "Default: derived from the options above.",
     },
     {
       name: `${side}region`,

@@ -84,7 +84,8 @@ export function requireDatabase(sources: TargetSources, side: DatabaseSide = "")
   const which = side === "to-" ? "target" : side === "from-" ? "source" : "database";
   const url = side === "to-" ? "TARGET_DATABASE_URL" : sources.settings?.urlEnv ?? "DATABASE_URL";
   throw new ConfigurationError(
-    `No ${which} is configured: set ${url} to a connection string, or use --${side}url-env <variable>, ` +
+    `No ${which} is configured: set ${url} to a connection ` +
+      `string, or use --${side}url-env <variable>, ` +
       `--${side}endpoint <host> (Aurora DSQL) or --${side}folder <folder> (embedded)`,
   );
 }
@@ -134,7 +135,8 @@ function readFlags(
   if (urlEnv === undefined) return { provider: implied!, endpoint, folder };
   if (/[:/@]/.test(urlEnv)) {
     throw new UsageError(
-      `--${side}url-env expects the name of an environment variable, such as PROD_DATABASE_URL: a connection string on the ` +
+      `--${side}url-env expects the name of an environment variable, ` +
+        `such as PROD_DATABASE_URL: a connection string on the ` +
         "command line would be stored in the shell history",
     );
   }
@@ -172,7 +174,8 @@ function readEnvironment(
     case undefined:
       if (url !== undefined && endpoint !== undefined) {
         throw new ConfigurationError(
-          `${urlName} and an endpoint both select a database: set ${start}PROVIDER or --${side}provider`,
+          `${urlName} and an endpoint both select a database: ` +
+            `set ${start}PROVIDER or --${side}provider`,
         );
       }
       if (url !== undefined) return fromUrl(url, urlName, undefined);
@@ -205,7 +208,8 @@ function getProvider(url: string, urlName: string): DatabaseProvider {
     return "embedded-pg";
   }
   throw new ConfigurationError(
-    `${urlName} is neither a postgres://, rds-data:// or memory:// URL nor a path that begins with . or /: ` +
+    `${urlName} is neither a postgres://, rds-data:// or ` +
+      `memory:// URL nor a path that begins with . or /: ` +
       "use --provider if this is intended",
   );
 }

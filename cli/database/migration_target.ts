@@ -63,7 +63,8 @@ export function findMigrationsFolder(
   const migrationsFolder = resolve(root, folder);
   if (!existsSync(migrationsFolder)) {
     throw new ConfigurationError(
-      `The folder ${folder} does not exist: set database.migrationsDir in trellis.config.ts, or use --migrations`,
+      `The folder ${folder} does not exist: set ` +
+        `database.migrationsDir in trellis.config.ts, or use --migrations`,
     );
   }
   return { settings, migrationsFolder, folder: relative(cwd, migrationsFolder) };

@@ -110,7 +110,8 @@ export function assertNoPage({ headers }: IncomingMessage): void {
 function unsupported(what: string): never {
   throw new AwsError(
     "UnsupportedOperation",
-    `trellis dev supports SendMessage, SendMessageBatch, GetQueueUrl, Publish, PublishBatch and PutEvents, not ${what}`,
+    `trellis dev supports SendMessage, SendMessageBatch, ` +
+      `GetQueueUrl, Publish, PublishBatch and PutEvents, not ${what}`,
   );
 }
 
@@ -172,7 +173,8 @@ function answerSns(form: URLSearchParams, onSent: (sent: SentMessage) => void): 
     return sent.id;
   };
   const wrap = (result: string) =>
-    `<${action}Response xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><${action}Result>${result}</${action}Result>` +
+    `<${action}Response ` +
+    `xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><${action}Result>${result}</${action}Result>` +
     `<ResponseMetadata><RequestId>${crypto.randomUUID()}</RequestId></ResponseMetadata></${action}Response>`;
   if (action === "Publish") return wrap(`<MessageId>${publish("")}</MessageId>`);
   const entry = (index: number) => `PublishBatchRequestEntries.member.${index}.`;

@@ -1,8 +1,8 @@
 import type { ProxyResult } from "../../core/http/lambda.ts";
 import { type BuildError, formatSourceError } from "./build_error.ts";
 
-const STYLE =
-  "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:56rem;padding:0 1rem;color-scheme:light dark}" +
+const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem " +
+  "auto;max-width:56rem;padding:0 1rem;color-scheme:light dark}" +
   "h1{font-size:1.3rem}pre{overflow-x:auto;padding:.8rem;border:1px solid;border-radius:.4rem}";
 
 /**
@@ -39,7 +39,8 @@ function renderPage({ functionName, errors }: BuildError): string {
       error.source === undefined ? "" : `\n\n${escape(error.source)}`
     }</pre>`
   );
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta ` +
+    `name="viewport" content="width=device-width">` +
     `<title>${escape(functionName)} cannot be loaded</title><style>${STYLE}</style>` +
     `<h1>${escape(functionName)} cannot be loaded</h1>${
       items.join("")

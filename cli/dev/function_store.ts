@@ -162,8 +162,8 @@ class ProjectFunctionStore implements FunctionStore {
     }
     const { handler } = module;
     if (typeof handler !== "function") {
-      const message =
-        `${fn.file} does not export a handler. Write export const handler = define…Handler({ … })(…)`;
+      const message = `${fn.file} does not export a handler. Write export ` +
+        `const handler = define…Handler({ … })(…)`;
       throw new BuildError(fn.name, [{ message }], { cause: new ConfigurationError(message) });
     }
     return { handler, operation: handler.operation };

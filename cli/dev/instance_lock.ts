@@ -23,7 +23,8 @@ export function takeInstanceLock(file: string): () => void {
     const pid = Number(readFileSync(file, "utf8"));
     if (pid !== process.pid && isAlive(pid)) {
       throw new ConfigurationError(
-        `trellis dev is already running for this project (process ${pid}). If it is not, delete ${file}`,
+        `trellis dev is already running for this project ` +
+          `(process ${pid}). If it is not, delete ${file}`,
       );
     }
     rmSync(file, { force: true });

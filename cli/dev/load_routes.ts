@@ -20,7 +20,8 @@ export async function loadRoutes(folder: string): Promise<LocalRoute[]> {
       const { handler } = await importFile<RouteModule>(file);
       if (typeof handler !== "function") {
         throw new ConfigurationError(
-          `${file} does not export a handler. Write export const handler = defineApiHandler({ … })(…)`,
+          `${file} does not export a handler. Write export ` +
+            `const handler = defineApiHandler({ … })(…)`,
         );
       }
       return { ...route, handler, operation: handler.operation };

@@ -78,7 +78,8 @@ export async function openLocalDatabase(
   if (reset) {
     if (folder !== own) {
       throw new ConfigurationError(
-        `--reset only deletes data in ${dataDir}. DATABASE_URL points to ${folder}: delete that folder yourself`,
+        `--reset only deletes data in ${dataDir}. DATABASE_URL ` +
+          `points to ${folder}: delete that folder yourself`,
       );
     }
     rmSync(folder, { recursive: true, force: true });

@@ -34,8 +34,8 @@ export interface TriggerForm {
 /** The form of each kind. With `as=event` the body is the whole event. */
 export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, TriggerForm>> = {
   queue: {
-    body:
-      "The message; with as=records a list of { body, messageId, correlationId, groupId, receiveCount }",
+    body: "The message; with as=records a list of { body, " +
+      "messageId, correlationId, groupId, receiveCount }",
     params: ["queue", "correlationId", "groupId"],
   },
   topic: { body: "The message", params: ["subject", "correlationId"] },
@@ -61,7 +61,8 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
   switch (fn.kind) {
     case "api":
       throw new ValidationError(
-        `${fn.name} serves ${fn.method} ${fn.path}: call that route, or send a complete event with as=event`,
+        `${fn.name} serves ${fn.method} ${fn.path}: call that ` +
+          `route, or send a complete event with as=event`,
       );
     case "queue": {
       const records = params.get("as") === "records"

@@ -56,14 +56,14 @@ export function chooseAuthorizers(
       if (options.auth === "authorizer") {
         errors.push({
           functionName: name,
-          message:
-            "auth is 'authorizer', but authorizer/ contains no function, so every request would be denied. Add one",
+          message: "auth is 'authorizer', but authorizer/ contains no " +
+            "function, so every request would be denied. Add one",
         });
       } else {
         warnings.push({
           functionName: name,
-          message:
-            "auth is 'authorizer-optional', but authorizer/ contains no function: every request is anonymous",
+          message: "auth is 'authorizer-optional', but authorizer/ " +
+            "contains no function: every request is anonymous",
         });
       }
     }
@@ -75,9 +75,10 @@ export function chooseAuthorizers(
     websocket = choose(wanted, "infra.websocket.authorizer");
     if (websocket !== undefined && !sockets.some(({ routeKey }) => routeKey === "$connect")) {
       errors.push({
-        message:
-          `the authorizer ${websocket.name} only runs for $connect, but no function serves that route: ` +
-          "add websocket/$connect.ts, or set infra.websocket.authorizer = false to allow all connections",
+        message: `the authorizer ${websocket.name} only runs for ` +
+          `$connect, but no function serves that route: ` +
+          "add websocket/$connect.ts, or set " +
+          "infra.websocket.authorizer = false to allow all connections",
       });
     }
   } else if (sockets.length > 0 && wanted === undefined) {

@@ -129,8 +129,8 @@ export function checkLimits(
     if (whole.length > MAX_FUNCTION_NAME) {
       errors.push({
         functionName: fn.name,
-        message:
-          `${whole} has ${whole.length} characters, but a function name may have at most ${MAX_FUNCTION_NAME}: ` +
+        message: `${whole} has ${whole.length} characters, but a function ` +
+          `name may have at most ${MAX_FUNCTION_NAME}: ` +
           "rename the file, or shorten infra.projectName",
       });
     }
@@ -141,7 +141,8 @@ export function checkLimits(
         errors.push({
           functionName: fn.name,
           message:
-            `${other.name} and ${fn.name} both consume the queue ${resource}, so each would receive only a part of the messages: ` +
+            `${other.name} and ${fn.name} both consume the queue ${resource}, so each would ` +
+            `receive only a part of the messages: ` +
             "use a different queue for one of them, or publish to a topic",
         });
       }
@@ -153,17 +154,18 @@ export function checkLimits(
     for (const { first, second } of findOverlaps(all)) {
       errors.push({
         functionName: second.name,
-        message:
-          `${first.name} and ${second.name} have overlapping notifications for the bucket ${bucket}, which S3 ` +
-          "rejects: set distinct prefixes or suffixes in infra.functions, or use a different bucket for one of them",
+        message: `${first.name} and ${second.name} have overlapping ` +
+          `notifications for the bucket ${bucket}, which S3 ` +
+          "rejects: set distinct prefixes or suffixes in " +
+          "infra.functions, or use a different bucket for one of them",
       });
     }
     const whole = [bucketPrefix, projectName, LONGEST_STAGE, bucket].filter(Boolean).join("-");
     if (whole.length > MAX_BUCKET_NAME) {
       errors.push({
         functionName: all[0].name,
-        message:
-          `${whole} has ${whole.length} characters, but a bucket name may have at most ${MAX_BUCKET_NAME}: ` +
+        message: `${whole} has ${whole.length} characters, but a bucket ` +
+          `name may have at most ${MAX_BUCKET_NAME}: ` +
           `set infra.functions.${all[0].name}.bucket to a shorter name`,
       });
     }

@@ -179,7 +179,8 @@ class EnvironmentPlanner {
     if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(value)) {
       return this.#fail(
         fn,
-        `${path} contains a secret in plain text: use { variable: true } and pass the value to Terraform`,
+        `${path} contains a secret in plain text: use { ` +
+          `variable: true } and pass the value to Terraform`,
       );
     }
     if (!("variable" in reference)) return reference;

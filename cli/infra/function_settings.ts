@@ -128,7 +128,8 @@ export function checkFunctionSettings(
   }
   if (Number(settings.batchSize) > 10 && !settings.batchingWindowSeconds) {
     errors.push(
-      `infra.functions.${name}.batchSize is ${settings.batchSize}: a batch size above 10 requires batchingWindowSeconds of at least 1`,
+      `infra.functions.${name}.batchSize is ${settings.batchSize}: a batch size above 10 ` +
+        `requires batchingWindowSeconds of at least 1`,
     );
   }
   return errors;

@@ -52,8 +52,8 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
         if (other !== undefined && other.part !== part) {
           errors.push({
             functionName: name,
-            message:
-              `${name} uses ${part} where ${other.owner} uses ${other.part} at the same position of the path: ` +
+            message: `${name} uses ${part} where ${other.owner} uses ` +
+              `${other.part} at the same position of the path: ` +
               "API Gateway requires the same parameter name. Rename one of them",
           });
         }
@@ -67,8 +67,8 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
       } else if (!FIXED_PART.test(part)) {
         errors.push({
           functionName: name,
-          message:
-            `${name} has "${part}" in its path: API Gateway only accepts letters, digits and . _ : ~ $ -. Rename the file`,
+          message: `${name} has "${part}" in its path: API Gateway only accepts ` +
+            `letters, digits and . _ : ~ $ -. Rename the file`,
         });
       }
       if (!parts.has(whole)) parts.set(whole, { path: whole, parent, part, owner: name });

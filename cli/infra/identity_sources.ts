@@ -34,8 +34,8 @@ export function checkIdentitySources(
   if (admitsAnonymous) {
     if (identitySources !== undefined) {
       errors.push({
-        message:
-          "infra.api.identitySources has no effect if a function has auth 'authorizer-optional', because API Gateway would " +
+        message: "infra.api.identitySources has no effect if a function has auth " +
+          "'authorizer-optional', because API Gateway would " +
           "reject requests without them. Remove it",
       });
     }
@@ -58,9 +58,10 @@ export function checkIdentitySources(
   for (const [source, place] of missing) {
     errors.push({
       functionName: fn.name,
-      message:
-        `${place} reads ${source}, which is not an identity source: a cached decision would apply to requests ` +
-        `with a different value for ${authorizerTtlSeconds} s. Add it to infra.api.identitySources, or set ` +
+      message: `${place} reads ${source}, which is not an identity ` +
+        `source: a cached decision would apply to requests ` +
+        `with a different value for ${authorizerTtlSeconds} s. ` +
+        `Add it to infra.api.identitySources, or set ` +
         "infra.api.authorizerTtlSeconds = 0",
     });
   }
@@ -70,8 +71,10 @@ export function checkIdentitySources(
     list.push({
       functionName: fn.name,
       message:
-        `the part of the request that ${place} reads cannot be determined statically, and API Gateway caches the decision for ` +
-        `${authorizerTtlSeconds} s: read headers and query parameters by literal names, list them in ` +
+        `the part of the request that ${place} reads cannot be determined statically, and API ` +
+        `Gateway caches the decision for ` +
+        `${authorizerTtlSeconds} s: read headers and query ` +
+        `parameters by literal names, list them in ` +
         "infra.api.identitySources, or set infra.api.authorizerTtlSeconds = 0",
     });
   }

@@ -130,8 +130,10 @@ async function checkExplicitPath(modulesPath: string, projectDir: string): Promi
   if (modulesPath !== "" && await hasModules(path)) return path;
   throw new ModulesPathError(
     "EXPLICIT_PATH_INVALID",
-    `The modules path "${modulesPath}" (${path}) does not contain the Terraform modules: ${MARKER} is missing. ` +
-      "Set it to the folder that contains core, function and the other modules, or omit the option.",
+    `The modules path "${modulesPath}" (${path}) does not ` +
+      `contain the Terraform modules: ${MARKER} is missing. ` +
+      "Set it to the folder that contains core, function " +
+      "and the other modules, or omit the option.",
   );
 }
 
@@ -227,7 +229,8 @@ async function fetchFile(url: URL, sum: string, fetchImpl: typeof fetch): Promis
   if (found === sum) return bytes;
   throw new ModulesPathError(
     "CHECKSUM_MISMATCH",
-    `${url} differs from the published file: its SHA-256 is ${found}, expected ${sum}. Nothing was written.`,
+    `${url} differs from the published file: its SHA-256 is ` +
+      `${found}, expected ${sum}. Nothing was written.`,
   );
 }
 

@@ -19,7 +19,8 @@ export function readProjectName(root: string): string {
   const given = written.find((name) => name !== undefined);
   if (given === undefined) {
     throw new ConfigurationError(
-      "The project has no name: set name in deno.json or package.json, or infra.projectName in trellis.config.ts",
+      "The project has no name: set name in deno.json or " +
+        "package.json, or infra.projectName in trellis.config.ts",
     );
   }
   const name = given.replace(/^@[^/]*\//, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(
@@ -28,7 +29,8 @@ export function readProjectName(root: string): string {
   );
   if (PROJECT_NAME.test(name)) return name;
   throw new ConfigurationError(
-    `"${given}" cannot be converted to a project name of at most 32 lower-case letters, digits and hyphens: set infra.projectName ` +
+    `"${given}" cannot be converted to a project name of at most 32 lower-case letters, digits ` +
+      `and hyphens: set infra.projectName ` +
       "in trellis.config.ts",
   );
 }

@@ -113,7 +113,8 @@ function toTransaction(
   const note =
     `INSERT INTO ${tables.migrations} (tag, hash, statements, duration_ms, executed, applied_at) ` +
     `SELECT ${quoteLiteral(file.tag)}, ${quoteLiteral(file.hash)}, ${steps.length}, ` +
-    `(extract(epoch FROM at - ${startedAt}) * 1000)::integer, true, at FROM clock_timestamp() AS at`;
+    `(extract(epoch FROM at - ${startedAt}) * ` +
+    `1000)::integer, true, at FROM clock_timestamp() AS at`;
   return [
     "BEGIN",
     ...steps.map(({ sql }) => sql),

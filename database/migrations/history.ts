@@ -84,12 +84,16 @@ export function nameTables(table = "__orm_migrations", schema = "orm"): HistoryT
 function createStatements({ quotedSchema, migrations, steps, lease }: HistoryTables): string[] {
   return [
     `CREATE SCHEMA IF NOT EXISTS ${quotedSchema}`,
-    `CREATE TABLE IF NOT EXISTS ${migrations} (tag text PRIMARY KEY, hash text NOT NULL, statements integer NOT NULL, ` +
-    `duration_ms integer NOT NULL, executed boolean NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
-    `CREATE TABLE IF NOT EXISTS ${steps} (tag text NOT NULL, step integer NOT NULL, hash text NOT NULL, ` +
+    `CREATE TABLE IF NOT EXISTS ${migrations} (tag text PRIMARY KEY, ` +
+    `hash text NOT NULL, statements integer NOT NULL, ` +
+    `duration_ms integer NOT NULL, executed boolean NOT NULL, ` +
+    `applied_at timestamptz NOT NULL DEFAULT now())`,
+    `CREATE TABLE IF NOT EXISTS ${steps} (tag text NOT NULL, ` +
+    `step integer NOT NULL, hash text NOT NULL, ` +
     `state text NOT NULL, job_id text, watermark text, owner text NOT NULL, ` +
     `updated_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tag, step))`,
-    `CREATE TABLE IF NOT EXISTS ${lease} (id integer PRIMARY KEY, owner text NOT NULL, fence bigint NOT NULL, ` +
+    `CREATE TABLE IF NOT EXISTS ${lease} (id integer PRIMARY ` +
+    `KEY, owner text NOT NULL, fence bigint NOT NULL, ` +
     `expires_at timestamptz NOT NULL)`,
   ];
 }
@@ -114,8 +118,8 @@ export async function createTables(
   session: SqlSession & Partial<Pick<DedicatedSession, "keepsSession">>,
   tables: HistoryTables,
 ): Promise<void> {
-  const count =
-    "SELECT count(*)::int AS there FROM (VALUES (to_regclass($1)), (to_regclass($2)), (to_regclass($3))) " +
+  const count = "SELECT count(*)::int AS there FROM (VALUES " +
+    "(to_regclass($1)), (to_regclass($2)), (to_regclass($3))) " +
     "AS t (id) WHERE id IS NOT NULL";
   const names = [tables.migrations, tables.steps, tables.lease];
   const present = await retryIdempotent(() => session.query(count, names));
@@ -220,7 +224,8 @@ export async function readUnfinished(
 ): Promise<NonNullable<MigrationStatus["unfinished"]>> {
   try {
     const select = `SELECT tag, count(*) FILTER (WHERE state = 'done')::int AS done, ` +
-      `to_char(max(updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS noted FROM ${tables.steps} GROUP BY tag`;
+      `to_char(max(updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS noted ` +
+      `FROM ${tables.steps} GROUP BY tag`;
     const rows = await retryIdempotent(() => session.query(select));
     return rows.map(({ tag, done, noted }) => ({
       tag: String(tag),
@@ -253,7 +258,8 @@ export function writeStep(
   return `INSERT INTO ${tables.steps} (tag, step, hash, state, job_id, watermark, owner) VALUES (${
     values.join(", ")
   }) ` +
-    "ON CONFLICT (tag, step) DO UPDATE SET hash = EXCLUDED.hash, state = EXCLUDED.state, job_id = EXCLUDED.job_id, " +
+    "ON CONFLICT (tag, step) DO UPDATE SET hash = EXCLUDED.hash, " +
+    "state = EXCLUDED.state, job_id = EXCLUDED.job_id, " +
     "watermark = EXCLUDED.watermark, owner = EXCLUDED.owner, updated_at = now()";
 }
 

@@ -127,8 +127,8 @@ export async function takeLease(
   const ttl = `interval '${options.ttlMs} milliseconds'`;
   let fence = "0";
   await createTables(session, tables);
-  const insert =
-    `INSERT INTO ${lease} (id, owner, fence, expires_at) VALUES (1, '', 0, now() - interval '1 second') ` +
+  const insert = `INSERT INTO ${lease} (id, owner, fence, expires_at) ` +
+    `VALUES (1, '', 0, now() - interval '1 second') ` +
     "ON CONFLICT (id) DO NOTHING";
   await retryIdempotent(() => session.query(insert), options.clock);
   const waited = await waitFor(async () => {

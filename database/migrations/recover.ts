@@ -149,11 +149,11 @@ function probeDrop(reader: StatementReader): CatalogProbe | CatalogEvidence {
   );
 }
 
-const COLUMN =
-  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
+  "attrelid = to_regclass($1) AND attname = $2 " +
   "AND NOT attisdropped";
-const CONSTRAINT =
-  "SELECT count(*) > 0 AS there FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2";
+const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE " +
+  "conrelid = to_regclass($1) AND conname = $2";
 
 /**
  * Probes an ALTER TABLE. Its actions are atomic, so the first action with a visible effect is
@@ -218,8 +218,8 @@ function probeAction(
 }
 
 /** Query that checks for an identity column. */
-const IDENTITY =
-  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
+  "attrelid = to_regclass($1) AND attname = $2 " +
   "AND attidentity <> ''";
 
 /** Probes an ALTER SEQUENCE: a rename is visible in the catalog, settings may be repeated. */

@@ -48,8 +48,8 @@ export async function resolveStep(
 }
 
 const TABLE = "SELECT to_regclass($1) IS NOT NULL AS there";
-const COLUMN =
-  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
+  "attrelid = to_regclass($1) AND attname = $2 " +
   "AND attnum > 0 AND NOT attisdropped";
 
 async function exists(
@@ -108,12 +108,13 @@ async function resolveValidation(
   return { ...step, sql, job: { kind: "constraint", table: about.table, name } };
 }
 
-const KEY =
-  "SELECT count(*) > 0 AS there FROM pg_constraint c WHERE c.conrelid = to_regclass($1) AND c.contype = 'p' AND " +
-  "(c.conname = $2 OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attname = $3 " +
+const KEY = "SELECT count(*) > 0 AS there FROM pg_constraint c WHERE " +
+  "c.conrelid = to_regclass($1) AND c.contype = 'p' AND " +
+  "(c.conname = $2 OR EXISTS (SELECT FROM pg_attribute a " +
+  "WHERE a.attrelid = c.conrelid AND a.attname = $3 " +
   "AND a.attnum = ANY (c.conkey)))";
-const NO_IDENTITY =
-  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const NO_IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
+  "attrelid = to_regclass($1) AND attname = $2 " +
   "AND NOT attisdropped AND (NOT attnotnull OR atttypid <> 'bigint'::regtype)";
 
 /**

@@ -65,7 +65,8 @@ async function readReferences(
     .join(", ");
   const sql =
     `WITH t (place, id) AS (VALUES ${values}) SELECT t.place AS parent, child.place AS child, ` +
-    "c.conrelid::regclass::text AS name FROM t JOIN pg_constraint c ON c.confrelid = t.id AND c.contype = 'f' " +
+    "c.conrelid::regclass::text AS name FROM t JOIN " +
+    "pg_constraint c ON c.confrelid = t.id AND c.contype = 'f' " +
     "AND c.conrelid <> c.confrelid LEFT JOIN t AS child ON child.id = c.conrelid ORDER BY 1, 3";
   const rows = await retryIdempotent(() => session.query(sql), clock);
   return rows.map(({ parent, child, name }) => ({

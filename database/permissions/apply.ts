@@ -153,7 +153,8 @@ export async function applyStatements(
     }
   }
   logger(
-    `${result.applied} statements applied, ${result.skipped} skipped, ${result.errors.length} failed`,
+    `${result.applied} statements applied, ` +
+      `${result.skipped} skipped, ${result.errors.length} failed`,
   );
   return result;
 }

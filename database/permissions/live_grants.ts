@@ -64,25 +64,32 @@ const RELATIONS = "c.relkind IN ('r', 'v', 'm', 'f', 'p', 'S')";
 const QUERIES = {
   roles: "SELECT rolname::text AS role, rolcanlogin AS can_login FROM pg_roles",
   owners: `SELECT ${TYPE} AS type, n.nspname::text AS schema, c.relname::text AS name, ` +
-    `pg_get_userbyid(c.relowner)::text AS owner FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+    `pg_get_userbyid(c.relowner)::text AS owner FROM pg_class c ` +
+    `JOIN pg_namespace n ON n.oid = c.relnamespace ` +
     `WHERE ${RELATIONS} AND n.nspname NOT IN ${SYSTEM} UNION ALL ` +
-    `SELECT 'schema', nspname::text, nspname::text, pg_get_userbyid(nspowner)::text FROM pg_namespace WHERE nspname NOT IN ${SYSTEM}`,
-  grants:
-    `SELECT ${TYPE} AS type, n.nspname::text AS schema, c.relname::text AS name, NULL::text AS column, ${FIELDS} ` +
+    `SELECT 'schema', nspname::text, nspname::text, pg_get_userbyid(nspowner)::text FROM ` +
+    `pg_namespace WHERE nspname NOT IN ${SYSTEM}`,
+  grants: `SELECT ${TYPE} AS type, n.nspname::text AS schema, ` +
+    `c.relname::text AS name, NULL::text AS column, ${FIELDS} ` +
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
-    `CROSS JOIN LATERAL aclexplode(coalesce(c.relacl, acldefault((${KIND})::"char", c.relowner))) AS g ` +
+    `CROSS JOIN LATERAL aclexplode(coalesce(c.relacl, ` +
+    `acldefault((${KIND})::"char", c.relowner))) AS g ` +
     `WHERE ${RELATIONS} AND n.nspname NOT IN ${SYSTEM}`,
-  columns:
-    `SELECT 'table' AS type, n.nspname::text AS schema, c.relname::text AS name, a.attname::text AS column, ${FIELDS} ` +
-    `FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace ` +
-    `CROSS JOIN LATERAL aclexplode(a.attacl) AS g WHERE NOT a.attisdropped AND n.nspname NOT IN ${SYSTEM}`,
-  schemas:
-    `SELECT 'schema' AS type, n.nspname::text AS schema, n.nspname::text AS name, NULL::text AS column, ${FIELDS} ` +
-    `FROM pg_namespace n CROSS JOIN LATERAL aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g ` +
+  columns: `SELECT 'table' AS type, n.nspname::text AS schema, ` +
+    `c.relname::text AS name, a.attname::text AS column, ${FIELDS} ` +
+    `FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid ` +
+    `JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+    `CROSS JOIN LATERAL aclexplode(a.attacl) AS g WHERE NOT ` +
+    `a.attisdropped AND n.nspname NOT IN ${SYSTEM}`,
+  schemas: `SELECT 'schema' AS type, n.nspname::text AS schema, ` +
+    `n.nspname::text AS name, NULL::text AS column, ${FIELDS} ` +
+    `FROM pg_namespace n CROSS JOIN LATERAL ` +
+    `aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g ` +
     `WHERE n.nspname NOT IN ${SYSTEM}`,
   all: ["r", "s", "n"].map((kind) =>
     `SELECT '${kind}' AS kind, g.privilege_type::text AS privilege FROM pg_roles o ` +
-    `CROSS JOIN LATERAL aclexplode(acldefault('${kind}', o.oid)) AS g WHERE o.rolname = current_user AND g.grantee = o.oid`
+    `CROSS JOIN LATERAL aclexplode(acldefault('${kind}', o.oid)) AS g ` +
+    `WHERE o.rolname = current_user AND g.grantee = o.oid`
   ).join(" UNION ALL "),
   searchPath: "SELECT array_to_json(current_schemas(false))::text AS schemas, " +
     "to_regclass('sys.iam_pg_role_mappings') IS NOT NULL AS has_iam",

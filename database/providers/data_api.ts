@@ -90,13 +90,15 @@ function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: st
   const region = ARN.exec(resourceArn)?.[1];
   if (region === undefined) {
     throw new ConfigurationError(
-      `DatabaseConfig.connectionString must name a cluster, rds-data://arn:aws:rds:<region>:<account>:cluster:<name>, ` +
+      `DatabaseConfig.connectionString must name a cluster, ` +
+        `rds-data://arn:aws:rds:<region>:<account>:cluster:<name>, ` +
         `got ${JSON.stringify(resourceArn)}`,
     );
   }
   if (secretArn === null || secretArn === "") {
     throw new ConfigurationError(
-      "DatabaseConfig.connectionString lacks ?secretArn=…: give the ARN of the secret with user and password",
+      "DatabaseConfig.connectionString lacks ?secretArn=…: give " +
+        "the ARN of the secret with user and password",
     );
   }
   const unknown = [...params.keys()].find((key) => key !== "secretArn" && key !== "database");

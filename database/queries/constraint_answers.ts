@@ -58,7 +58,8 @@ function checkKey(key: string): void {
   const bytes = new TextEncoder().encode(key).length;
   if (bytes > MAX_NAME_BYTES) {
     throw new ConfigurationError(
-      `constraints.${key} is ${bytes} bytes long: PostgreSQL cuts names to ${MAX_NAME_BYTES} bytes, give the name in the database`,
+      `constraints.${key} is ${bytes} bytes long: PostgreSQL cuts names to ${MAX_NAME_BYTES} ` +
+        `bytes, give the name in the database`,
     );
   }
   if (/^\d[0-9A-Z]{4}$/.test(key) && !/^2[23]/.test(key)) {

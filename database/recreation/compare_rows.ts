@@ -105,7 +105,8 @@ async function addRows(
   const [row] = await runSql(
     db,
     `SELECT count(*)::text AS rows, coalesce(sum(hashtextextended(t, 0)), 0)::text AS a, ` +
-      `coalesce(sum(hashtextextended(t, 1)), 0)::text AS b FROM (SELECT ${text} AS t FROM ${from} WHERE ${where}) AS texts`,
+      `coalesce(sum(hashtextextended(t, 1)), 0)::text AS b FROM (SELECT ` +
+      `${text} AS t FROM ${from} WHERE ${where}) AS texts`,
   );
   total.rows += BigInt(String(row.rows));
   total.sums[0] += BigInt(String(row.a));

@@ -175,7 +175,8 @@ export class RowCopy {
           keyColumns(key)
         } LIMIT ${this.#limits.rows}) AS ${SOURCE_ALIAS} ` +
         `WINDOW along AS (ORDER BY ${keyColumns(key)})) AS sized ` +
-        `WHERE trellis_number = 1 OR trellis_bytes <= ${this.#limits.bytes} ORDER BY trellis_number DESC LIMIT 1`,
+        `WHERE trellis_number = 1 OR trellis_bytes <= ` +
+        `${this.#limits.bytes} ORDER BY trellis_number DESC LIMIT 1`,
     );
     if (row === undefined) return { ...state, bound: null, batch: 0, isDone: true };
     return { ...state, bound: readMark(key, row), batch: Number(row.rows) };

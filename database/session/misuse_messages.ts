@@ -77,7 +77,8 @@ export function waitedForIdle(
     `${capitalize(what)} waited for ${
       (waitedMs / 1000).toFixed(1)
     } s, while ${holder} sent nothing. ` +
-      `It waits for itself if it is a part of such a transaction. ${REMEDY}. If it is not, raise maxConnections`,
+      `It waits for itself if it is a part of such a transaction. ` +
+      `${REMEDY}. If it is not, raise maxConnections`,
   );
 }
 

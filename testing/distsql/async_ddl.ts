@@ -42,8 +42,10 @@ export async function createIndexAsync(
   const [[index]] = await query(newest);
   if (index === null || index === before) return undefined;
   const [[badType]] = await query(
-    `SELECT min(format_type(a.atttypid, NULL)) FROM pg_attribute a JOIN pg_index i ON i.indexrelid = a.attrelid ` +
-      `WHERE a.attrelid = ${index} AND a.attnum <= i.indnkeyatts AND a.atttypid IN ('json'::regtype, 'jsonb'::regtype)`,
+    `SELECT min(format_type(a.atttypid, NULL)) FROM pg_attribute ` +
+      `a JOIN pg_index i ON i.indexrelid = a.attrelid ` +
+      `WHERE a.attrelid = ${index} AND a.attnum <= i.indnkeyatts AND ` +
+      `a.atttypid IN ('json'::regtype, 'jsonb'::regtype)`,
   );
   if (badType) {
     throw new SqlError({
@@ -53,7 +55,8 @@ export async function createIndexAsync(
   }
   const [[count, tableName, indexName]] = await query(
     `SELECT (SELECT count(*) FROM pg_index s WHERE s.indrelid = i.indrelid), ` +
-      `(SELECT ${QUALIFIED_NAME} WHERE c.oid = i.indrelid), (SELECT ${QUALIFIED_NAME} WHERE c.oid = i.indexrelid) ` +
+      `(SELECT ${QUALIFIED_NAME} WHERE c.oid = i.indrelid), (SELECT ` +
+      `${QUALIFIED_NAME} WHERE c.oid = i.indexrelid) ` +
       `FROM pg_index i WHERE i.indexrelid = ${index}`,
   );
   if (Number(count) > MAX_INDEXES) {

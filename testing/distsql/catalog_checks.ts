@@ -26,7 +26,8 @@ export async function checkAgainstCatalog(statement: Statement, query: Query): P
   if (columns.length + constraints.length + identities.length === 0) return;
   const table = `to_regclass(${quoteLiteral(relationName(child(statement.node, "relation")))})`;
   const keys = await query(
-    `SELECT a.attname, c.conname FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid ` +
+    `SELECT a.attname, c.conname FROM pg_constraint c JOIN ` +
+      `pg_attribute a ON a.attrelid = c.conrelid ` +
       `AND a.attnum = ANY (c.conkey) WHERE c.contype = 'p' AND c.conrelid = ${table}`,
   );
   for (const [column, constraint] of keys) {

@@ -55,7 +55,8 @@ export function insertJobSql(jobId: string, job: NewJob): string {
     job.tableName,
   ];
   const work = job.work === undefined ? "NULL" : quoteLiteral(job.work);
-  return `INSERT INTO sys.job_records (job_id, status, job_type, object_id, object_name, table_name, work) ` +
+  return `INSERT INTO sys.job_records (job_id, status, job_type, ` +
+    `object_id, object_name, table_name, work) ` +
     `VALUES (${values.map(quoteLiteral).join(", ")}, ${work})`;
 }
 
@@ -110,7 +111,8 @@ export class JobRunner {
   async resume(): Promise<void> {
     const rows = await this.#options.work((query) =>
       query(
-        "SELECT job_id FROM sys.job_records WHERE status IN ('submitted', 'processing') ORDER BY start_time",
+        "SELECT job_id FROM sys.job_records WHERE status IN " +
+          "('submitted', 'processing') ORDER BY start_time",
       )
     );
     this.schedule(rows.map(([jobId]) => jobId ?? ""));
@@ -163,7 +165,8 @@ export class JobRunner {
     const text = details === undefined ? "NULL" : quoteLiteral(details);
     return this.#options.work((query) =>
       query(
-        `UPDATE sys.job_records SET status = '${status}', details = ${text}, update_time = clock_timestamp() WHERE job_id = '${jobId}'`,
+        `UPDATE sys.job_records SET status = '${status}', details = ${text}, update_time = ` +
+          `clock_timestamp() WHERE job_id = '${jobId}'`,
       )
     );
   }
@@ -198,7 +201,8 @@ export class JobRunner {
    */
   async #work(query: Query, jobId: string): Promise<string | undefined> {
     const [row] = await query(
-      `SELECT j.work, j.table_name, c.oid::regclass FROM sys.job_records j LEFT JOIN pg_class c ON c.oid = j.object_id ` +
+      `SELECT j.work, j.table_name, c.oid::regclass FROM ` +
+        `sys.job_records j LEFT JOIN pg_class c ON c.oid = j.object_id ` +
         `WHERE j.job_id = '${jobId}'`,
     );
     const [work, tableName, object] = row ?? [];

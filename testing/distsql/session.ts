@@ -111,7 +111,8 @@ export class Session implements BackendOwner {
       }; SET default_transaction_isolation = 'repeatable read'; ` +
       "SET TimeZone = 'UTC'; " +
       // since PostgreSQL 16 the creator of a role needs this to act as it
-      "SELECT set_config(name, 'set, inherit', false) FROM pg_settings WHERE name = 'createrole_self_grant'";
+      "SELECT set_config(name, 'set, inherit', false) FROM " +
+      "pg_settings WHERE name = 'createrole_self_grant'";
   }
 
   /** Gives the database session the client's role. */

@@ -42,7 +42,8 @@ export async function shadowTables(
     if (shadowed.has(name)) continue;
     const quoted = quoteName(name);
     const [row] = await query(
-      `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+      `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN ` +
+        `pg_namespace n ON n.oid = c.relnamespace ` +
         `WHERE c.oid = to_regclass(${
           quoteLiteral(quoted)
         }) AND c.relkind = 'r' AND pg_table_size(c.oid) <= ${MAX_COPIED_BYTES}`,

@@ -356,7 +356,8 @@ export class TransactionRunner {
   async #changedRows(): Promise<number> {
     const [[rows]] = await queryRows(
       this.#backend,
-      "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables WHERE schemaname !~ '^pg_temp'",
+      "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables " +
+        "WHERE schemaname !~ '^pg_temp'",
     );
     return Number(rows);
   }

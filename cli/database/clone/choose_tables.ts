@@ -66,12 +66,14 @@ export function findBlockers(relations: readonly Relation[], options: CloneOptio
     const { schema, name, kind, isPartition, isFiltered } = relation;
     if (isFiltered && mode !== "schema") {
       return [
-        `policies of ${schema}.${name} hide rows from this role: connect as its owner, or as a role with BYPASSRLS`,
+        `policies of ${schema}.${name} hide rows from this role: ` +
+        `connect as its owner, or as a role with BYPASSRLS`,
       ];
     }
     if (kind === "p" && !isPartition) {
       return [
-        `${schema}.${name} is partitioned, which is not supported: select the tables to clone with --tables`,
+        `${schema}.${name} is partitioned, which is not ` +
+        `supported: select the tables to clone with --tables`,
       ];
     }
     return kind === "f"

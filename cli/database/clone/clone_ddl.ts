@@ -158,7 +158,8 @@ function addForeignKeys(
     const { schema = "public", table: name = "" } = constraint.references ?? {};
     if (names.has(qualify(schema, name))) return [addConstraint(table, constraint)];
     warnings.push(
-      `${table.name}: foreign key ${constraint.name} is omitted because ${schema}.${name} is not cloned`,
+      `${table.name}: foreign key ${constraint.name} is ` +
+        `omitted because ${schema}.${name} is not cloned`,
     );
     return [];
   });

@@ -62,7 +62,8 @@ export class CloneState {
     };
     if (version !== VERSION) {
       throw new ConfigurationError(
-        `The clone in ${this.#target.label} was started by another version of this command: finish it with that version, or ` +
+        `The clone in ${this.#target.label} was started by another ` +
+          `version of this command: finish it with that version, or ` +
           `start again with an empty database`,
       );
     }
@@ -125,7 +126,8 @@ export class CloneState {
     const { run } = this.#target;
     await run(`CREATE SCHEMA IF NOT EXISTS "${CLONE_SCHEMA}"`);
     await run(
-      `CREATE TABLE IF NOT EXISTS ${TABLE} (item text PRIMARY KEY, plan text NOT NULL, mark text, ` +
+      `CREATE TABLE IF NOT EXISTS ${TABLE} (item text ` +
+        `PRIMARY KEY, plan text NOT NULL, mark text, ` +
         `copied bigint NOT NULL DEFAULT 0, is_done boolean NOT NULL DEFAULT false)`,
     );
   }
@@ -185,8 +187,10 @@ export class CloneState {
   async drop(): Promise<void> {
     const { run } = this.#target;
     const tables = await run(
-      `SELECT c.relname::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
-        `WHERE n.nspname = '${CLONE_SCHEMA}' AND c.relkind = 'r' ORDER BY c.relname = 'progress', 1`,
+      `SELECT c.relname::text AS name FROM pg_class c JOIN ` +
+        `pg_namespace n ON n.oid = c.relnamespace ` +
+        `WHERE n.nspname = '${CLONE_SCHEMA}' AND c.relkind = ` +
+        `'r' ORDER BY c.relname = 'progress', 1`,
     );
     for (const { name } of tables) {
       await run(`DROP TABLE IF EXISTS ${qualify(CLONE_SCHEMA, String(name))}`);

@@ -39,7 +39,8 @@ class MarkConflict extends Error {}
 
 function concurrentCloneError({ name }: TableCopy, { target }: CopyContext): ConfigurationError {
   return new ConfigurationError(
-    `${name}: another clone is writing to ${target.label}: wait until it ends, or stop it and continue with --resume`,
+    `${name}: another clone is writing to ${target.label}: wait ` +
+      `until it ends, or stop it and continue with --resume`,
   );
 }
 
@@ -125,7 +126,8 @@ function buildBatchQuery(
     `count(*) FILTER (WHERE fits)::text AS rows, count(*)::text AS seen, ${
       marks.join(", ")
     } FROM (` +
-    `SELECT *, number = 1 OR sum(octet_length(tuple)) OVER (ORDER BY number) <= ${limits.bytes} AS fits FROM (` +
+    `SELECT *, number = 1 OR sum(octet_length(tuple)) OVER ` +
+    `(ORDER BY number) <= ${limits.bytes} AS fits FROM (` +
     `SELECT row_number() OVER (ORDER BY ${keys}) AS number, '(' || ${tuple} || ')' AS tuple, ` +
     `${key.map((_, at) => `trellis_k${at}::text AS k${at}`).join(", ")} FROM (` +
     `SELECT *, ${key.map(({ sql }, at) => `${sql} AS trellis_k${at}`).join(", ")} FROM ${

@@ -153,7 +153,8 @@ function planCopy(
   if (columns.length === 0) return `${schema}.${name} has no columns that can be copied`;
   const key = findKey(from) ?? (isFromDistSql ? undefined : [{ sql: "ctid", type: "tid" }]);
   if (key === undefined) {
-    return `${schema}.${name} has neither a primary key nor a unique constraint over NOT NULL columns, so its rows cannot be ` +
+    return `${schema}.${name} has neither a primary key nor a unique ` +
+      `constraint over NOT NULL columns, so its rows cannot be ` +
       "identified: add one, or exclude the table with --tables";
   }
   const target = (column: TableColumn) => to.columns.find((other) => other.name === column.name)!;
@@ -191,7 +192,8 @@ function reportLeftOut(
 ): void {
   const { schema = "public", name } = table;
   warnings.push(
-    `${schema}.${name}: its rows are skipped because they contain credentials (--with-credentials copies them)`,
+    `${schema}.${name}: its rows are skipped because they ` +
+      `contain credentials (--with-credentials copies them)`,
   );
   const isReferenced = ({ constraints }: TableSchema) =>
     constraints.some(({ type, definition }) =>
@@ -305,7 +307,8 @@ function checkDistSql(
     const line = `${table === undefined ? "" : `${table}: `}${message} (${id})`;
     if (id === "numeric-precision" && options.mode === "all") {
       refusals.push(
-        `${table}: numeric without a precision would be rounded to numeric(18,6): use --numeric <precision,scale>, such as ` +
+        `${table}: numeric without a precision would be rounded to ` +
+          `numeric(18,6): use --numeric <precision,scale>, such as ` +
           "--numeric 38,10",
       );
     } else if (!warnings.includes(line)) warnings.push(line);

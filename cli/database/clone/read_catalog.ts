@@ -62,7 +62,8 @@ function isInUserSchema(isDistSql: boolean, alias = "n"): string {
 }
 
 function isNotFromExtension(catalog: string, oid: string): string {
-  return `NOT EXISTS (SELECT FROM pg_depend e WHERE e.classid = '${catalog}'::regclass AND e.objid = ${oid} AND e.deptype = 'e')`;
+  return `NOT EXISTS (SELECT FROM pg_depend e WHERE e.classid = '${catalog}'::regclass AND ` +
+    `e.objid = ${oid} AND e.deptype = 'e')`;
 }
 
 /**
@@ -74,7 +75,8 @@ function isNotFromExtension(catalog: string, oid: string): string {
 export async function readRelations({ run, isDistSql }: CloneConnection): Promise<Relation[]> {
   const filtered = isDistSql ? "false" : "c.relrowsecurity AND row_security_active(c.oid)";
   const rows = await run(
-    `SELECT n.nspname::text AS schema, c.relname::text AS name, c.relkind::text AS kind, c.relispartition AS is_partition, ` +
+    `SELECT n.nspname::text AS schema, c.relname::text AS name, ` +
+      `c.relkind::text AS kind, c.relispartition AS is_partition, ` +
       `greatest(c.reltuples, 0)::bigint::text AS rows, ${filtered} AS is_filtered ` +
       `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
       `WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${isInUserSchema(isDistSql)} AND ${
@@ -134,13 +136,16 @@ async function readTypes(run: Run, user: string): Promise<string[]> {
   const enums = await run(
     `SELECT t.oid::text AS oid, n.nspname::text AS schema, t.typname::text AS name, ` +
       `string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder) AS labels ` +
-      `FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace JOIN pg_enum e ON e.enumtypid = t.oid ` +
+      `FROM pg_type t JOIN pg_namespace n ON n.oid = ` +
+      `t.typnamespace JOIN pg_enum e ON e.enumtypid = t.oid ` +
       `WHERE ${user} AND ${isNotFromExtension("pg_type", "t.oid")} GROUP BY 1, 2, 3`,
   );
   const domains = await run(
     `SELECT t.oid::text AS oid, n.nspname::text AS schema, t.typname::text AS name, ` +
-      `format_type(t.typbasetype, t.typtypmod) AS base, t.typdefault AS def, t.typnotnull AS not_null, ` +
-      `(SELECT string_agg('CONSTRAINT ' || quote_ident(con.conname) || ' ' || pg_get_constraintdef(con.oid), ' ' ORDER BY con.conname) ` +
+      `format_type(t.typbasetype, t.typtypmod) AS base, ` +
+      `t.typdefault AS def, t.typnotnull AS not_null, ` +
+      `(SELECT string_agg('CONSTRAINT ' || quote_ident(con.conname) || ' ' || ` +
+      `pg_get_constraintdef(con.oid), ' ' ORDER BY con.conname) ` +
       `FROM pg_constraint con WHERE con.contypid = t.oid AND con.contype = 'c') AS checks ` +
       `FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace ` +
       `WHERE t.typtype = 'd' AND ${user} AND ${isNotFromExtension("pg_type", "t.oid")}`,
@@ -166,14 +171,18 @@ async function readTypes(run: Run, user: string): Promise<string[]> {
 
 async function readSequences(run: Run, user: string): Promise<SequenceSchema[]> {
   const rows = await run(
-    `SELECT n.nspname::text AS schema, c.relname::text AS name, format_type(s.seqtypid, NULL) AS type, ` +
-      `s.seqstart::text AS start, s.seqincrement::text AS increment, s.seqmin::text AS min, s.seqmax::text AS max, ` +
+    `SELECT n.nspname::text AS schema, c.relname::text AS ` +
+      `name, format_type(s.seqtypid, NULL) AS type, ` +
+      `s.seqstart::text AS start, s.seqincrement::text AS ` +
+      `increment, s.seqmin::text AS min, s.seqmax::text AS max, ` +
       `s.seqcache::text AS cache, s.seqcycle AS cycle, d.deptype::text AS kind, ` +
       `tn.nspname::text AS table_schema, t.relname::text AS table, a.attname::text AS column ` +
-      `FROM pg_class c JOIN pg_sequence s ON s.seqrelid = c.oid JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+      `FROM pg_class c JOIN pg_sequence s ON s.seqrelid = c.oid ` +
+      `JOIN pg_namespace n ON n.oid = c.relnamespace ` +
       `LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid ` +
       `AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') ` +
-      `LEFT JOIN pg_class t ON t.oid = d.refobjid LEFT JOIN pg_namespace tn ON tn.oid = t.relnamespace ` +
+      `LEFT JOIN pg_class t ON t.oid = d.refobjid LEFT JOIN ` +
+      `pg_namespace tn ON tn.oid = t.relnamespace ` +
       `LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid ` +
       `WHERE ${user} AND ${isNotFromExtension("pg_class", "c.oid")} ORDER BY 1, 2`,
   );
@@ -197,7 +206,8 @@ async function readSequences(run: Run, user: string): Promise<SequenceSchema[]> 
 
 async function readViews(run: Run, user: string): Promise<CatalogObjects["views"]> {
   const rows = await run(
-    `SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_viewdef(c.oid) AS definition, ` +
+    `SELECT n.nspname::text AS schema, c.relname::text AS ` +
+      `name, pg_get_viewdef(c.oid) AS definition, ` +
       `array_to_string(c.reloptions, ', ') AS options ` +
       `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
       `WHERE c.relkind = 'v' AND ${user} AND ${
@@ -217,22 +227,30 @@ async function readViews(run: Run, user: string): Promise<CatalogObjects["views"
 /** Reads objects without rows whose SQL is not portable. */
 async function readNotCloned({ run, isDistSql }: CloneConnection, user: string): Promise<string[]> {
   const parts = [
-    `SELECT 'function ' || p.oid::regprocedure::text AS what FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace ` +
+    `SELECT 'function ' || p.oid::regprocedure::text AS what FROM ` +
+    `pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace ` +
     `WHERE ${user} AND ${isNotFromExtension("pg_proc", "p.oid")}`,
     ...isDistSql ? [] : [
-      `SELECT 'trigger ' || quote_ident(g.tgname) || ' on ' || g.tgrelid::regclass::text FROM pg_trigger g ` +
-      `JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT g.tgisinternal AND ${user}`,
-      `SELECT 'policy ' || quote_ident(p.polname) || ' on ' || p.polrelid::regclass::text FROM pg_policy p ` +
-      `JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ${user}`,
+      `SELECT 'trigger ' || quote_ident(g.tgname) || ' on ' || ` +
+      `g.tgrelid::regclass::text FROM pg_trigger g ` +
+      `JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ` +
+      `NOT g.tgisinternal AND ${user}`,
+      `SELECT 'policy ' || quote_ident(p.polname) || ' on ' || ` +
+      `p.polrelid::regclass::text FROM pg_policy p ` +
+      `JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace ` +
+      `n ON n.oid = c.relnamespace WHERE ${user}`,
       `SELECT 'row level security of ' || c.oid::regclass::text FROM pg_class c ` +
       `JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relrowsecurity AND ${user}`,
-      `SELECT 'rule ' || quote_ident(r.rulename) || ' on ' || r.ev_class::regclass::text FROM pg_rewrite r ` +
+      `SELECT 'rule ' || quote_ident(r.rulename) || ' on ' || ` +
+      `r.ev_class::regclass::text FROM pg_rewrite r ` +
       `JOIN pg_class c ON c.oid = r.ev_class JOIN pg_namespace n ON n.oid = c.relnamespace ` +
       `WHERE r.rulename <> '_RETURN' AND ${user}`,
       `SELECT 'materialized view ' || c.oid::regclass::text FROM pg_class c ` +
       `JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'm' AND ${user}`,
-      `SELECT 'type ' || format_type(t.oid, NULL) FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace ` +
-      `LEFT JOIN pg_class c ON c.oid = t.typrelid WHERE (t.typtype = 'r' OR t.typtype = 'c' AND c.relkind = 'c') ` +
+      `SELECT 'type ' || format_type(t.oid, NULL) FROM pg_type t ` +
+      `JOIN pg_namespace n ON n.oid = t.typnamespace ` +
+      `LEFT JOIN pg_class c ON c.oid = t.typrelid WHERE (t.typtype ` +
+      `= 'r' OR t.typtype = 'c' AND c.relkind = 'c') ` +
       `AND ${user} AND ${isNotFromExtension("pg_type", "t.oid")}`,
     ],
   ];

@@ -127,13 +127,15 @@ class Clone {
     const { resume, source, target, options } = this.#work;
     if (stored.source !== source.label) {
       throw new ConfigurationError(
-        `${target.label} contains an interrupted clone of ${stored.source}, not of ${source.label}: use that source, or ` +
+        `${target.label} contains an interrupted clone of ` +
+          `${stored.source}, not of ${source.label}: use that source, or ` +
           "an empty target",
       );
     }
     if (!resume) {
       throw new ConfigurationError(
-        `${target.label} contains an interrupted clone: continue with --resume, or use an empty target`,
+        `${target.label} contains an interrupted clone: ` +
+          `continue with --resume, or use an empty target`,
       );
     }
     if (JSON.stringify(stored.options) !== JSON.stringify(options)) {
@@ -211,13 +213,15 @@ class Clone {
       const found = present.find((one) => one.schema === schema && one.name === name);
       if (found === undefined) {
         throw new ConfigurationError(
-          `The target ${this.#target.label} has no table ${schema}.${name}: run the migrations first, or omit --data-only`,
+          `The target ${this.#target.label} has no table ` +
+            `${schema}.${name}: run the migrations first, or omit --data-only`,
         );
       }
       const [row] = await this.#target.run(`SELECT 1 AS one FROM ${qualify(schema, name)} LIMIT 1`);
       if (row !== undefined) {
         throw new ConfigurationError(
-          `${schema}.${name} of the target ${this.#target.label} contains rows, and a clone never overwrites rows: empty it, or exclude ` +
+          `${schema}.${name} of the target ${this.#target.label} contains rows, and a clone ` +
+            `never overwrites rows: empty it, or exclude ` +
             "it with --tables",
         );
       }
@@ -238,7 +242,8 @@ class Clone {
       );
       if (row.scale === null || Number(row.scale) <= scale) continue;
       found.push(
-        `${copy.schema}.${copy.name}: ${column} has values with ${row.scale} decimals, but the target keeps ` +
+        `${copy.schema}.${copy.name}: ${column} has values with ` +
+          `${row.scale} decimals, but the target keeps ` +
           `${scale}: use --numeric with a larger scale`,
       );
     }

@@ -77,7 +77,8 @@ function describe(error: MigrationError, files: readonly DdlFile[], from: number
     ? error.message
     : error.message.slice(state + 1, -1);
   return new MigrationError(
-    `The target rejected a statement for ${file.name} (${why}): fix the cause and continue with --resume`,
+    `The target rejected a statement for ${file.name} ` +
+      `(${why}): fix the cause and continue with --resume`,
     { cause: error },
   );
 }

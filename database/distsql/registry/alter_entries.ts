@@ -148,8 +148,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "table-settings",
     category: DDL,
     action: Strip,
-    title:
-      "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER ON, storage settings, rules and named triggers",
+    title: "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER " +
+      "ON, storage settings, rules and named triggers",
     advice: "Omitted: the provider controls this setting, or it does not exist there.",
     sqlState: "0A000",
     source: ["PROBE"],

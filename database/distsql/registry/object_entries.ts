@@ -14,8 +14,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
       "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
     since: "2026-02-28",
     sqlState: "0A000",
-    message:
-      "CREATE SEQUENCE is not supported without an explicit cache size. please define CACHE greater than or equal to " +
+    message: "CREATE SEQUENCE is not supported without an explicit cache " +
+      "size. please define CACHE greater than or equal to " +
       "65536 or equal to 1",
     source: ["EMU", "CS"],
     evidence: "live",
@@ -163,8 +163,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "create-object-unsupported",
     category: DDL,
     action: Error,
-    title:
-      "Rules, operators, casts, aggregates, collations, foreign tables, publications, tablespaces, databases",
+    title: "Rules, operators, casts, aggregates, collations, foreign " +
+      "tables, publications, tablespaces, databases",
     advice: "There is no equivalent: remove it, or implement it in the application.",
     sqlState: "0A000",
     source: ["LINT", "EMU"],
@@ -267,8 +267,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "grant-schema-public",
     category: Permission,
     action: Strip,
-    title:
-      "GRANT on the schemas public, pg_catalog and sys, REVOKE CREATE on them, COMMENT ON SCHEMA public",
+    title: "GRANT on the schemas public, pg_catalog and sys, " +
+      "REVOKE CREATE on them, COMMENT ON SCHEMA public",
     advice: "Omitted: it is a system schema. Every role can use it, and only admin can create " +
       "objects in it.",
     sqlState: "0A000",

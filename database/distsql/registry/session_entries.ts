@@ -87,8 +87,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "set-transaction",
     category: Transaction,
     action: Strip,
-    title:
-      "SET TRANSACTION, SET SESSION CHARACTERISTICS, SET default_transaction_…, without SERIALIZABLE",
+    title: "SET TRANSACTION, SET SESSION CHARACTERISTICS, SET " +
+      "default_transaction_…, without SERIALIZABLE",
     advice: "Omitted: the isolation level is REPEATABLE READ, which is stricter than READ " +
       "COMMITTED. For a read-only transaction write BEGIN READ ONLY.",
     sqlState: "0A000",

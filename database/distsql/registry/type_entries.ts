@@ -96,8 +96,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     advice:
       "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
     sqlState: "0A000",
-    message:
-      "identity column is not supported without an explicit cache size. please define CACHE greater than or equal " +
+    message: "identity column is not supported without an explicit cache " +
+      "size. please define CACHE greater than or equal " +
       "to 65536 or equal to 1",
     source: ["EMU", "CS"],
     evidence: "live",
@@ -129,8 +129,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-unsupported",
     category: DataType,
     action: Error,
-    title:
-      "Types that cannot be stored: money, xml, inet, ranges, bit, geometry, text search and others",
+    title: "Types that cannot be stored: money, xml, inet, " +
+      "ranges, bit, geometry, text search and others",
     advice: "Use a type that can be stored; inet and others can still be used in expressions.",
     sqlState: "0A000",
     message: "datatype money not supported",

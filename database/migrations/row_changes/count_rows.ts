@@ -119,7 +119,8 @@ function selectReferencing(
   rows: string,
 ): string {
   const [sources, targets] = [from, to].map((columns) => columns.map(quoteName).join(", "));
-  return `SELECT * FROM ${table.live} WHERE (${sources}) IN (SELECT ${targets} FROM (${rows}) AS gone)`;
+  return `SELECT * FROM ${table.live} WHERE (${sources}) IN ` +
+    `(SELECT ${targets} FROM (${rows}) AS gone)`;
 }
 
 /** Checks whether the server has row ids (`ctid`) for a table. */

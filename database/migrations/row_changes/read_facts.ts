@@ -18,18 +18,26 @@ const USER_SCHEMA = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_t
  * numbers.
  */
 function getNames(numbers: string, relation: string, count = "k.place"): string {
-  return `(SELECT json_agg(a.attname ORDER BY k.place)::text FROM unnest(${numbers}) WITH ORDINALITY AS k (attnum, place) ` +
-    `JOIN pg_attribute a ON a.attrelid = ${relation} AND a.attnum = k.attnum WHERE k.place <= ${count})`;
+  return `(SELECT json_agg(a.attname ORDER BY k.place)::text FROM ` +
+    `unnest(${numbers}) WITH ORDINALITY AS k (attnum, place) ` +
+    `JOIN pg_attribute a ON a.attrelid = ${relation} AND ` +
+    `a.attnum = k.attnum WHERE k.place <= ${count})`;
 }
 
 const TABLES = "SELECT c.oid::text AS oid, n.nspname::text AS schema, c.relname::text AS name, " +
   "c.relkind = 'r' AND NOT c.relhassubclass AND NOT c.relispartition AS is_plain, " +
-  "c.relhasrules OR EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) AS has_triggers, " +
-  "(SELECT json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', " +
-  "a.attnotnull OR EXISTS (SELECT FROM pg_constraint ck WHERE ck.conrelid = c.oid AND ck.contype = 'c' AND ck.convalidated " +
-  "AND pg_get_constraintdef(ck.oid) = 'CHECK ((' || quote_ident(a.attname) || ' IS NOT NULL))')))::text " +
-  "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns " +
-  `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'f') AND ${USER_SCHEMA}`;
+  "c.relhasrules OR EXISTS (SELECT FROM pg_trigger t WHERE " +
+  "t.tgrelid = c.oid AND NOT t.tgisinternal) AS has_triggers, " +
+  "(SELECT json_agg(json_build_array(a.attname, " +
+  "format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', " +
+  "a.attnotnull OR EXISTS (SELECT FROM pg_constraint ck WHERE " +
+  "ck.conrelid = c.oid AND ck.contype = 'c' AND ck.convalidated " +
+  "AND pg_get_constraintdef(ck.oid) = 'CHECK ((' || " +
+  "quote_ident(a.attname) || ' IS NOT NULL))')))::text " +
+  "FROM pg_attribute a WHERE a.attrelid = c.oid AND " +
+  "a.attnum > 0 AND NOT a.attisdropped) AS columns " +
+  `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+  `WHERE c.relkind IN ('r', 'p', 'f') AND ${USER_SCHEMA}`;
 
 const UNIQUES =
   `SELECT i.indrelid::text AS table, x.relname::text AS name, i.indisprimary AS is_primary, ` +
@@ -37,14 +45,15 @@ const UNIQUES =
   `i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AS is_plain, ` +
   `${getNames("i.indkey::smallint[]", "i.indrelid", "i.indnkeyatts")} AS keys, ` +
   `(SELECT json_agg(DISTINCT a.attname)::text FROM pg_depend d ` +
-  `JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid WHERE d.classid = 'pg_class'::regclass ` +
+  `JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = ` +
+  `d.refobjsubid WHERE d.classid = 'pg_class'::regclass ` +
   `AND d.objid = i.indexrelid AND d.refobjid = i.indrelid AND d.refobjsubid > 0) AS used ` +
   `FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_class c ON c.oid = i.indrelid ` +
   `JOIN pg_namespace n ON n.oid = c.relnamespace ` +
   `WHERE i.indisunique AND ${USER_SCHEMA}`;
 
-const FOREIGN_KEYS =
-  `SELECT f.conname::text AS name, f.conrelid::text AS table, f.confrelid::text AS target, f.confdeltype::text AS on_delete, ` +
+const FOREIGN_KEYS = `SELECT f.conname::text AS name, f.conrelid::text AS table, ` +
+  `f.confrelid::text AS target, f.confdeltype::text AS on_delete, ` +
   `${getNames("f.confkey", "f.confrelid")} AS columns, ${
     getNames("f.conkey", "f.conrelid")
   } AS sources FROM pg_constraint f WHERE f.contype = 'f'`;

@@ -219,8 +219,8 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
   {
     id: "unknown-statement",
     sure: "L",
-    source:
-      "EMU 2026-09-18 (Truncate, CreateExtension, Listen, AlterSystem and others; the form of the text is the same)",
+    source: "EMU 2026-09-18 (Truncate, CreateExtension, Listen, " +
+      "AlterSystem and others; the form of the text is the same)",
     refuse({ type }) {
       return ACCEPTED.has(type) ? undefined : `unsupported statement: ${type.replace(/Stmt$/, "")}`;
     },
@@ -356,7 +356,8 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "EMU 2026-09-18, CS",
     refuse({ node }) {
       if (isCacheAccepted(cacheSize(children(node, "options")))) return undefined;
-      return "CREATE SEQUENCE is not supported without an explicit cache size. please define CACHE greater than or equal to 65536 or equal to 1";
+      return "CREATE SEQUENCE is not supported without an explicit cache size. please define " +
+        "CACHE greater than or equal to 65536 or equal to 1";
     },
   },
   {

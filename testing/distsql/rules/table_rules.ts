@@ -42,7 +42,8 @@ export function refuseColumn(column: SyntaxNode): Refusal | undefined {
 
 /** Text for an identity whose CACHE is missing or between 2 and 65535. */
 export const IDENTITY_CACHE =
-  "identity column is not supported without an explicit cache size. please define CACHE greater than or equal to 65536 or equal to 1";
+  "identity column is not supported without an explicit cache size. please define CACHE greater " +
+  "than or equal to 65536 or equal to 1";
 
 function keyColumns(node: SyntaxNode): string[] {
   const isKey = (constraint: SyntaxNode): boolean =>
