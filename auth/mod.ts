@@ -31,6 +31,17 @@ export type {
 export { configureApiKeyAuth, resetApiKeyAuth } from "./api_key_auth.ts";
 export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./api_key_options.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
+export { type AuthEvent, type AuthEventFilter, listAuthEvents } from "./audit_events.ts";
+export {
+  type AuthCleanupOptions,
+  type AuthCleanupResult,
+  removeExpiredAuthRows,
+} from "./cleanup.ts";
+export {
+  type AuthCleanupHandler,
+  type AuthCleanupHandlerOptions,
+  createAuthCleanupHandler,
+} from "./cleanup_handler.ts";
 export type { AuditOption, AuditSettings, AuthEventKind } from "./audit_option.ts";
 export type { AuthErrorBody } from "./auth_response.ts";
 export type { AuthConfig } from "./config.ts";

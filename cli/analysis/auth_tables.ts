@@ -39,8 +39,32 @@ export const AUTH_OPERATIONS: Readonly<Record<AuthNeed, OperationsByModel>> = {
   expire: { session: [Select, Update] },
   organization: { organization: [Select], member: [Select] },
   "api-key": { apikey: [Select, Update] },
+  cleanup: { session: [Select, Delete], verification: [Select, Delete] },
+  events: {},
   routes: Object.fromEntries(MODELS.map((model) => [model, getRouteOperations(model)])),
 };
+
+/** The table of the audit log. */
+const AUDIT_MODEL = "authEvent";
+
+/** Properties whose presence shows that rows of a table expire (auth/cleanup.ts). */
+const EXPIRY_PROPERTIES = ["expiresAt", "lastRequest"];
+
+/**
+ * Checks whether a use of the auth package concerns a table.
+ *
+ * @param need The use.
+ * @param model The table's key in `AuthConfig.schema`.
+ * @param columns The table's columns, if they are known.
+ */
+export function needsTable(
+  need: AuthNeed,
+  model: string,
+  columns: DeclaredColumns | undefined,
+): boolean {
+  return need !== "cleanup" || columns === undefined || model === AUDIT_MODEL ||
+    EXPIRY_PROPERTIES.some((property) => columns.has(property));
+}
 
 type ColumnsOfOperation = Readonly<Partial<Record<DatabaseOperation, readonly string[]>>>;
 
@@ -70,6 +94,10 @@ const AUTH_COLUMNS: Readonly<
       [Update]: ["lastRefillAt", "lastRequest", "remaining", "requestCount", "updatedAt"],
     },
   },
+  cleanup: {
+    session: { [Select]: ["id", "expiresAt"] },
+    verification: { [Select]: ["id", "expiresAt"] },
+  },
 };
 
 const BUILT_IN_COLUMNS: Readonly<Partial<Record<Model, object>>> = {
@@ -83,12 +111,25 @@ const BUILT_IN_COLUMNS: Readonly<Partial<Record<Model, object>>> = {
  * @param models The keys of `AuthConfig.schema`. The routes of plugins may do anything with their tables.
  */
 export function getAuthOperations(need: AuthNeed, models: Iterable<string>): OperationsByModel {
-  if (need !== "routes") return AUTH_OPERATIONS[need];
   const added = [...models].filter((model) => !MODELS.includes(model as Model));
-  return {
-    ...AUTH_OPERATIONS.routes,
-    ...Object.fromEntries(added.map((model) => [model, [Select, Insert, Update, Delete]])),
-  };
+  const grant = (names: readonly string[], operations: readonly DatabaseOperation[]) => ({
+    ...AUTH_OPERATIONS[need],
+    ...Object.fromEntries(names.map((model) => [model, operations])),
+  });
+  switch (need) {
+    case "routes":
+      // events of the audit log are only added
+      return {
+        ...grant(added.filter((model) => model !== AUDIT_MODEL), [Select, Insert, Update, Delete]),
+        ...added.includes(AUDIT_MODEL) && { [AUDIT_MODEL]: [Select, Insert] },
+      };
+    case "cleanup":
+      return grant(added, [Select, Delete]);
+    case "events":
+      return grant(added.filter((model) => model === AUDIT_MODEL), [Select]);
+    default:
+      return AUTH_OPERATIONS[need];
+  }
 }
 
 /**

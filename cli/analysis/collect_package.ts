@@ -18,12 +18,14 @@ import {
 import { isTrellis } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
-/** Functions that check or end a session with the given instance; they do not use its routes. */
+/** Functions that use some tables of the given instance; they do not use its routes. */
 const SESSION_NEEDS: Readonly<Record<string, AuthNeed>> = {
   validateSession: "check",
   validateSessionFromHeader: "check",
   refreshSession: "check",
   expireSession: "expire",
+  listAuthEvents: "events",
+  removeExpiredAuthRows: "cleanup",
 };
 
 /** The variable with which the package recognizes requests that came through the CDN. */
@@ -83,6 +85,11 @@ export function collectPackage(
       c.emit({ kind: "auth", need: "routes", why: name, node });
       c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
       // the handler calls the function to get the instance; its routes are collected above
+      if (given[0] !== undefined) c.reach(given[0], [CALL, NONE]);
+      for (const argument of given.slice(1)) c.reach(argument, []);
+      return c.release(rest);
+    case "createAuthCleanupHandler":
+      c.emit({ kind: "auth", need: "cleanup", why: name, node });
       if (given[0] !== undefined) c.reach(given[0], [CALL, NONE]);
       for (const argument of given.slice(1)) c.reach(argument, []);
       return c.release(rest);

@@ -72,7 +72,14 @@ export interface QueryDeclaration {
 }
 
 /** A use of the auth package that needs its tables. */
-export type AuthNeed = "api-key" | "check" | "expire" | "organization" | "routes";
+export type AuthNeed =
+  | "api-key"
+  | "check"
+  | "cleanup"
+  | "events"
+  | "expire"
+  | "organization"
+  | "routes";
 
 /** A use of the table of jobs. */
 export type JobNeed = "enqueue" | "work" | "relay" | "read" | "change";

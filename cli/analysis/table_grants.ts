@@ -1,5 +1,5 @@
 import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
-import { AUTH_TABLES, getAuthOperations, getNeededColumns } from "./auth_tables.ts";
+import { AUTH_TABLES, getAuthOperations, getNeededColumns, needsTable } from "./auth_tables.ts";
 import { JOB_OPERATIONS, JOBS_TABLE } from "./collect_jobs.ts";
 import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
@@ -96,8 +96,9 @@ export function getTableGrants(
     for (const [model, operations] of needed) {
       const known = AUTH_TABLES[model];
       for (const authTable of reached.authTables.get(model) ?? (known ? [{ table: known }] : [])) {
-        const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
         const declared = readAuthTableColumns(evaluator, model, authTable);
+        if (!needsTable(need, model, declared)) continue;
+        const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
         for (const operation of operations) {
           const columns = declared &&
             getNeededColumns(need, model, operation, declared, reached.hiddenFields);

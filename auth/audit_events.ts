@@ -1,0 +1,72 @@
+import { and, desc, eq, getTableColumns, inArray, is, lt, Table } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { withQueryMetrics } from "../database/queries/query_metrics.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import type { AuthEventKind } from "./audit_option.ts";
+import { type BetterAuthInstance, getInternals } from "./instance.ts";
+
+/** An event of the audit log. */
+export interface AuthEvent {
+  readonly id: string;
+  readonly kind: AuthEventKind;
+  /** The user whom it concerns; `null` if a sign-in named no known user. */
+  readonly userId: string | null;
+  /** The user who caused it, if another user did and that is known. */
+  readonly actorId: string | null;
+  /** Client's address as the gateway saw it. */
+  readonly address: string | null;
+  readonly userAgent: string | null;
+  readonly createdAt: Date;
+}
+
+/** Filters of {@link listAuthEvents}. */
+export interface AuthEventFilter {
+  /** Only events of this user. */
+  userId?: string;
+  /** Only events of these kinds. */
+  kinds?: readonly AuthEventKind[];
+  /** Only events before this time: the time of the last event of a page gives the next page. */
+  before?: Date;
+  /**
+   * Number of events, 1 to 1,000.
+   * @default 100
+   */
+  limit?: number;
+}
+
+/**
+ * Lists events of the audit log, newest first.
+ *
+ * @param auth The instance of {@link createAuth}, with `audit` in its configuration.
+ * @param filter User, kinds and page.
+ * @returns The events.
+ * @throws {ConfigurationError} If the configuration has no table for events, or `limit` is invalid.
+ * @throws {DatabaseError} If the database does not answer.
+ */
+export async function listAuthEvents(
+  auth: BetterAuthInstance,
+  { userId, kinds, before, limit = 100 }: AuthEventFilter = {},
+): Promise<AuthEvent[]> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new ConfigurationError(`limit must be a whole number from 1 to 1000, got ${limit}`);
+  }
+  const { db, settings } = getInternals(auth);
+  const table: unknown = settings.schema.authEvent;
+  if (!is(table, Table)) {
+    throw new ConfigurationError(
+      "AuthConfig.schema has no table authEvent: set audit: true and run trellis generate auth-schema",
+    );
+  }
+  const columns = getTableColumns(table) as Record<keyof AuthEvent, PgColumn>;
+  const where = and(
+    userId === undefined ? undefined : eq(columns.userId, userId),
+    kinds === undefined ? undefined : inArray(columns.kind, [...kinds]),
+    before === undefined ? undefined : lt(columns.createdAt, before),
+  );
+  return await withQueryMetrics(
+    "listAuthEvents",
+    async () =>
+      await db.select(columns).from(table as PgTable).where(where)
+        .orderBy(desc(columns.createdAt)).limit(limit) as unknown as AuthEvent[],
+  );
+}
