@@ -27,10 +27,15 @@ const INSTANCES: ReadonlySet<string> = new Set([
 /** Functions that take an auth instance as their first argument and never load the library. */
 const SESSION_CHECKS: ReadonlySet<string> = new Set([
   "expireSession",
+  "listAuthEvents",
   "refreshSession",
+  "removeExpiredAuthRows",
   "validateSession",
   "validateSessionFromHeader",
 ]);
+
+/** Functions whose first argument returns an auth instance, and that never load the library. */
+const INSTANCE_USERS: ReadonlySet<string> = new Set(["createAuthCleanupHandler"]);
 
 /**
  * Reads the needs of a function from its tree-shaken sources: every import in them is used.
@@ -173,6 +178,9 @@ function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): bo
   };
   const isForSessionCheck = (name: ts.Identifier): boolean => {
     let node: ts.Node = name.parent;
+    if (ts.isCallExpression(node) && node.arguments[0] === name) {
+      return INSTANCE_USERS.has(locals.get(node.expression.getText(file)) ?? "");
+    }
     if (!ts.isCallExpression(node) || node.expression !== name) return false;
     while (ts.isAwaitExpression(node.parent) || ts.isParenthesizedExpression(node.parent)) {
       node = node.parent;

@@ -6,6 +6,8 @@ import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 
 const NAMESPACE = "omitted";
+/** Plugins of better-auth, which `AuthConfig.plugins` loads with `import()`. */
+const PLUGIN_NAMESPACE = "omitted-plugin";
 
 /** The optional parts in a bundle. */
 export interface Parts {
@@ -83,6 +85,16 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
         const isOwn = kind === "dynamic-import" && paths.trellisRoot(importer) !== undefined;
         return isOwn && !betterAuth ? { path: "better_auth", namespace: NAMESPACE } : undefined;
       });
+      build.onResolve({ filter: /better-auth/ }, ({ path, kind, importer }) => {
+        const isPlugin = kind === "dynamic-import" && !betterAuth &&
+          paths.trellisRoot(importer) === undefined &&
+          getPackageName(toBareSpecifier(path)).includes("better-auth");
+        return isPlugin ? { path, namespace: PLUGIN_NAMESPACE } : undefined;
+      });
+      build.onLoad({ filter: /.*/, namespace: PLUGIN_NAMESPACE }, ({ path }) => ({
+        contents: `throw new Error(${JSON.stringify(`${path}: ${NO_BETTER_AUTH}`)});\nexport {};`,
+        loader: "js",
+      }));
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, () => ({
         contents: `export function startBetterAuth() { throw new Error(${
           JSON.stringify(NO_BETTER_AUTH)

@@ -55,6 +55,40 @@ testGrants([
       `return auth.expireSession(await auth.getConfiguredSessionAuth(), "t", getDb());`,
     ),
   }],
+  [
+    "grants the clean-up the tables that expire",
+    "invitations SELECT+DELETE, sessions SELECT+DELETE, verification SELECT+DELETE",
+    {
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "tables.ts": `import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+        export const authSchema = {
+          member: pgTable("members", { id: uuid("id"), role: text("role") }),
+          invitation: pgTable("invitations", { id: uuid("id"), expiresAt: timestamp("expires_at") }),
+        };`,
+      "auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth";
+        import { getDb } from "./get_db.ts"; import { authSchema } from "./tables.ts";
+        configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: authSchema });`,
+      "fn.ts":
+        `import "./auth.ts"; import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+        export const handler = createAuthCleanupHandler(getConfiguredSessionAuth, { batchSize: 1000 });`,
+    },
+  ],
+  [
+    "grants listAuthEvents the table of events, and the routes no changes of events",
+    "auth_events SELECT",
+    {
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "auth.ts":
+        `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+        import { pgTable, text } from "drizzle-orm/pg-core";
+        const authEvents = pgTable("auth_events", { id: text("id") });
+        configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: { authEvent: authEvents } });`,
+      "fn.ts": handler(
+        `import "./auth.ts"; import { getConfiguredSessionAuth, listAuthEvents } from "@trellis/fn/auth";`,
+        "return listAuthEvents(await getConfiguredSessionAuth());",
+      ),
+    },
+  ],
   ["grants createAuthHandler what the routes need", ROUTES, {
     ...CONFIGURED,
     "fn.ts":

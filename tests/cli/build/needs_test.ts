@@ -72,6 +72,18 @@ Deno.test("readNeeds() tells who may use the auth library from who checks sessio
       `import { getAuth, validateSession } from "@trellis/fn/auth"; validateSession(await getAuth(db, c), t); keep(getAuth)`,
       true,
     ],
+    [
+      `import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth"; createAuthCleanupHandler(getConfiguredSessionAuth, {})`,
+      false,
+    ],
+    [
+      `import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth"; createAuthCleanupHandler(x, getConfiguredSessionAuth)`,
+      true,
+    ],
+    [
+      `import { getAuth, removeExpiredAuthRows } from "@trellis/fn/auth"; removeExpiredAuthRows(await getAuth(db, c))`,
+      false,
+    ],
     [`import * as auth from "@trellis/fn/auth"; auth.validateSession(a, b)`, true],
     [`export * from "@trellis/fn/auth"`, true],
     [`const { createAuth } = await import("@trellis/fn/auth")`, true],

@@ -1,0 +1,56 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { denoProjectFiles, writeTestProject } from "./project.ts";
+
+const AUTH = (plugins: string) =>
+  `import { configureSessionAuth } from "@trellis/fn/auth";
+import { getDrizzleClient } from "@trellis/fn/database";
+configureSessionAuth(() => getDrizzleClient({ provider: "serverless-pg" }), {
+  secret: "at-least-32-random-characters-0123456789",
+  baseURL: "https://api.example.com",
+  plugins: async () => [${plugins}],
+});
+`;
+
+const FILES = {
+  "src/functions/api/me.get.ts": `import { defineApiHandler } from "@trellis/fn/validation";
+import "../../auth.ts";
+export const handler = defineApiHandler({ auth: "session" })(({ userId }) => ({ statusCode: 200, body: userId }));
+`,
+  "src/functions/api/auth/[...proxy].any.ts":
+    `import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+import "../../../auth.ts";
+export const handler = createAuthHandler(getConfiguredSessionAuth);
+`,
+};
+
+async function getSizes(plugins: string): Promise<Record<string, number>> {
+  const project = await writeTestProject({
+    ...await denoProjectFiles(),
+    ...FILES,
+    "src/auth.ts": AUTH(plugins),
+  });
+  try {
+    const { exitCode, stderr } = await project.build();
+    assertEquals(exitCode, 0, stderr);
+    const read = async (name: string) => {
+      const code = await Deno.readTextFile(`${project.root}/dist/${name}/index.mjs`);
+      if (name === "Me" && plugins !== "") {
+        assertStringIncludes(code, "trellis build omitted better-auth from this function");
+      }
+      return code.length;
+    };
+    return { Me: await read("Me"), AuthByProxy: await read("AuthByProxy") };
+  } finally {
+    await project.remove();
+  }
+}
+
+Deno.test("trellis build leaves plugins out of a function that only checks sessions", async () => {
+  const bare = await getSizes("");
+  const full = await getSizes(
+    `(await import("better-auth/plugins/organization")).organization(), (await import("@better-auth/passkey")).passkey()`,
+  );
+  // the configuration itself, and the reason for the omission
+  assert(full.Me - bare.Me < 2000, `${bare.Me} → ${full.Me}`);
+  assert(full.AuthByProxy - bare.AuthByProxy > 50_000, `${bare.AuthByProxy} → ${full.AuthByProxy}`);
+});
