@@ -5,6 +5,7 @@ import {
   AUTH_VERIFICATION_COLUMNS,
 } from "../../auth/columns.ts";
 import { getTableName, is, Table } from "drizzle-orm";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthField, AuthIds, AuthModel, AuthTables } from "../../auth/describe_tables.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */
@@ -101,6 +102,16 @@ export function toAuthTables(
 
 function toAuthTable(model: AuthModel, ids: AuthIds, given: unknown): AuthTable {
   const builtIn = Object.hasOwn(BUILT_IN, model.name) ? BUILT_IN[model.name] : undefined;
+  const properties = ["id", ...model.fields.map(({ property }) => property)];
+  const lacking = builtIn?.properties.filter((property) => !properties.includes(property)) ?? [];
+  if (lacking.length > 0) {
+    throw new ConfigurationError(
+      `AuthConfig.${model.name}.fields renames ${
+        lacking.join(", ")
+      }, which is not supported: name the columns in ` +
+        `a drizzle table and pass it as AuthConfig.schema.${model.name}`,
+    );
+  }
   const chosen = model.isRenamed ? model.name : undefined;
   const name = is(given, Table)
     ? getTableName(given)

@@ -241,6 +241,15 @@ configureSessionAuth(() => Promise.resolve(db), { secret: "s", baseURL: "http://
       assertEquals((await generate(root, "--from", "src/b.ts#authConfig")).exitCode, 0);
     },
   );
+  const renamed = authModule(`account: { fields: { providerId: "provider_id" } },`);
+  await withAuthProject({ "src/auth.ts": renamed }, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 3);
+    assertStringIncludes(
+      stderr,
+      "AuthConfig.account.fields renames providerId, which is not supported",
+    );
+  });
   await withAuthProject({ "src/notes.ts": "export {};" }, async (root) => {
     const { exitCode, stderr } = await generate(root);
     assertEquals(exitCode, 3);
