@@ -16,8 +16,6 @@ export interface ResultOptions {
   readonly openapi?: { readonly successStatus?: number };
 }
 
-type Validator = ReturnType<typeof createValidator>;
-
 /** Converts what a handler returned to a proxy result. */
 export type ResultReader = (
   value: unknown,
@@ -36,35 +34,28 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
   const { responseSchema, responses, openapi, validateResponses = "always" } = options;
   if (responseSchema === undefined && responses === undefined) return undefined;
   if (responseSchema !== undefined && responses !== undefined) {
-    throw new ConfigurationError(
-      "defineApiHandler: give responseSchema for one response or responses by status, not both",
-    );
+    throw new ConfigurationError("Set responseSchema or responses, not both");
   }
   const skipsValidation = validateResponses === "never" ||
     (validateResponses === "development" && getOptionalEnv("LAMBDA_TASK_ROOT") !== undefined);
-  const successStatus = responses === undefined
-    ? openapi?.successStatus ?? 200
-    : findSuccessStatus(responses);
-  const validators = new Map<number, Validator>();
-  for (const [status, schema] of Object.entries(responses ?? {})) {
-    validators.set(Number(status), createValidator(schema));
-  }
   const validateAny = responseSchema && createValidator(responseSchema);
-
-  function toReply(value: unknown): Reply {
-    if (value instanceof Reply) return value;
-    if (successStatus !== undefined) return new Reply(successStatus, value, undefined);
-    throw new UnexpectedError(
-      "The handler returned a body, but `responses` has no single status of success: use reply()",
-    );
-  }
+  const validators = new Map(
+    Object.entries(responses ?? {}).map(([status, schema]) =>
+      [Number(status), createValidator(schema)] as const
+    ),
+  );
+  const successStatus = validateAny === undefined
+    ? findSuccessStatus([...validators.keys()])
+    : openapi?.successStatus ?? 200;
 
   return function readResult(value, context) {
     if (isProxyResult(value)) return value;
-    const { status, value: body, options } = toReply(value);
+    const { status, value: body, options } = value instanceof Reply
+      ? value
+      : new Reply(successStatus, value, undefined);
     const validate = validateAny ?? validators.get(status);
     if (validate === undefined) {
-      throw new UnexpectedError(`The handler replied ${status}, which \`responses\` does not have`);
+      throw new UnexpectedError(`responses has no schema for status ${status}: return reply()`);
     }
     if (skipsValidation) {
       return buildValidatedResponse(context, status, body, undefined, options);
@@ -77,36 +68,23 @@ export function createResultReader(options: ResultOptions): ResultReader | undef
   };
 }
 
-/** Returns the status of success if there is exactly one. */
-function findSuccessStatus(responses: ResponseSchemas): number | undefined {
-  const statuses = Object.keys(responses).map(Number);
-  const invalid = statuses.find((status) =>
-    !Number.isInteger(status) || status < 200 || status > 599
-  );
-  if (statuses.length === 0 || invalid !== undefined) {
+/** Returns the status of success if there is exactly one, else 0. */
+function findSuccessStatus(statuses: readonly number[]): number {
+  if (statuses.length === 0 || !statuses.every((status) => status >= 200 && status <= 599)) {
     throw new ConfigurationError(
-      `defineApiHandler: responses takes schemas by status, 200 to 599, got ${
-        invalid === undefined ? "none" : Object.keys(responses).join(", ")
-      }`,
+      `responses takes schemas by status, 200 to 599, got ${statuses.join() || "none"}`,
     );
   }
   const success = statuses.filter((status) => status < 300);
-  return success.length === 1 ? success[0] : undefined;
+  return success.length === 1 ? success[0] : 0;
 }
 
 /** All members that a proxy result can have. */
-const RESULT_MEMBERS: ReadonlySet<string> = new Set([
-  "statusCode",
-  "headers",
-  "multiValueHeaders",
-  "cookies",
-  "body",
-  "isBase64Encoded",
-]);
+const RESULT_MEMBERS = /^(?:statusCode|headers|multiValueHeaders|cookies|body|isBase64Encoded)$/;
 
 /** Checks for a proxy result: an object with a status and with no member that such results do not have. */
 function isProxyResult(value: unknown): value is ProxyResult {
   return typeof value === "object" && value !== null &&
     typeof (value as Partial<ProxyResult>).statusCode === "number" &&
-    Object.keys(value).every((name) => RESULT_MEMBERS.has(name));
+    Object.keys(value).every((name) => RESULT_MEMBERS.test(name));
 }
