@@ -59,7 +59,7 @@ export interface Command {
   readonly name: string;
   /** One sentence. */
   readonly summary: string;
-  /** What the command reads, writes and decides, as paragraphs. */
+  /** Paragraphs about what the command reads, writes and decides. */
   readonly description: readonly string[];
   readonly options: readonly CommandOption[];
   /** The positional arguments, in order. */

@@ -74,7 +74,7 @@ function plain(text: string): string {
   return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** How long a command runs before progress is shown. */
+/** Time that a command runs before progress is shown. */
 const QUIET_MS = 1000;
 /** Interval of progress lines without a terminal. */
 const LINE_EVERY_MS = 5000;

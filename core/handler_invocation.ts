@@ -5,7 +5,7 @@ import type { LambdaContext } from "./http/lambda.ts";
 
 /** The state of one call of a handler. */
 export class HandlerInvocation extends Invocation {
-  /** When the timer was started, on the clock of `performance.now()`. */
+  /** Start of the timer on the clock of `performance.now()`. */
   startedMs = 0;
   /** Lambda's context; `undefined` if the function was called by hand. */
   readonly context: LambdaContext;

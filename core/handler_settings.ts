@@ -12,7 +12,7 @@ export interface ObservabilityOptions<E = unknown, R = unknown> {
    * @default the function's own name
    */
   operationName?: string;
-  /** What is logged. */
+  /** Contents of log lines. */
   logging?: LoggingConfig;
   /**
    * Adds `Duration`, `Errors` and, for the first invocation, `ColdStart`, with the dimension `operationName`.

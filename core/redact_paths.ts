@@ -40,6 +40,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // malformed escapes: the text as it was sent
+    return text; // malformed escapes: the original text
   }
 }

@@ -7,7 +7,7 @@ import type { HandlerInvocation } from "./handler_invocation.ts";
 import type { HandlerSettings } from "./handler_settings.ts";
 import { toLoggable } from "./loggable_message.ts";
 
-/** How an invocation ended. */
+/** Outcome of an invocation. */
 export interface Outcome {
   /** The error, in an object because `undefined` can be thrown too. */
   readonly failure?: { readonly error: unknown };

@@ -11,7 +11,7 @@ export interface RequestContext {
   readonly traceId: string | undefined;
   /** The handler's name in metrics and spans. */
   readonly operationName: string;
-  /** Whether this is the first invocation of the process. */
+  /** True for the first invocation of the process. */
   readonly coldStart: boolean;
   /**
    * Epoch milliseconds at which the handler's time is up, `undefined` without a limit. To find out what is left use

@@ -33,7 +33,7 @@ export type Env<D extends EnvDefinition> = {
 /** Options of {@link defineEnv}. */
 export interface DefineEnvOptions {
   /**
-   * Where the variables are read from.
+   * Source of the variables.
    * @default process.env
    */
   source?: EnvSource;

@@ -12,7 +12,7 @@ export interface AppErrorOptions {
   /** HTTP response headers that belong to this failure, such as `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
   /**
-   * Whether a client may read the message.
+   * True if a client may read the message.
    * @default true below status 500; never true from 500 on
    */
   expose?: boolean;
@@ -39,7 +39,7 @@ export class AppError extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
   /** Headers of the response that this error becomes. */
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** Whether a client may read the message. */
+  /** True if a client may read the message. */
   readonly expose: boolean;
 
   /**
@@ -57,7 +57,7 @@ export class AppError extends Error {
     this.expose = status < 500 && options.expose !== false;
   }
 
-  /** What {@link isAppError} looks for, also in a copy of the package that another bundle brought. */
+  /** Mark that {@link isAppError} looks for, also in a copy of the package from another bundle. */
   get [BRAND](): true {
     return true;
   }

@@ -48,7 +48,7 @@ const RAISED = "raised by a database function";
 /** Messages of class 42 that show an identifier without quotes. */
 const UNQUOTED_IDENTIFIER =
   /^(column|function|procedure|aggregate|operator|type|routine|access method) (?!")(\S.*?) (does not exist|is not unique|is ambiguous|must appear)/;
-/** How the engine's messages begin, for drivers that do not say which routine reported an error. */
+/** Beginnings of the engine's messages, for drivers that do not say which routine reported an error. */
 const ENGINE_MESSAGES = [
   "duplicate key value violates|insert or update on table|update or delete on table|new row for",
   "null value in column|value .* violates|conflicting key " +

@@ -5,15 +5,15 @@ import { readDriverError } from "../errors/driver_error.ts";
 export interface ErrorDescription {
   /** The class. */
   name: string;
-  /** What happened, without SQL and without values of a statement. */
+  /** Description without SQL and without values of a statement. */
   message: string;
   /** An `AppError`'s code, a SQLSTATE, or a code of the system such as `ECONNRESET`. */
   code?: string;
-  /** Where it was thrown: the frames alone, innermost first. */
+  /** Stack frames, innermost first. */
   stack?: string;
   /** Facts that an `AppError` carries, or the names that a database gave. */
   details?: unknown;
-  /** What led to it. */
+  /** The cause. */
   cause?: ErrorDescription;
   /** The parts of an `AggregateError`. */
   errors?: ErrorDescription[];

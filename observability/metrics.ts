@@ -26,7 +26,7 @@ export interface Metrics {
    * Adds a value. A value that is not finite is omitted, with a warning.
    *
    * @param name At most 1,024 characters.
-   * @param unit One of {@link MetricUnit}.
+   * @param unit A unit of {@link MetricUnit}.
    * @param value The value.
    * @throws {TypeError} If the name or the unit is invalid, or a dimension has the name.
    */

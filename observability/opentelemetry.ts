@@ -1,7 +1,7 @@
 import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
 
-/** What a provider says of a span. */
+/** Ids of a span from its provider. */
 export interface SpanIds {
   traceId: string;
   spanId: string;
@@ -38,7 +38,7 @@ interface ApiGlobal {
 }
 
 /**
- * Where every copy of `@opentelemetry/api` 1.x keeps what was registered, and the key of the span in a context; both
+ * Location where every copy of `@opentelemetry/api` 1.x keeps what was registered, and the key of the span in a context; both
  * are fixed by the API so that copies share them (api/src/internal/global-utils.ts, api/src/trace/context-utils.ts).
  * Reading them keeps 16 KB out of every bundle that has no provider.
  */

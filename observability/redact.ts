@@ -3,7 +3,7 @@ import { redactText } from "./redact_text.ts";
 import { REDACTED } from "./redacted.ts";
 import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
 
-/** Stands where a value could not be read. */
+/** Replaces a value that cannot be read. */
 export const UNREADABLE = "[Unreadable]";
 
 /** The query of an event: `queryStringParameters`, `multiValueQueryStringParameters`, `rawQueryString`, `query`. */

@@ -4,7 +4,7 @@ import { redactUrlUsers } from "./redact_url.ts";
 import { REDACTED } from "./redacted.ts";
 
 const MAX_TEXT = 8192;
-/** How often a text may be escaped. */
+/** Maximum number of times that a text may be escaped. */
 const MAX_ESCAPED = 3;
 
 /** Credentials after the scheme of an Authorization header. */

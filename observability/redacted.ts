@@ -1,2 +1,2 @@
-/** Stands where a value was taken out. */
+/** Replaces a redacted value. */
 export const REDACTED = "[REDACTED]";

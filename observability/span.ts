@@ -17,7 +17,7 @@ export interface Span {
   readonly startTimeMs: number;
   /** Epoch milliseconds, by a clock that is not set back while the span runs; `undefined` until it ends. */
   endTimeMs: number | undefined;
-  /** How it ended; `unset` while it runs. */
+  /** Outcome; `unset` while it runs. */
   status: "unset" | "ok" | "error";
   /** The error of a failed span. */
   error: unknown;

@@ -4,7 +4,7 @@ export interface TraceContext {
   readonly traceId: string;
   /** Span id of the caller, 16 hex. */
   readonly parentId: string | undefined;
-  /** Whether the caller records this trace; `undefined` when it leaves that open. */
+  /** True if the caller records this trace; `undefined` if the caller leaves that open. */
   readonly sampled: boolean | undefined;
 }
 

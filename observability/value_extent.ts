@@ -8,7 +8,7 @@ const URL_WORD = /[^&\s\\"'`<>]+/y;
 export interface ValueExtent {
   /** The end, with its closing quote. */
   readonly end: number;
-  /** What opens it: a quote, perhaps with backslashes, or nothing. */
+  /** Opening quote, with its backslashes; empty if there is none. */
   readonly quote: string;
 }
 

@@ -32,7 +32,7 @@ export interface LockedPackage {
 /** The npm part of deno.lock: packages by `name@version`, with a suffix for versions of peers. */
 export type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
-/** How a user receives a package. */
+/** Way in which a user receives a package. */
 export type Reach = "package" | "optional" | "development";
 
 /** A line of the list. */
@@ -228,7 +228,7 @@ async function installedLicences(): Promise<(name: string, version: string) => s
   };
 }
 
-/** Returns the licence of a manifest in the current or one of the two old formats. */
+/** Returns the licence of a manifest, in the current format or in the two old ones. */
 export function getLicence(manifest: { license?: unknown; licenses?: unknown }): string {
   const { license, licenses } = manifest;
   if (typeof license === "string") return license;

@@ -17,7 +17,7 @@ const RELEASE = [
 
 /**
  * The other folders and files that take longest, measured on 2026-11-22. Each runs in a process of its
- * own, and they start first, so that no process is left alone with one of them in the end.
+ * own, and they start first, so that no process is left alone with them in the end.
  */
 const LONGEST = [
   "security/regular_expressions_test.ts",
@@ -42,7 +42,7 @@ const LONGEST = [
 /** Files that share a process, which costs some time to start. */
 const BATCH_SIZE = 12;
 
-/** Which tests run: those of what a release contains, the others, or all. */
+/** Tests to run: those of the released files, the others, or all. */
 export type TestScope = "release" | "sources" | "all";
 
 /**

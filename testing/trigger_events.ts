@@ -253,7 +253,7 @@ export interface StorageRecordOptions {
   /** Unencoded key of the object. */
   key: string;
   /**
-   * What happened to the object.
+   * Change of the object.
    * @default "created"
    */
   change?: "created" | "deleted";

@@ -12,7 +12,7 @@ import { readAuthorizer } from "./authenticate_authorizer.ts";
 import { checkBearerToken } from "./authenticate_bearer.ts";
 import { createSessionCheck, type SessionIdentity } from "./authenticate_session.ts";
 
-/** How a handler identifies the caller. */
+/** Way in which a handler identifies the caller. */
 export type AuthMode =
   | "api-key"
   | "authorizer"

@@ -3,7 +3,7 @@ import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
-/** What the gateway's authorizer found out about the caller. */
+/** Identity of the caller from the gateway's authorizer. */
 export interface AuthorizerIdentity {
   readonly authorizer: AuthorizerContext;
   readonly userId: string | undefined;

@@ -3,7 +3,7 @@ import { countCodePoints } from "./compile/checks.ts";
 import { writeParser } from "./compile/kinds.ts";
 import { Program } from "./compile/program.ts";
 
-/** What a compiled parser gives instead of a value: zod has to say. */
+/** Result of a compiled parser that leaves the decision to zod. */
 export const ASK_ZOD: unique symbol = Symbol("ask zod");
 
 /** A schema's parser for values that fit: the output, or {@link ASK_ZOD}. */

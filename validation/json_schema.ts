@@ -13,7 +13,7 @@ export interface ToJsonSchemaOptions {
    */
   target?: "draft-2020-12" | "draft-07" | "draft-04";
   /**
-   * Whether the schema describes what is sent in, or what comes out of parsing (after defaults and transforms).
+   * Side that the schema describes: the input, or the result of parsing (after defaults and transforms).
    * @default "output"
    */
   io?: "input" | "output";

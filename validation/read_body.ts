@@ -3,7 +3,7 @@ import type { ApiEvent } from "../core/http/lambda.ts";
 import { parseJson } from "../core/http/parse_json.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/http_errors.ts";
 
-/** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
+/** Content of a body: a value for the schema, or the error of the whole body. */
 export type BodyInput = { value: unknown } | { error: string };
 
 /** `application/json`, `application/problem+json`, `text/json`. */

@@ -7,14 +7,14 @@ export interface ResponseSchemas {
   readonly [status: number]: $ZodType;
 }
 
-/** When the bodies that a handler returns are validated. */
+/** Conditions under which the bodies of a handler are validated. */
 export type ResponseValidation = "always" | "development" | "never";
 
 /** Statuses of success. */
 export type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 206 | 207 | 208 | 226;
 
 /**
- * What a handler may return: a proxy result; with `responseSchema` or `responses` also a `reply`, or the body itself if
+ * Result of a handler: a proxy result; with `responseSchema` or `responses` also a `reply`, or the body itself if
  * there is one status of success.
  */
 export type HandlerResult<TResponse, TResponses> =

@@ -100,7 +100,7 @@ export function readTableName(
 }
 
 /**
- * Checks whether a specifier is drizzle or one of its entry points.
+ * Checks whether a specifier is drizzle or an entry point of it.
  *
  * @param module A package's specifier.
  */

@@ -1,7 +1,7 @@
 import { ts } from "./typescript.ts";
 
 /**
- * Checks whether a node is inside one of other nodes.
+ * Checks whether other nodes contain a node.
  *
  * @param node The node.
  * @param scope The other nodes.

@@ -6,7 +6,7 @@ import type { ts } from "./typescript.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
-/** Use of a table of this package by one of its functions. */
+/** Use of a table of this package by a function of it. */
 interface PackageQuery {
   readonly table: string;
   readonly operations: readonly DatabaseOperation[];

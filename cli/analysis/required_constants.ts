@@ -66,7 +66,7 @@ export function getEnvNameStep(isRequired: boolean): Step {
 }
 
 /**
- * Checks whether a step requires the auth schema, or a table that replaces one of the auth package's.
+ * Checks whether a step requires the auth schema, or a replacement of a table of the auth package.
  *
  * @param step The step.
  */

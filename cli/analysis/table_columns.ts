@@ -20,7 +20,7 @@ export type DeclaredColumns = ReadonlyMap<string, DeclaredColumn>;
 type Model = keyof typeof AUTH_SCHEMA_MAPPING;
 
 /**
- * Returns the columns of one of the auth package's tables.
+ * Returns the columns of a table of the auth package.
  *
  * @param model The table's key in `AuthConfig.schema`.
  */
@@ -46,7 +46,7 @@ const SPREADABLE: Readonly<Record<string, Model>> = {
  *
  * @param evaluator Evaluates constants.
  * @param definition The call that creates the table.
- * @returns The columns; `undefined` if one of them cannot be determined.
+ * @returns The columns; `undefined` if any of them cannot be determined.
  */
 export function readTableColumns(
   evaluator: Evaluator,

@@ -86,7 +86,7 @@ export function unknown(node: ts.Node): { kind: "unknown"; node: ts.Node } {
 }
 
 /**
- * Checks whether a specifier is this package or one of its entry points.
+ * Checks whether a specifier is this package or an entry point of it.
  *
  * @param module A package's specifier.
  */

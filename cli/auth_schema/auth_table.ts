@@ -49,7 +49,7 @@ export interface AuthTable {
   readonly indexes: readonly AuthIndex[];
 }
 
-/** One of the four built-in tables. */
+/** A built-in table. */
 interface BuiltIn {
   readonly table: string;
   /** Name of the exported columns. */

@@ -37,7 +37,7 @@ function explainMissingPath(scope: CheckScope, path: string, reason: string): st
   return existsSync(resolve(scope.root, path)) ? undefined : `${path} does not exist: ${reason}`;
 }
 
-/** When checks of generated files do not apply, by the command that writes the files. */
+/** Conditions under which checks of generated files do not apply, by the command that writes the files. */
 const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
   "generate permissions": (scope) =>
     explainMissingPath(scope, scope.config.functionsDir, "this project has no functions"),

@@ -1,7 +1,7 @@
 import type { DatabaseProvider } from "../../database/config.ts";
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
-/** Where source maps are written: next to the bundle, to a separate folder, or not at all. */
+/** Location of source maps: next to the bundle, to a separate folder, or not at all. */
 export type SourceMaps = "beside" | "apart" | "none";
 
 /** Settings of `trellis build`. */

@@ -101,22 +101,22 @@ export interface QueueInfra {
    */
   contentBasedDeduplication?: boolean;
   /**
-   * How long a received message is hidden from other consumers, in seconds.
+   * Seconds that a received message is hidden from other consumers.
    * @default six times the timeout of the consuming function, at least 180
    */
   visibilityTimeoutSeconds?: number;
   /**
-   * How many times a message is received before it moves to the dead-letter queue.
+   * Number of times that a message is received before it moves to the dead-letter queue.
    * @default 3
    */
   maxReceiveCount?: number;
   /**
-   * How long a new message is hidden, in seconds.
+   * Seconds that a new message is hidden.
    * @default 0
    */
   delaySeconds?: number;
   /**
-   * How long a message is kept, in seconds.
+   * Seconds that a message is kept.
    * @default 345600, four days
    */
   retentionSeconds?: number;
@@ -124,7 +124,7 @@ export interface QueueInfra {
 
 /** Settings of an event bus; the event-bus module documents them in detail. */
 export interface BusInfra {
-  /** How long events are archived for replay, in days. Without it, no archive is created. */
+  /** Days that events are archived for replay. Without it, no archive is created. */
   archiveDays?: number;
 }
 
@@ -146,7 +146,7 @@ export interface ApiInfra {
    */
   authorizer?: string;
   /**
-   * How long a decision of the authorizer is cached, in seconds. With `"authorizer-optional"`
+   * Seconds that a decision of the authorizer is cached. With `"authorizer-optional"`
    * anywhere in the API it must be 0, because requests without credentials cannot be cached.
    * @default 300
    */
@@ -172,7 +172,7 @@ export interface WebSocketInfra {
    */
   authorizer?: string | false;
   /**
-   * What a connect request must contain; API Gateway rejects it otherwise, without calling the
+   * Contents that a connect request must have; API Gateway rejects it otherwise, without calling the
    * authorizer.
    * @default ["route.request.header.Authorization"]
    */

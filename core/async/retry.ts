@@ -5,7 +5,7 @@ import { remainingMs } from "../request_context.ts";
 /** Options of {@link retry}. */
 export interface RetryOptions {
   /**
-   * How often the work is run again after the first time.
+   * Number of retries after the first attempt.
    * @default 3
    */
   maxRetries?: number;
@@ -19,9 +19,9 @@ export interface RetryOptions {
    * @default 5000
    */
   maxDelayMs?: number;
-  /** Whether the work may be run again after this failure. */
+  /** Checks whether the work may be retried after this failure. */
   isRetryable: (error: unknown) => boolean;
-  /** Told of each retry before its delay: what failed, and the retry's number from 1. */
+  /** Called before the delay of each retry with the error and the retry's number from 1. */
   onRetry?: (error: unknown, attempt: number) => void;
   /**
    * Waits.

@@ -14,7 +14,7 @@ export interface ApiKeyDetails {
   name: string | null;
   /** Id of the user or the organization that owns the key. */
   referenceId: string;
-  /** What the key may do. */
+  /** Permissions of the key. */
   permissions: ApiKeyPermissions;
   /** Data that was stored with the key. */
   metadata: unknown;
@@ -64,9 +64,9 @@ export interface JwtIdentity<TClaims = JwtClaims> {
   readonly claims: TClaims;
 }
 
-/** What a handler asks of a credential besides its validity. */
+/** Requirements of a handler for a credential besides its validity. */
 export interface CredentialNeeds {
-  /** What the API key must be allowed to do. */
+  /** Permissions that the API key must have. */
   readonly permissions?: ApiKeyPermissions;
 }
 

@@ -15,7 +15,7 @@ export const NO_CORS_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 /** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, no path and no slash at the end. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
 
-/** Whether a value is a {@link CorsOption}. */
+/** Checks whether a value is a {@link CorsOption}. */
 export function isCorsOption(value: unknown): boolean {
   if (value === false || value === "*") return true;
   const origins: unknown[] = Array.isArray(value) ? value : [value];

@@ -9,9 +9,9 @@ import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
 
 /** The body of every error response, unless the client prefers a problem. */
 export interface ErrorBody {
-  /** What happened, in words that a client may read. */
+  /** Description that a client may read. */
   message: string;
-  /** What to switch on. */
+  /** Code that clients switch on. */
   code: ErrorCode;
   /** Lambda's id of the invocation, for support. */
   requestId: string | undefined;
@@ -164,7 +164,7 @@ function readAppError(error: AppError): ReadError {
   };
 }
 
-/** Whether `application/problem+json` is named, with no less weight than `application/json` has (RFC 9110, 12.5.1). */
+/** Checks whether `application/problem+json` is accepted with at least the weight of `application/json` (RFC 9110, 12.5.1). */
 function prefersProblem(event: ApiEvent | undefined): boolean {
   const accept = event && getHeader(event, "Accept", "accept");
   if (!accept || !/problem\+json/i.test(accept)) return false;

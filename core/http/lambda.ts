@@ -24,7 +24,7 @@ export interface LambdaContext {
 /** Headers as Lambda gives them; names come in any case. */
 export type EventHeaders = Readonly<Record<string, string | undefined>>;
 
-/** What a custom authorizer, a JWT authorizer or IAM says of the caller. */
+/** Facts about the caller from a custom authorizer, a JWT authorizer or IAM. */
 export type AuthorizerContext = Readonly<Record<string, unknown>>;
 
 /** An event of a REST API (payload format 1.0), also of an HTTP API that is set to that format. */
@@ -49,7 +49,7 @@ export interface RestApiEvent {
   readonly pathParameters: Readonly<Record<string, string | undefined>> | null;
   /** Variables of the stage. */
   readonly stageVariables?: Readonly<Record<string, string | undefined>> | null;
-  /** What the gateway knows of the request. */
+  /** Facts about the request from the gateway. */
   readonly requestContext: {
     readonly requestId?: string;
     readonly authorizer?: AuthorizerContext | null;
@@ -58,7 +58,7 @@ export interface RestApiEvent {
   };
   /** The body as text, or base64. */
   readonly body: string | null;
-  /** Whether `body` is base64. */
+  /** True if `body` is base64. */
   readonly isBase64Encoded: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface HttpApiEvent {
   readonly queryStringParameters?: Readonly<Record<string, string | undefined>> | null;
   /** Values of the route's parameters. */
   readonly pathParameters?: Readonly<Record<string, string | undefined>> | null;
-  /** What the gateway knows of the request. */
+  /** Facts about the request from the gateway. */
   readonly requestContext: {
     readonly requestId?: string;
     /** By the kind of the authorizer: what a Lambda authorizer said, the claims of a token, IAM's facts. */
@@ -94,7 +94,7 @@ export interface HttpApiEvent {
   };
   /** The body as text, or base64. */
   readonly body?: string | null;
-  /** Whether `body` is base64. */
+  /** True if `body` is base64. */
   readonly isBase64Encoded: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface AlbEvent {
   readonly requestContext: { readonly elb: { readonly targetGroupArn: string } };
   /** The body as text, or base64. */
   readonly body: string | null;
-  /** Whether `body` is base64. */
+  /** True if `body` is base64. */
   readonly isBase64Encoded: boolean;
 }
 
@@ -137,6 +137,6 @@ export interface ProxyResult {
   cookies?: string[];
   /** The body as text, or base64. */
   body: string;
-  /** Whether `body` is base64. */
+  /** True if `body` is base64. */
   isBase64Encoded?: boolean;
 }

@@ -1,6 +1,6 @@
 import { isNestedDeeper } from "./json_depth.ts";
 
-/** A parsed value, or what is wrong with the text: a message to be put after the text's name. */
+/** A parsed value, or an error message that follows the name of the text. */
 export type JsonResult = { value: unknown } | { error: string };
 
 /**
@@ -10,8 +10,8 @@ export type JsonResult = { value: unknown } | { error: string };
 const MAX_LEVELS = 1_000;
 
 /**
- * Parses JSON that came from outside. Keys that could reach an object's prototype and more than 1,000 levels are faults,
- * as broken syntax is; a byte order mark is not. Nothing of the text is in the fault, unlike in V8's own error.
+ * Parses JSON from an untrusted source. Rejects invalid syntax, keys that could reach an object's prototype, and more
+ * than 1,000 levels. Accepts a byte order mark. The error contains nothing of the text, unlike V8's own.
  *
  * @param text The text.
  * @returns The value, or the error: `is not valid JSON`.
@@ -33,7 +33,7 @@ export function parseJson(text: string): JsonResult {
 }
 
 /**
- * Whether a text may have a key that could become an object's prototype in code that copies objects: `__proto__`, the
+ * Checks whether a text may have a key that could become an object's prototype in code that copies objects: `__proto__`, the
  * end of `"prototype"`, or either written with an escape. Each search begins with a character that is rare in JSON.
  */
 function mayPollute(text: string): boolean {

@@ -22,7 +22,7 @@ export interface UserDetails {
   name?: string;
   /** Address of a picture. */
   image?: string;
-  /** Whether the email address was confirmed. */
+  /** True if the email address was confirmed. */
   emailVerified: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface ActiveOrganization {
   role: string;
 }
 
-/** What a handler asks of the caller's membership in their active organization. */
+/** Requirements of a handler for the caller's membership in their active organization. */
 export interface OrganizationRule {
   /** One of these roles is required; without it, any member may call. */
   readonly role?: string | readonly string[];
@@ -82,7 +82,7 @@ export type Authorize<TParams = AuthorizeParams> = (
   params: TParams,
 ) => boolean | string | Promise<boolean | string>;
 
-/** What a handler asks of a session besides its validity. */
+/** Requirements of a handler for a session besides its validity. */
 export interface SessionAccess {
   /** Admits requests without a session. */
   readonly optional?: boolean;

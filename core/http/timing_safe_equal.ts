@@ -1,5 +1,5 @@
 /**
- * Whether two values are equal, in a time that depends on the length of the first only, so that an attacker who
+ * Checks whether two values are equal, in a time that depends on the length of the first only, so that an attacker who
  * sends `given` learns nothing about `expected` from the clock.
  *
  * @param given What came from outside.

@@ -75,7 +75,7 @@ export function getOutgoingHeaders(): Record<string, string> {
 /** Printable ASCII, as much as everybody has to pass on (W3C Trace Context, sections 3.3.1 and 3.3.1.5). */
 const TRACE_STATE = /^[\x20-\x7e]{1,512}$/;
 
-/** What other vendors keep in the trace; it belongs to a `traceparent` that was taken over. */
+/** Returns the data of other vendors in the trace; it belongs to a `traceparent` that was taken over. */
 function getTraceState(event: unknown): string | undefined {
   const state = typeof event === "object" && event !== null
     ? getHeader(event as ApiEvent, "tracestate", "tracestate")

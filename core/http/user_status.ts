@@ -1,4 +1,4 @@
-/** What an authorizer found out about the caller. */
+/** Result of an authorizer about the caller. */
 export enum UserStatus {
   /** A good credential was shown. */
   Authenticated = "Authenticated",

@@ -38,14 +38,14 @@ export interface AuthorizerHandlerOptions extends TriggerOptions {
    */
   unauthenticated?: "allow" | "deny";
   /**
-   * What the client gets when the handler fails, for instance because the database is down. With `deny` 401, like for a
+   * Response to the client if the handler fails, for instance because the database is down. With `deny` 401, like for a
    * bad credential; with `throw` the gateway's 500, so that clients do not take it for a reason to sign in again.
    * @default "deny"
    */
   onError?: "deny" | "throw";
 }
 
-/** What the handler gets. */
+/** Parameters of the handler. */
 export interface AuthorizerHandlerParams extends AuthorizerRequest {
   /** The event as the gateway sends it. */
   event: AuthorizerEvent;
@@ -55,7 +55,7 @@ export interface AuthorizerHandlerParams extends AuthorizerRequest {
   metadata: WrapperMetadata;
 }
 
-/** What the handler found out about the caller. */
+/** Decision of the handler about the caller. */
 export interface AuthorizerDecision {
   /** Authenticated, Unauthenticated (a credential was shown and is not good) or Anonymous (none was shown). */
   userStatus: UserStatus | `${UserStatus}`;
@@ -188,7 +188,7 @@ export function defineAuthorizerHandler(
   };
 }
 
-/** What the policy is about: the stage, so that it holds for every method that the gateway remembers it for. */
+/** Returns the resource of the policy: the stage, so that a cached policy is valid for every method. */
 function getResource(event: AuthorizerEvent): string | undefined {
   if (isHttpAuthorizerEvent(event)) return undefined;
   const stage = /^arn:[^/:]+:execute-api:[^/]+\/[^/]+\//.exec(String(event?.methodArn))?.[0];

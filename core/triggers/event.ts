@@ -28,7 +28,7 @@ export interface EventHandlerOptions<TDetail = never, TTransaction = never>
   idempotency?: MessageIdempotency<EventHandlerParams<TDetail>, TTransaction>;
 }
 
-/** What the handler of an event gets. */
+/** Parameters of an event handler. */
 export type EventHandlerParams<TDetail = never> = Flat<
   & {
     /** The event as EventBridge delivers it. */

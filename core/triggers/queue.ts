@@ -41,7 +41,7 @@ export interface QueueHandlerOptions<TBody = never, TTransaction = never> extend
   idempotency?: MessageIdempotency<QueueHandlerParams<TBody>, TTransaction>;
 }
 
-/** What the handler of a message gets. */
+/** Parameters of a message handler. */
 export type QueueHandlerParams<TBody = never> = Flat<
   & {
     /** The message as SQS delivers it. */

@@ -10,7 +10,7 @@ import { beginBatch, type RecordIdentity, tryRecord } from "./record_scope.ts";
  * @param metadata The ids of the invocation.
  * @param identify Returns the ids of a record.
  * @param work The work on one record.
- * @throws {UnexpectedError} If one of several records failed, after all were processed. A single record throws its own error.
+ * @throws {UnexpectedError} If any of several records failed, after all were processed. A single record throws its own error.
  */
 export async function runRecords<T>(
   records: readonly T[],

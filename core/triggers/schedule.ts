@@ -11,7 +11,7 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** What the handler of a schedule gets. */
+/** Parameters of a schedule handler. */
 export interface ScheduleHandlerParams {
   /** The event as the schedule sends it. */
   event: ScheduleEvent;

@@ -14,18 +14,18 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** What a bucket sends: itself, through EventBridge, or once for a test. */
+/** Event of a bucket: sent directly, through EventBridge, or once as a test. */
 export type StorageEvent = S3Event | S3EventBridgeEvent | S3TestEvent;
 
-/** What the handler of a change gets, wherever it comes from. */
+/** Parameters of a storage handler, the same for all sources. */
 export interface StorageHandlerParams {
   /** Name of the bucket. */
   bucket: string;
   /** Key of the object, decoded: what S3's API takes. */
   key: string;
-  /** What happened to the object: `other` is a restoration, a change of tags, and the like. */
+  /** Change of the object: `other` is a restoration, a change of tags, and the like. */
   change: "created" | "deleted" | "other";
-  /** What happened in the source's own words: `ObjectCreated:Put`, through EventBridge `Object Created`. */
+  /** Event name of the source: `ObjectCreated:Put`, through EventBridge `Object Created`. */
   eventName: string;
   /** Size in bytes, if S3 sends it. */
   size: number | undefined;

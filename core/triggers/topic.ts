@@ -22,7 +22,7 @@ export interface TopicHandlerOptions<TMessage = never> extends AsyncTriggerOptio
   schema?: StandardSchema<TMessage>;
 }
 
-/** What the handler of a message gets. */
+/** Parameters of a message handler. */
 export type TopicHandlerParams<TMessage = never> = Flat<
   & {
     /** The message as SNS delivers it. */

@@ -96,7 +96,7 @@ export interface EventBridgeEvent {
   readonly version: string;
   /** EventBridge's id of the event; the same in each delivery. */
   readonly id: string;
-  /** What happened: `note.created`. */
+  /** Name of the event: `note.created`. */
   readonly "detail-type": string;
   /** The sender: `notes`. */
   readonly source: string;
@@ -236,7 +236,7 @@ export interface WebSocketEvent {
   };
   /** The message, with MESSAGE. */
   readonly body?: string;
-  /** Whether `body` is base64. */
+  /** True if `body` is base64. */
   readonly isBase64Encoded: boolean;
 }
 
@@ -283,7 +283,7 @@ export type AuthorizerEvent = TokenAuthorizerEvent | RequestAuthorizerEvent | Ht
 
 /** The result for a REST API, a WebSocket API or an HTTP API with payload format 1.0. */
 export interface AuthorizerPolicyResult {
-  /** Who calls, for the gateway's logs. */
+  /** Id of the caller, for the gateway's logs. */
   principalId: string;
   /** The methods that the caller may invoke. */
   policyDocument: {

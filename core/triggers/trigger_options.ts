@@ -20,15 +20,15 @@ export interface TriggerOptions {
    * @default the handler function's name
    */
   operationName?: string;
-  /** How it logs. */
+  /** Settings of logging. */
   logging?: LoggingConfig;
   /**
-   * Whether each invocation adds its metrics.
+   * True if each invocation adds its metrics.
    * @default true
    */
   metrics?: boolean;
   /**
-   * Whether each invocation has a span.
+   * True if each invocation has a span.
    * @default true
    */
   tracing?: boolean;
@@ -44,7 +44,7 @@ export interface TriggerOptions {
 
 /** Options of the triggers that do not wait for an answer: Lambda itself invokes again what failed. */
 export interface AsyncTriggerOptions extends TriggerOptions {
-  /** Where failed events go, for the infrastructure generator. */
+  /** Destination of failed events, for the infrastructure generator. */
   deadLetterQueue?: boolean | { targetArn?: string };
   /** Retries of failed events, 0 to 2, for the infrastructure generator. */
   retryAttempts?: number;
@@ -57,7 +57,7 @@ export interface TriggerHandler<TEvent, TResult, TFunction> {
   readonly handler: TFunction;
 }
 
-/** What every trigger has. */
+/** Options of every trigger. */
 const COMMON = [
   "operationName",
   "logging",

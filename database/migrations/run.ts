@@ -88,7 +88,7 @@ export interface MigrateConfig extends MigrationTarget {
 export interface DryRunMigration {
   /** The migration. */
   tag: string;
-  /** Statements for the provider; empty if one of the file's statements is rejected. */
+  /** Statements for the provider; empty if any of the file's statements is rejected. */
   statements: string[];
   /** True if they would run as one transaction. */
   atomic: boolean;

@@ -45,7 +45,7 @@ export interface LocatedStep extends MigrationStep {
 export interface PlannedMigration {
   /** The file. */
   file: MigrationFile;
-  /** Statements; empty if one of them is rejected. */
+  /** Statements; empty if any of them is rejected. */
   steps: MigrationStep[];
   /** Steps on `distsql` with their locations, also if a statement of the file is rejected. */
   located?: LocatedStep[];

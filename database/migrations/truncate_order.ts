@@ -4,7 +4,7 @@ import { MigrationError } from "./migration_error.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
-/** Foreign key to one of the tables. */
+/** Foreign key to a table of the statement. */
 interface Reference {
   /** Index of the referenced table. */
   readonly parent: number;

@@ -45,7 +45,7 @@ export interface StatementRunner {
 export interface TransactionDriver extends StatementRunner {
   /**
    * True if a statement that was not awaited reaches the server before the next one, and before
-   * COMMIT, without a round trip of its own.
+   * COMMIT, without a separate round trip.
    */
   readonly pipelines?: boolean;
   /** Runs work between SAVEPOINT and RELEASE; ROLLBACK TO if it rejects. */

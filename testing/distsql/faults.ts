@@ -30,13 +30,13 @@ export interface DistSqlInjection {
   /** Fault to inject. */
   readonly fault: DistSqlFault;
   /**
-   * How often to inject it; `Infinity` for always.
+   * Number of injections; `Infinity` for always.
    *
    * @default 1
    */
   readonly times?: number;
   /**
-   * How many matching occasions to skip first.
+   * Number of matching occasions to skip first.
    *
    * @default 0
    */

@@ -82,7 +82,7 @@ export function lengthCondition(
   return (counted === units ? "" : `${units}${sign}${enough}||`) + counted + sign + bound;
 }
 
-/** What the code calls `COUNT`. */
+/** Counts code points; generated code calls it `COUNT`. */
 export function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;

@@ -214,7 +214,7 @@ function writeObject(schema: $ZodType, value: string, program: Program): string 
   return output;
 }
 
-/** What becomes of keys that the shape does not name, where it is not nothing: a fault, or a copy. */
+/** Returns code for keys that are not in the shape: an error, or a copy. */
 function catchallCode(
   catchall: $ZodType,
   keys: readonly string[],

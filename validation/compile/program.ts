@@ -47,9 +47,9 @@ export class Program {
   text = "";
   readonly names: string[] = [];
   readonly values: unknown[] = [];
-  /** Where several schemas are tried in turn, a parser may not leave a value to zod that zod would take. */
+  /** True inside a union, where a parser must not leave a valid value to zod. */
   mustDecide = false;
-  /** How many schemas are being written, one inside the other. */
+  /** Depth of nested schemas. */
   depth = 0;
   #code = "";
   #count = 0;

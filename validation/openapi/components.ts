@@ -230,7 +230,7 @@ function pointerTo(key: string): string {
   return `#/$defs/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** What only says how a value may look holds no references. */
+/** Keywords with example data, which holds no references. */
 const DATA_KEYS: ReadonlySet<string> = new Set(["default", "example", "examples", "const", "enum"]);
 
 function replaceReferences<T>(value: T, replace: (reference: string) => string): T {

@@ -7,19 +7,19 @@ export interface SchemaIssue {
   readonly schema: $ZodType;
   /** The part as a dotted path, empty for the whole: `items.[].price`. */
   readonly path: string;
-  /** What is wrong, and what to write. */
+  /** Description of the error and its fix. */
   readonly message: string;
   /** The error, where one was thrown. */
   readonly cause?: unknown;
 }
 
-/** What a registry of zod says of a schema: its id, and what else `.meta()` was given. */
+/** Registry of zod: the id of a schema and other values of `.meta()`. */
 export interface SchemaRegistry {
   /** The facts; none for a schema that has none. */
   get(schema: $ZodType): object | undefined;
 }
 
-/** Which way a schema's values go. */
+/** Direction of a schema's values. */
 export type Direction = "input" | "output";
 
 /** Options of {@link convertSchema}. */
@@ -39,7 +39,7 @@ type Override = {
   readonly path: (string | number)[];
 };
 
-/** What no JSON text holds, by zod's type. */
+/** Types of zod that JSON does not have, with advice. */
 const NOT_JSON: Readonly<Record<string, string>> = {
   map: "JSON has no Map: use z.record()",
   set: "JSON has no Set: use z.array()",

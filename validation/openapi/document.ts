@@ -6,13 +6,13 @@ import type { SchemaIssue, SchemaRegistry } from "./convert.ts";
 import { describeOperation } from "./operation.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
-/** What a document says of itself. */
+/** Description of the API. */
 export interface OpenApiInfo {
   /** The API's name. */
   title: string;
   /** The API's version. */
   version: string;
-  /** What the API is for, in CommonMark. */
+  /** Purpose of the API, in CommonMark. */
   description?: string;
 }
 
@@ -20,7 +20,7 @@ export interface OpenApiInfo {
 export interface OpenApiServer {
   /** `https://api.example.com` */
   url: string;
-  /** What it is, in CommonMark: `Production`. */
+  /** Description in CommonMark: `Production`. */
   description?: string;
 }
 
@@ -30,7 +30,7 @@ export interface ApiRoute {
   method: string;
   /** `/notes/{noteId}`; `{proxy+}` takes the rest of a path. */
   path: string;
-  /** What its handler declares. */
+  /** Declaration of its handler. */
   operation: RegisteredOperation;
 }
 

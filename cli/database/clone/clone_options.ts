@@ -1,4 +1,4 @@
-/** How a clone masks a column. NULL stays NULL. */
+/** Mask of a column in a clone. NULL stays NULL. */
 export type Mask = "null" | "hash" | "email" | { readonly text: string };
 
 /**

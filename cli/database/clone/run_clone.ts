@@ -31,7 +31,7 @@ export interface CloneWork {
   /** The table of applied migrations, whose helper tables are not cloned. */
   readonly migrations: { readonly schema: string; readonly table: string };
   /**
-   * Seconds after which a clone on DSQL takes over from one that crashed while it created tables or
+   * Seconds after which a clone on DSQL takes over from a clone that crashed while it created tables or
    * indexes.
    *
    * @default 15
