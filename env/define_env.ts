@@ -104,30 +104,30 @@ function isSecret(variable: EnvVariable<unknown> | StandardSchema<unknown> | und
 
 function parseEnv(definition: EnvDefinition, source: EnvSource): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  const faults: string[] = [];
+  const problems: string[] = [];
   for (const [name, entry] of Object.entries(definition)) {
     const variable: EnvVariable<unknown> = isSchema(entry) ? { schema: entry } : entry;
     const text = readEnv(source, name);
     if (text === undefined && variable.default !== undefined) values[name] = variable.default;
     else if (text === undefined && variable.optional) values[name] = undefined;
     else if (variable.schema === undefined) {
-      if (text === undefined) faults.push(`${name} is not set`);
+      if (text === undefined) problems.push(`${name} is not set`);
       else values[name] = text;
     } else {
       // a schema also receives an unset variable: it may have a default or be optional
       const result = variable.schema["~standard"].validate(text);
       if (result instanceof Promise) {
-        faults.push(`${name} has a schema that validates asynchronously: use a synchronous one`);
+        problems.push(`${name} has a schema that validates asynchronously: use a synchronous one`);
       } else if (result.issues === undefined) values[name] = result.value;
-      else if (text === undefined) faults.push(`${name} is not set`);
-      else {faults.push(`${name} ${
+      else if (text === undefined) problems.push(`${name} is not set`);
+      else {problems.push(`${name} ${
           variable.secret ? "is not valid" : result.issues.map((i) => i.message).join(", ")
         }`);}
     }
   }
-  if (faults.length > 0) {
-    throw new ConfigurationError(`The environment does not fit: ${faults.join("; ")}`, {
-      details: { faults },
+  if (problems.length > 0) {
+    throw new ConfigurationError(`The environment does not fit: ${problems.join("; ")}`, {
+      details: { problems },
     });
   }
   return values;

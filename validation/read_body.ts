@@ -40,7 +40,7 @@ function getSize(body: string, isBase64: boolean, maxBytes: number): number {
  *
  * @param event The event.
  * @param listKeys Gives the fields of a form whose schema asks for an array.
- * @returns The value, or the fault.
+ * @returns The value, or the error.
  * @throws {UnsupportedMediaTypeError} When it is neither JSON nor a form, or not in UTF-8.
  */
 export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): BodyInput {

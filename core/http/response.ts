@@ -26,7 +26,7 @@ export interface ResponseOptions {
  * @param options Headers and cookies.
  * @returns A plain proxy result.
  * @throws {UnexpectedError} When the body does not fit the schema or cannot be serialised: the client gets a 500, the
- * log the fields that are at fault.
+ * log the invalid fields.
  * @throws {RangeError} When the status is none.
  *
  * @example

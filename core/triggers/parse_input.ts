@@ -1,19 +1,19 @@
 import type { StandardIssue, StandardResult, StandardSchema } from "../../env/standard_schema.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { toFieldErrors } from "../field_errors.ts";
-import { parseJson as parseText } from "../http/parse_json.ts";
+import { parseJson } from "../http/parse_json.ts";
 
 /**
- * Parses JSON that came from outside.
+ * Parses the JSON of a message.
  *
  * @param text The text.
  * @returns The value.
- * @throws {ValidationError} When it is no JSON, or has keys that reach an object's prototype. V8's own error is not kept
- * as the cause: it quotes the text.
+ * @throws {ValidationError} If it is not valid JSON, or has keys that reach an object's prototype. V8's own error is not
+ * the cause, because it quotes the text.
  */
-export function parseJson(text: unknown): unknown {
+export function parseJsonInput(text: unknown): unknown {
   if (typeof text !== "string" || text === "") throw misfit("It is empty, JSON is expected");
-  const parsed = parseText(text);
+  const parsed = parseJson(text);
   if ("error" in parsed) throw misfit(`It ${parsed.error}`);
   return parsed.value;
 }
@@ -27,8 +27,8 @@ export function parseJson(text: unknown): unknown {
  * @throws {ValidationError} With messages by dotted path, `_form` for the whole.
  */
 export async function parseInput<T>(schema: StandardSchema<T>, value: unknown): Promise<T> {
-  // through its Standard Schema face zod starts an asynchronous check twice and leaves the promise of the first to
-  // nobody: when that rejects, the process ends, and with it every record that is under way
+  // through Standard Schema, zod starts an asynchronous check twice and does not await the first promise: if that
+  // rejects, the process ends with all records in flight
   if (isZodSchema(schema)) {
     const result = await schema.safeParseAsync(value);
     return getValue(result.success ? { value: result.data as T } : result.error);

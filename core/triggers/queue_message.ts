@@ -1,5 +1,5 @@
 import { listEventCorrelationIds } from "./correlation.ts";
-import { misfit, parseJson } from "./parse_input.ts";
+import { misfit, parseJsonInput } from "./parse_input.ts";
 import type { EventBridgeEvent, SnsMessage, SqsRecord } from "./trigger_events.ts";
 
 /** The envelope that the sending service puts around a message. */
@@ -29,7 +29,7 @@ export function openMessage(record: SqsRecord, envelope: QueueEnvelope): QueueMe
 }
 
 const OPENERS: Readonly<Record<QueueEnvelope, (body: string) => QueueMessage>> = {
-  none: (body) => ({ correlationIds: [], readInput: () => parseJson(body) }),
+  none: (body) => ({ correlationIds: [], readInput: () => parseJsonInput(body) }),
   topic: openTopicEnvelope,
   event: openEventEnvelope,
 };
@@ -47,7 +47,7 @@ function openTopicEnvelope(body: string): QueueMessage {
           "It is no notification of a topic: is raw message delivery on? Then envelope must be none",
         );
       }
-      return parseJson(notification.Message);
+      return parseJsonInput(notification.Message);
     },
   };
 }
@@ -65,7 +65,7 @@ function openEventEnvelope(body: string): QueueMessage {
 
 function readEnvelope(body: string): unknown {
   try {
-    const value = parseJson(body);
+    const value = parseJsonInput(body);
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;

@@ -4,7 +4,7 @@ import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
-import { parseInput, parseJson } from "./parse_input.ts";
+import { parseInput, parseJsonInput } from "./parse_input.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
 import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
@@ -81,7 +81,8 @@ export function defineTopicHandler<TMessage = never>(
       context: LambdaContext,
       metadata: WrapperMetadata,
     ): Promise<void> {
-      const parsed = schema && { message: await parseInput(schema, parseJson(record.Sns.Message)) };
+      const parsed = schema &&
+        { message: await parseInput(schema, parseJsonInput(record.Sns.Message)) };
       await handler(
         { record, context, metadata, ...parsed } as unknown as TopicHandlerParams<TMessage>,
       );

@@ -6,7 +6,7 @@ import type { ApiEvent, LambdaContext, ProxyResult } from "../http/lambda.ts";
 import { toGatewayResult } from "../http/proxy_result.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
 import { addLogFields } from "./observe_trigger.ts";
-import { parseInput, parseJson } from "./parse_input.ts";
+import { parseInput, parseJsonInput } from "./parse_input.ts";
 import { toServerError } from "./trigger_failure.ts";
 import type { WebSocketEvent, WebSocketResult } from "./trigger_events.ts";
 import {
@@ -103,7 +103,7 @@ export function defineWebSocketHandler<TBody = never>(
       addLogFields({ connection_id: connectionId, route_key: routeKey });
       try {
         const parsed = schema && eventType === "MESSAGE" &&
-          { body: await parseInput(schema, parseJson(event.body)) };
+          { body: await parseInput(schema, parseJsonInput(event.body)) };
         const params = { event, connectionId, routeKey, eventType, context, metadata, ...parsed };
         return shape(event, await handler(params as unknown as WebSocketHandlerParams<TBody>));
       } catch (error) {

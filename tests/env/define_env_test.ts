@@ -50,7 +50,7 @@ Deno.test("defineEnv() reads nothing before the first access, and once", async (
   });
 });
 
-Deno.test("defineEnv() tells all faults at once, with names and without values of secrets", () => {
+Deno.test("defineEnv() reports all problems at once, without values of secrets", () => {
   const env = defineEnv({
     MISSING: {},
     MISSING_TOO: z.string(),
@@ -62,17 +62,19 @@ Deno.test("defineEnv() tells all faults at once, with names and without values o
   }, { source: { PORT: "x", KEY: SECRET, SLOW: "s" } });
   const error = assertThrows(() => env.PORT, ConfigurationError);
   assertEquals(error.message.includes(SECRET), false);
-  assertEquals(error.details?.faults, [
+  assertEquals(error.details?.problems, [
     "MISSING is not set",
     "MISSING_TOO is not set",
     "PORT PORT must be a number",
     "KEY is not valid",
     "SLOW has a schema that validates asynchronously: use a synchronous one",
   ]);
-  for (const fault of error.details?.faults as string[]) assertStringIncludes(error.message, fault);
+  for (const problem of error.details?.problems as string[]) {
+    assertStringIncludes(error.message, problem);
+  }
 });
 
-Deno.test("defineEnv() tells its faults again at the next access", () => {
+Deno.test("defineEnv() reports its problems again at the next access", () => {
   const env = defineEnv({ A: {} }, { source: {} });
   for (let i = 0; i < 2; i++) assertThrows(() => env.A, ConfigurationError, "A is not set");
 });

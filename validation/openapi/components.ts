@@ -30,7 +30,7 @@ export class Components {
   readonly #options: ComponentsOptions;
 
   /**
-   * @param options Names, and what hears of faults.
+   * @param options Names, and a callback for errors.
    */
   constructor(options: ComponentsOptions = {}) {
     this.#options = options;

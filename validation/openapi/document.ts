@@ -89,7 +89,7 @@ const ANY = ["get", "post", "put", "patch", "delete"] as const;
  * @param info Name and version.
  * @param routes The operations and where they are. Those with `openapi.hidden` are left out.
  * @param servers Base addresses.
- * @param options Names of schemas, and what hears of faults.
+ * @param options Names of schemas, and a callback for errors.
  * @returns A plain object, the same for the same input.
  * @throws {TypeError} When two operations have the same method and path, or the same `operationId`, or two schemas that are
  * not the same have one id.
