@@ -1,5 +1,6 @@
 import type { LeasedJob } from "./claim.ts";
 import type { JobClaimer } from "./claimer.ts";
+import type { AttemptOutcome } from "./end_attempt.ts";
 import type { JobRunner } from "./job_runner.ts";
 
 /** Counts of what a worker did. */
@@ -42,6 +43,8 @@ export class JobLanes {
   #filling: Promise<void> | undefined;
   #isEmpty = false;
   #idle = 0;
+  readonly #recording: Set<Promise<void>> = new Set();
+  #failure: { error: unknown } | undefined;
 
   /**
    * @param options Where jobs come from, and what runs them.
@@ -56,7 +59,9 @@ export class JobLanes {
     this.#idle = concurrency;
     const lanes = Array.from({ length: concurrency }, () => this.#runLane());
     const results = await Promise.allSettled(lanes);
+    await Promise.all(this.#recording);
     await runner.release(this.#buffer.splice(0));
+    if (this.#failure !== undefined) throw this.#failure.error;
     for (const result of results) if (result.status === "rejected") throw result.reason;
     return this.#counts;
   }
@@ -66,18 +71,31 @@ export class JobLanes {
     for (let leased = await this.#take(); leased !== undefined; leased = await this.#take()) {
       this.#idle--;
       try {
-        this.#counts[await runner.run(leased)]++;
-        if (leased.group !== null) this.#buffer.push(...await claimer.claimGroup(leased.group));
+        const recording = this.#count((await runner.run(leased)).outcome);
+        if (leased.group === null) continue;
+        // the next job of the group can be leased once this one is done
+        await recording;
+        this.#buffer.push(...await claimer.claimGroup(leased.group));
       } finally {
         this.#idle++;
       }
     }
   }
 
+  /** Counts an outcome when it is recorded. Never rejects. */
+  #count(outcome: Promise<AttemptOutcome>): Promise<void> {
+    const recording = outcome.then(
+      (name) => void this.#counts[name]++,
+      (error) => void (this.#failure ??= { error }),
+    ).finally(() => this.#recording.delete(recording));
+    this.#recording.add(recording);
+    return recording;
+  }
+
   /** Returns the next job for a lane. One that has waited too long is given back. */
   async #take(): Promise<LeasedJob | undefined> {
     const { canStart, runner } = this.#options;
-    while (canStart()) {
+    while (canStart() && this.#failure === undefined) {
       const leased = this.#buffer.shift();
       if (leased !== undefined) {
         if (performance.now() - leased.leasedAtMs < MAX_WAIT_MS) return leased;

@@ -28,8 +28,16 @@ export interface RunnerOptions {
 /** Time for which a worker leases jobs in advance. */
 const AHEAD_MS = 100;
 const MAX_BATCH = 100;
+/** Duration of a job that is assumed before the first one. */
+const ASSUMED_MS = 10;
 /** Weight of the last duration in the average. */
-const WEIGHT = 0.1;
+const WEIGHT = 0.2;
+
+/** Attempt whose handler has ended. */
+export interface EndedAttempt {
+  /** Resolves when the outcome is recorded; rejects if it could not be. */
+  readonly outcome: Promise<AttemptOutcome>;
+}
 
 /** Runs leased jobs and records how they ended. */
 export class JobRunner {
@@ -37,7 +45,7 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #attempts: Map<string, AttemptRunner> = new Map();
   readonly #finisher: JobFinisher;
-  #averageMs = AHEAD_MS;
+  #averageMs = ASSUMED_MS;
 
   /**
    * @param jobs The jobs by name.
@@ -62,38 +70,48 @@ export class JobRunner {
   }
 
   /**
-   * Runs one attempt. Never throws for a failed attempt.
+   * Runs one attempt. Never throws: a failure is an outcome.
    *
    * @param leased The job.
-   * @returns How it ended.
-   * @throws If the result could not be recorded. The lease then ends by itself.
+   * @returns The attempt, once its handler has ended. Outcomes of several attempts are recorded together.
    */
-  async run(leased: LeasedJob): Promise<AttemptOutcome> {
+  async run(leased: LeasedJob): Promise<EndedAttempt> {
     const job = this.#jobs.get(leased.name)!;
     const startedMs = performance.now();
-    const outcome = await this.#runOrFail(job, leased);
-    this.#averageMs += WEIGHT * (performance.now() - startedMs - this.#averageMs);
-    if (this.#options.metrics) count(leased, outcome);
-    return outcome;
-  }
-
-  async #runOrFail(job: AnyJob, leased: LeasedJob): Promise<AttemptOutcome> {
+    let failure: { error: unknown } | undefined;
     try {
       if (leased.attempts > job.settings.maxAttempts) {
         throw new PermanentJobError("The worker of the last attempt ended before the attempt did");
       }
       await this.#attempts.get(leased.name)!(leased);
     } catch (error) {
-      const outcome = await recordFailure(job, leased, error, this.#options);
-      logFailure(leased, outcome);
-      return outcome;
+      failure = { error };
     }
-    // a transaction has marked its job itself
-    if (job.settings.transaction) return "done";
-    const { keepSeconds } = job.settings;
-    const isHeld = await this.#finisher.finish({ ...leased, keepSeconds });
-    if (!isHeld) logFailure(leased, "lost");
-    return isHeld ? "done" : "lost";
+    this.#averageMs += WEIGHT * (performance.now() - startedMs - this.#averageMs);
+    const outcome = this.#record(job, leased, failure);
+    // the caller may look at it later
+    outcome.catch(() => {});
+    return { outcome };
+  }
+
+  async #record(
+    job: AnyJob,
+    leased: LeasedJob,
+    failure: { error: unknown } | undefined,
+  ): Promise<AttemptOutcome> {
+    const outcome = failure === undefined
+      ? await this.#finish(job, leased)
+      : await recordFailure(job, leased, failure.error, this.#options);
+    if (outcome !== "done") logFailure(leased, outcome);
+    if (this.#options.metrics) count(leased, outcome);
+    return outcome;
+  }
+
+  /** A transaction has marked its job itself. */
+  async #finish({ settings }: AnyJob, leased: LeasedJob): Promise<AttemptOutcome> {
+    if (settings.transaction) return "done";
+    const { keepSeconds } = settings;
+    return await this.#finisher.finish({ ...leased, keepSeconds }) ? "done" : "lost";
   }
 
   /**

@@ -25,6 +25,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./auth/jwt": ["zod"],
   "./auth/schema": ["drizzle-orm"],
   "./database/orm": ["drizzle-orm"],
+  "./jobs": ["drizzle-orm"],
   "./idempotency": ["drizzle-orm"],
 };
 

@@ -33,6 +33,9 @@ export interface HandlerDefinition {
  */
 const OPTIONS_INDEX: Readonly<Record<string, number>> = {
   createAuthHandler: 1,
+  defineJobQueueHandler: 0,
+  defineJobRelayHandler: 0,
+  defineJobStreamHandler: 0,
   withObservability: 1,
 };
 
