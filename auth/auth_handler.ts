@@ -32,6 +32,7 @@ import {
 import type { StartedBetterAuth } from "./better_auth.ts";
 import { refuseBody } from "./check_body.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
+import { withLocalAccess } from "./local_access.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
 import { isSessionActive } from "./sessions.ts";
@@ -141,6 +142,10 @@ export function createAuthHandler(
         ),
     },
   );
+  withLocalAccess(handler, async () => {
+    const { settings, start } = getInternals(await getAuthInstance());
+    return { settings, library: await start() };
+  });
   return withPreflight(handler, async (event) => {
     const { settings } = getInternals(await getAuthInstance());
     const response = buildPreflightResponse(event, await cors.getHeaders(event, settings));

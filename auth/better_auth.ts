@@ -1,4 +1,5 @@
 // `instance.ts` imports this file when the auth library's API is first used.
+import type { Auth } from "better-auth";
 import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuditSettings } from "./audit_option.ts";
@@ -11,6 +12,9 @@ import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
 
+/** The context of a better-auth instance. */
+export type BetterAuthContext = Awaited<Auth<BetterAuthOptions>["$context"]>;
+
 /** A running better-auth instance. */
 export interface StartedBetterAuth {
   /** Endpoints as functions. */
@@ -19,6 +23,8 @@ export interface StartedBetterAuth {
   readonly handler: (request: Request) => Promise<Response>;
   /** The routes of the options and plugins. */
   readonly routes: readonly AuthRoute[];
+  /** better-auth's own context: adapters, cookies, tables. */
+  readonly context: BetterAuthContext;
   /** Name of the cookie with the session's token. */
   readonly sessionCookie: string;
   /** Deletes the session of a token. */
@@ -98,6 +104,7 @@ export async function startBetterAuth(
     api: audit?.auditApi(auth.api) ?? auth.api,
     handler: audit?.auditHandler(auth.handler) ?? auth.handler,
     routes: listAuthRoutes(auth.api, options.disabledPaths),
+    context,
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };

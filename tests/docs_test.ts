@@ -20,6 +20,7 @@ const texts = [
   "CONTRIBUTING.md",
   "SECURITY.md",
   "bench/README.md",
+  "examples/accounts/README.md",
   "examples/infra/README.md",
   "examples/notes/README.md",
   "examples/notes-node/README.md",

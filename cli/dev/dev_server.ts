@@ -24,6 +24,8 @@ import {
   getProjectName,
   type LocalEnvironment,
 } from "./local_environment.ts";
+import { createLocalAccounts } from "./accounts.ts";
+import { createMailbox, MAIL_PATH } from "./mailbox.ts";
 import { createMessageBus } from "./message_bus.ts";
 import { createPageApi } from "./page_api.ts";
 import { createPendingWork, waitAtMost } from "./pending_work.ts";
@@ -124,6 +126,7 @@ async function start(
   const { functions: wiring, api: { authorizer } } = config.infra;
   const invoker = createInvoker({ store, recorder, authorizer });
   const bus = createMessageBus({ store, invoker, recorder, wiring, track: pending.track });
+  const mailbox = createMailbox(recorder);
   const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
   const page = createPageApi({
     project,
@@ -133,6 +136,9 @@ async function start(
     store,
     invoker,
     sent: bus.sent,
+    mails: mailbox.mails,
+    // a session for any user may be created in a local database only
+    accounts: database.config === undefined ? undefined : createLocalAccounts(store),
     secrets: () => environment.generated(),
     document: () => buildLocalDocument(root, store.list(), config),
     toFailure: (error) => toGatewayFailure({ headers: {} }, error),
@@ -150,6 +156,12 @@ async function start(
     if (url.pathname === AWS_PATH || url.pathname.startsWith(`${AWS_PATH}/`)) {
       assertNoPage(request);
       return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
+    }
+    if (url.pathname === MAIL_PATH && request.method === "POST") {
+      assertNoPage(request);
+      mailbox.take((await readBody(request)).toString("utf8"));
+      response.writeHead(202).end();
+      return;
     }
     if (await page.answer(request, response, url)) return;
     await answerRoute(request, response, url);
@@ -197,7 +209,12 @@ function provideDefaults(
   url: string,
 ): void {
   environment.refresh();
-  environment.provide({ SERVICE_NAME: project, LOG_LEVEL: "DEBUG", ...getAwsEnvironment(url) });
+  environment.provide({
+    SERVICE_NAME: project,
+    LOG_LEVEL: "DEBUG",
+    TRELLIS_MAIL_URL: `${url}${MAIL_PATH}`,
+    ...getAwsEnvironment(url),
+  });
   environment.provide(getInfraEnvironment(config, url));
 }
 

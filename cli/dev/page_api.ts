@@ -9,6 +9,7 @@ import {
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { renderReferencePage } from "../openapi/reference_page.ts";
+import type { LocalAccounts } from "./accounts.ts";
 import { BuildError } from "./build_error.ts";
 import { getContentSecurityPolicy, PAGE_POLICY, readAsset } from "./page_assets.ts";
 import { createEventStream, getSummary } from "./event_stream.ts";
@@ -17,6 +18,7 @@ import { readBody } from "./http_server.ts";
 import type { LocalDatabase } from "./local_database.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
+import type { SentMail } from "./sent_mail.ts";
 import { listTables, readRows } from "./table_browser.ts";
 import { TRIGGER_FORMS } from "./trigger_event.ts";
 
@@ -27,6 +29,10 @@ export interface PageSource extends PageActionsOptions {
   readonly database: LocalDatabase;
   /** The last sent messages, newest first. */
   readonly sent: readonly SentEntry[];
+  /** The last mails, newest first. */
+  readonly mails: readonly SentMail[];
+  /** Omitted for the database in the environment. */
+  readonly accounts?: LocalAccounts;
   /** Returns the names of generated secrets. */
   secrets(): string[];
   /** Builds the current OpenAPI document. */
@@ -64,6 +70,11 @@ export function createPageApi(source: PageSource): PageApi {
     const { method } = request;
     if (method !== "GET" && method !== "POST") throw new MethodNotAllowedError(["GET", "POST"]);
     try {
+      if (method === "POST" && area === "accounts" && action === "sign-in") {
+        const { cookie, ...rest } = await requireAccounts(source).signIn(name ?? "");
+        response.setHeader("Set-Cookie", cookie);
+        return sendJson(response, 200, rest);
+      }
       const value = method === "POST"
         ? await act(actions, [area, name, action], request, url.searchParams)
         : await read(source, [area, name, action], url.searchParams);
@@ -121,6 +132,10 @@ async function read(
     const call = source.recorder.calls.find(({ id }) => id === name);
     if (call !== undefined) return call;
   }
+  if (area === "accounts") {
+    const accounts = requireAccounts(source);
+    return name === undefined ? await accounts.list(readOffset(params)) : await accounts.read(name);
+  }
   if (area !== "tables") throw new NotFoundError("Page not found");
   const { config } = source.database;
   if (config === undefined) {
@@ -134,7 +149,7 @@ async function read(
 }
 
 function describeState(
-  { project, url, database, recorder, store, sent, secrets }: PageSource,
+  { project, url, database, recorder, store, sent, mails, secrets }: PageSource,
 ): Record<string, unknown> {
   store.scan();
   return {
@@ -145,7 +160,13 @@ function describeState(
     functions: store.list().map((fn) => describeFunction(store, fn)),
     calls: recorder.calls.map(getSummary),
     sent,
+    mails,
   };
+}
+
+function requireAccounts({ accounts }: PageSource): LocalAccounts {
+  if (accounts !== undefined) return accounts;
+  throw new NotFoundError("Accounts are not available for the database in the environment");
 }
 
 function describeFunction(store: FunctionStore, fn: FunctionFile): Record<string, unknown> {

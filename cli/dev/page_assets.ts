@@ -17,6 +17,8 @@ const TYPES: Readonly<Record<string, string>> = {
   "functions.js": "text/javascript; charset=utf-8",
   "data.js": "text/javascript; charset=utf-8",
   "sent.js": "text/javascript; charset=utf-8",
+  "accounts.js": "text/javascript; charset=utf-8",
+  "mail.js": "text/javascript; charset=utf-8",
 };
 
 /** Allows only the page's own files and forbids framing by other origins. */

@@ -4,6 +4,7 @@ import { redactValue } from "../../observability/redact.ts";
 import type { Span } from "../../observability/span.ts";
 import { onSpanEnd } from "../../observability/tracer.ts";
 import type { FunctionKind } from "../discovery/function_files.ts";
+import type { SentMail } from "./sent_mail.ts";
 
 /** A log line that a function wrote. */
 export interface LogLine {
@@ -64,6 +65,7 @@ export type CallStart = Pick<
 export type DevEvent =
   | { readonly type: "call"; readonly call: Call }
   | { readonly type: "sent"; readonly sent: unknown }
+  | { readonly type: "mail"; readonly mail: SentMail }
   | { readonly type: "functions" }
   | { readonly type: "log"; readonly log: LogLine };
 

@@ -37,6 +37,7 @@ export const SECTIONS: readonly Section[] = [
       "errors",
       "auth",
       "accounts",
+      "account_flows",
       "webhooks",
       "observability",
     ]

@@ -1,6 +1,8 @@
 import { ask, byId, el } from "./dom.js";
+import { openAccounts } from "./accounts.js";
 import { openData } from "./data.js";
 import { showFunctions } from "./functions.js";
+import { resetMails, showMail } from "./mail.js";
 import { resetCalls, showCall } from "./requests.js";
 import { resetSent, showSent } from "./sent.js";
 import { onOpen } from "./tabs.js";
@@ -21,6 +23,7 @@ async function readAll() {
   await readState();
   resetCalls(state.calls);
   resetSent(state.sent);
+  resetMails(state.mails);
 }
 
 function setConnection(text, isOpen) {
@@ -44,6 +47,7 @@ stream.addEventListener("message", ({ data }) => {
   const message = JSON.parse(data);
   if (message.type === "call") showCall(message.call);
   if (message.type === "sent") showSent(message.sent);
+  if (message.type === "mail") showMail(message.mail);
   if (message.type === "functions") readState().catch(() => {});
 });
 
@@ -51,6 +55,7 @@ onOpen("data", () => {
   if (state !== undefined) void openData(state.database);
   else ask("state").then(({ database }) => openData(database)).catch(() => {});
 });
+onOpen("accounts", () => void openAccounts());
 onOpen("api", () => {
   const panel = byId("panel-api");
   const frame = panel.querySelector("iframe");

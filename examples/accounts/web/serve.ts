@@ -1,0 +1,60 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+
+/** A running web server. */
+export interface WebServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  "/": "text/html; charset=utf-8",
+  "/style.css": "text/css; charset=utf-8",
+  "/app.js": "text/javascript; charset=utf-8",
+};
+
+/**
+ * Bundles the page with the official client and serves it on the loopback address.
+ *
+ * @param port The port, 0 for a free one.
+ * @param getAuthUrl Returns the address of the auth routes.
+ */
+export async function serveWeb(port: number, getAuthUrl: () => string): Promise<WebServer> {
+  const script = await bundle(fileURLToPath(new URL("./app.ts", import.meta.url)));
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const contentType = TYPES[pathname];
+    if (contentType === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, { "Content-Type": contentType, "Cache-Control": "no-store" });
+    if (pathname === "/app.js") {
+      response.end(`const AUTH_URL = ${JSON.stringify(getAuthUrl())};\n${script}`);
+      return;
+    }
+    const name = pathname === "/" ? "index.html" : pathname.slice(1);
+    response.end(await readFile(new URL(`./${name}`, import.meta.url)));
+  });
+  await new Promise<void>((resolve) => server.listen(port, "localhost", resolve));
+  const address = server.address() as { port: number };
+  return {
+    url: `http://localhost:${address.port}`,
+    stop(): Promise<void> {
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+/** Bundles a module for browsers. */
+async function bundle(file: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["bundle", "--quiet", "--platform", "browser", file],
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
