@@ -1,6 +1,7 @@
 import type { createAuthMiddleware } from "better-auth/api";
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
 import type { betterAuth } from "better-auth/minimal";
+import type { openAPI } from "better-auth/plugins";
 import type { bearer } from "better-auth/plugins/bearer";
 import type { getAuthTables } from "better-auth/db";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
@@ -63,5 +64,32 @@ export async function loadAuthMiddleware(): Promise<typeof createAuthMiddleware>
     return (await import("better-auth/api")).createAuthMiddleware;
   } catch (error) {
     return explainMissing(AUTH_PACKAGES, "better-auth", "The audit log")(error);
+  }
+}
+
+/** What describes routes: the plugin that does it, and the middlewares that require a session. */
+export interface RouteDescriptions {
+  readonly openAPI: typeof openAPI;
+  readonly sessionMiddlewares: ReadonlySet<unknown>;
+}
+
+/** Loads better-auth's OpenAPI plugin. */
+export async function loadRouteDescriptions(): Promise<RouteDescriptions> {
+  try {
+    const api = await import("better-auth/api");
+    const { openAPI } = await import("better-auth/plugins");
+    return {
+      openAPI,
+      sessionMiddlewares: new Set([
+        api.sessionMiddleware,
+        api.freshSessionMiddleware,
+        api.sensitiveSessionMiddleware,
+        api.requestOnlySessionMiddleware,
+      ]),
+    };
+  } catch (error) {
+    return explainMissing(AUTH_PACKAGES, "better-auth", "The description of the auth routes")(
+      error,
+    );
   }
 }

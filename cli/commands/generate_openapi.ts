@@ -14,6 +14,9 @@ export const generateOpenapi: Command = {
     "responseSchema), its auth mode and its openapi option. Handlers are not loaded: only the code\n" +
     "that defines schemas is evaluated, so no environment variables and no database are needed.\n" +
     "Components are named after the exports of the schemas.",
+    "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
+    "that call configureSessionAuth are loaded, without a database and with placeholders for variables\n" +
+    "that are not set.",
     "Writes openapi.json, and with --html a self-contained reference page. Files that were not\n" +
     "generated are never changed.",
     "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
@@ -50,33 +53,24 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const [
     { readConfig },
     { findFunctionFiles },
-    { readOperations },
-    { buildDocument },
-    { createPackageLoader },
-    { planOpenApiFiles, readInfo },
+    { buildProjectDocument },
+    { planOpenApiFiles },
   ] = await Promise.all([
     import("../analysis/read_config.ts"),
     import("../discovery/function_files.ts"),
-    import("../openapi/read_operations.ts"),
-    import("../openapi/build_document.ts"),
-    import("../openapi/package_loader.ts"),
+    import("../openapi/project_document.ts"),
     import("../openapi/openapi_files.ts"),
   ]);
   const config = readConfig(root, options.config as string | undefined);
   const { openapi } = config;
-  const sources = await readOperations(
+  const { document, findings, warnings, undescribed } = await buildProjectDocument(
     root,
     findFunctionFiles(resolve(root, config.functionsDir)),
+    config,
     (done, total) => output.progress("Reading functions", done, total),
   );
   output.endProgress();
-  const { document, findings, warnings } = await buildDocument(
-    sources,
-    readInfo(root, openapi),
-    openapi.servers,
-    createPackageLoader(),
-  );
-  const errors = [...sources.findings, ...findings].sort(compareLocations);
+  const errors = [...findings].sort(compareLocations);
   const htmlFile = openapi.htmlFile ??
     (options.html ? openapi.file.replace(/\.json$/, ".html") : undefined);
   const changes = errors.length > 0 ? [] : planOpenApiFiles(root, document, {
@@ -98,12 +92,12 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     }))
   );
   for (const warning of warnings) output.warn(formatDiagnostic(warning));
-  if (sources.undescribed.length > 0) {
+  if (undescribed.length > 0) {
     output.warn(
       `${
-        count(sources.undescribed.length, "function")
-      } not created by defineApiHandler and therefore omitted: ` +
-        summarizeList(sources.undescribed.map(({ file }) => file)),
+        count(undescribed.length, "function")
+      } not created by defineApiHandler or createAuthHandler and therefore omitted: ` +
+        summarizeList(undescribed.map(({ file }) => file)),
     );
   }
   report(
@@ -121,7 +115,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     files: changes.map(({ path, change }) => ({ path, change })),
     errors,
     warnings,
-    undescribed: sources.undescribed,
+    undescribed,
   });
   return exitCode;
 }

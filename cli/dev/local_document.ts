@@ -4,7 +4,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 
 /**
  * Builds the document that `trellis generate openapi` would write. Reads the sources and loads no
- * function.
+ * function but the configuration of better-auth.
  *
  * @param root Absolute path of the project.
  * @param functions The functions.
@@ -13,21 +13,8 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 export async function buildLocalDocument(
   root: string,
   functions: readonly FunctionFile[],
-  { openapi }: ResolvedConfig,
+  config: ResolvedConfig,
 ): Promise<OpenApiDocument> {
-  const [{ readOperations }, { buildDocument }, { createPackageLoader }, { readInfo }] =
-    await Promise.all([
-      import("../openapi/read_operations.ts"),
-      import("../openapi/build_document.ts"),
-      import("../openapi/package_loader.ts"),
-      import("../openapi/openapi_files.ts"),
-    ]);
-  const sources = await readOperations(root, [...functions]);
-  const { document } = await buildDocument(
-    sources,
-    readInfo(root, openapi),
-    openapi.servers,
-    createPackageLoader(),
-  );
-  return document;
+  const { buildProjectDocument } = await import("../openapi/project_document.ts");
+  return (await buildProjectDocument(root, functions, config)).document;
 }

@@ -13,6 +13,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
 import { RESTRICTIONS } from "../../validation/check_options.ts";
 import type { IdempotencyMetadata, OpenApiMetadata } from "../../validation/openapi/registry.ts";
+import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { readIdempotency } from "./read_idempotency.ts";
 
@@ -66,7 +67,9 @@ export interface SourceOperations {
   /** All schemas with everything needed to evaluate them. */
   readonly slice: Slice;
   readonly findings: readonly OpenApiFinding[];
-  /** Functions whose handler is not created by `defineApiHandler`; they are not described. */
+  /** Functions that serve routes of better-auth. */
+  readonly authFunctions: readonly AuthFunction[];
+  /** Functions of other kinds; they are not described. */
   readonly undescribed: readonly SourceLocation[];
 }
 
@@ -89,6 +92,7 @@ export async function readOperations(
   const getResponses = createResponseReader(project);
   const operations: SourceOperation[] = [];
   const findings: OpenApiFinding[] = [];
+  const authFunctions: AuthFunction[] = [];
   const undescribed: SourceLocation[] = [];
   const routes = files.filter(({ kind }) => kind === "api").sort(compareRoutes);
 
@@ -107,11 +111,32 @@ export async function readOperations(
       operations.push(
         readOperation(fn, definition, { project, evaluator, slicer, getResponses, find }),
       );
+    } else if (definition.definer === "createAuthHandler") {
+      authFunctions.push(readAuthFunction(fn, definition, project, find));
     } else if (definition.unresolved.length === 0) {
       undescribed.push({ file: project.getPath(definition.node), line: definition.line });
     }
   }
-  return { operations, slice: slicer.finish(), findings, undescribed };
+  return { operations, slice: slicer.finish(), findings, authFunctions, undescribed };
+}
+
+function readAuthFunction(
+  fn: FunctionFile,
+  definition: HandlerDefinition,
+  project: Project,
+  find: (node: ts.Node, message: string) => void,
+): AuthFunction {
+  const routes = definition.getLiteral("routes");
+  if (routes?.kind === "unknown") {
+    find(routes.node, "routes cannot be determined statically: use a literal value");
+  }
+  return {
+    fn,
+    file: project.getPath(definition.node),
+    line: definition.line,
+    ...routes?.kind === "known" && { routes: routes.value as readonly string[] },
+    hasErrorBody: definition.getExpression("errorBody") !== undefined,
+  };
 }
 
 const BATCH = 50;

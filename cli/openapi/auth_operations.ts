@@ -1,0 +1,166 @@
+import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/describe_routes.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
+import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";
+import { getAuthSchemaName, toJsonSchema } from "./auth_schemas.ts";
+import type { OpenApiFinding } from "./read_operations.ts";
+
+type Json = Record<string, unknown>;
+
+/** The body of error responses of better-auth's routes. */
+const AUTH_ERROR = {
+  description: "The body of an error of the auth routes",
+  type: "object",
+  properties: {
+    message: { type: "string", description: "Text for the client" },
+    code: { type: "string", description: "The condition, such as INVALID_EMAIL_OR_PASSWORD" },
+  },
+  required: ["message", "code"],
+} as const;
+
+const ERROR_NAME = getAuthSchemaName("Error");
+
+const SESSION_SCHEMES = ["session", "sessionCookie"] as const;
+
+/** A document with the auth routes. */
+export interface DocumentWithAuth {
+  readonly document: OpenApiDocument;
+  readonly findings: readonly OpenApiFinding[];
+}
+
+/**
+ * Adds the routes of better-auth that the project's functions mount to the document. A function
+ * with a file for the same route has priority.
+ *
+ * @param document The document of the other functions.
+ * @param functions The auth functions.
+ * @param auth The routes of the configuration.
+ * @returns A new document, and functions that serve no route.
+ */
+export function addAuthRoutes(
+  document: OpenApiDocument,
+  functions: readonly AuthFunction[],
+  auth: DescribedAuthRoutes,
+): DocumentWithAuth {
+  const routes = auth.described.map((route) => ({
+    ...route,
+    path: route.path.replace(/\{(\w+)\}/g, ":$1"),
+  }));
+  const { mounted, unknown } = mountRoutes(functions, routes);
+  const paths = structuredClone(document.paths);
+  const found = new Set<string>();
+  const tags = new Set((document.tags ?? []).map(({ name }) => name));
+  const ids = new Set(
+    Object.values(paths).flatMap(Object.values).map(({ operationId }) => operationId),
+  );
+  for (const each of mounted) {
+    const item = paths[each.path] ??= {};
+    const method = each.route.method.toLowerCase();
+    if (method in item) continue;
+    const operation = toOperation(each, ids, found);
+    for (const tag of operation.tags as string[]) tags.add(tag);
+    item[method] = operation;
+  }
+  return {
+    document: {
+      ...document,
+      tags: [...tags].sort().map((name) => ({ name })),
+      paths: sortKeys(paths),
+      components: addComponents(document.components, found, auth),
+    },
+    findings: unknown.map(({ mount: { file, line }, message }) => ({ file, line, message })),
+  };
+}
+
+function toOperation(
+  { route, mount, path }: MountedRoute<DescribedAuthRoute>,
+  ids: Set<unknown>,
+  found: Set<string>,
+): Json {
+  const { tags, description, operationId, parameters, requestBody, responses } = toJsonSchema(
+    route.operation,
+    found,
+  ) as Json;
+  const id = getOperationId(operationId, route.method, path, ids);
+  return {
+    operationId: id,
+    tags: getTags(tags),
+    ...description !== undefined && { description },
+    security: [
+      ...route.needsSession ? [] : [{}],
+      ...SESSION_SCHEMES.map((name) => ({ [name]: [] })),
+    ],
+    ...Array.isArray(parameters) && parameters.length > 0 && { parameters },
+    ...requestBody !== undefined && { requestBody },
+    responses: toResponses(responses as Record<string, Json>, mount.hasErrorBody),
+  };
+}
+
+/** better-auth's tag of routes without a plugin is `Default`. */
+function getTags(tags: unknown): string[] {
+  return (tags as string[] ?? []).map((tag) => tag === "Default" ? "Auth" : tag);
+}
+
+function getOperationId(
+  given: unknown,
+  method: string,
+  path: string,
+  ids: Set<unknown>,
+): string {
+  const route = [method.toLowerCase(), ...path.split(/\W+/)].filter(Boolean).join("_");
+  const id = typeof given === "string" && !ids.has(given) ? given : route;
+  ids.add(id);
+  return id;
+}
+
+/** Replaces the bodies of errors by the real ones. */
+function toResponses(responses: Record<string, Json>, hasErrorBody: boolean): Json {
+  const schema = hasErrorBody ? {} : { $ref: `#/components/schemas/${ERROR_NAME}` };
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => {
+      const description = response.description ?? `Status ${status}`;
+      const isError = Number(status) >= 400;
+      return [
+        status,
+        isError
+          ? { description, content: { "application/json": { schema } } }
+          : { ...response, description },
+      ];
+    }),
+  );
+}
+
+function addComponents(
+  components: OpenApiDocument["components"],
+  found: Set<string>,
+  { schemas, sessionCookie }: DescribedAuthRoutes,
+): OpenApiDocument["components"] {
+  const added: Json = { [ERROR_NAME]: AUTH_ERROR };
+  // a schema may refer to further ones, which are appended to the set
+  for (const name of found) {
+    added[getAuthSchemaName(name)] = toJsonSchema(schemas[name] ?? {}, found);
+  }
+  return {
+    ...components,
+    schemas: sortKeys({ ...components.schemas, ...added }) as typeof components.schemas,
+    securitySchemes: {
+      ...components.securitySchemes,
+      session: {
+        type: "http",
+        scheme: "bearer",
+        description: "A session token, as sign-in gives it",
+      },
+      sessionCookie: {
+        type: "apiKey",
+        in: "cookie",
+        name: sessionCookie,
+        description:
+          "The session cookie of better-auth. Requests that change something must come " +
+          "from a trusted origin",
+      },
+    },
+  };
+}
+
+function sortKeys<T>(record: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
+}
