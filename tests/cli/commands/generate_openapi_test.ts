@@ -167,7 +167,7 @@ Deno.test("generate openapi --json is one document for programs", async () => {
     const text = await generate(root);
     assertEquals(
       text.stderr,
-      "warning 1 function not created by defineApiHandler and therefore omitted: src/functions/api/raw.get.ts\n",
+      "warning 1 function not created by defineApiHandler or createAuthHandler and therefore omitted: src/functions/api/raw.get.ts\n",
     );
   });
 });
