@@ -218,7 +218,7 @@ Deno.test("verifyHmac() keeps a text as a key of two encodings apart", async () 
   }
 });
 
-Deno.test("verifyHmac() takes any of the signatures with any of the secrets, wherever it stands", async () => {
+Deno.test("verifyHmac() accepts any of the signatures with any of the secrets, at any position", async () => {
   const secrets = ["a", "b", "c"].map((name) => ({
     text: `${name} secret`,
     encoding: "utf8" as const,

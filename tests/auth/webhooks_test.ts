@@ -156,7 +156,7 @@ for (const algorithm of ["sha1", "sha256", "sha384", "sha512"] as const) {
   });
 }
 
-Deno.test("validateWebhookSignature() takes SHA-256, no prefix and the name X-Signature unless told", async () => {
+Deno.test("validateWebhookSignature() uses SHA-256, no prefix and the name X-Signature by default", async () => {
   assertEquals(
     await outcome(() =>
       validateWebhookSignature({ payload: PAYLOAD, signature: HEX, secret: SECRET })
@@ -201,7 +201,7 @@ Deno.test("validateWebhookSignature() refuses a parsed body", async () => {
   );
 });
 
-Deno.test("validateWebhookSignature() tells neither the secret nor the right signature when it refuses", async () => {
+Deno.test("validateWebhookSignature() shows neither the secret nor the right signature when it rejects", async () => {
   for (const signature of ["", "zz", "0".repeat(64)]) {
     const message = await outcome(() =>
       validateWebhookSignature({ payload: PAYLOAD, signature, secret: SECRET })

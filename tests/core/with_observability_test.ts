@@ -63,7 +63,7 @@ Deno.test("coldStart is true for the first invocation of a process and never aga
   ]);
 });
 
-Deno.test("withObservability() tells the handler of its invocation", async () => {
+Deno.test("withObservability() passes the invocation to the handler", async () => {
   const handler = withObservability((e, c, metadata) => [e, c, metadata], { operationName: "Op" });
   const { result } = await captureLogs(() => handler(event, context));
   assertEquals(result, [event, context, {
@@ -113,7 +113,7 @@ Deno.test("withObservability() ends a good invocation with one line, metrics and
   ]);
 });
 
-Deno.test("withObservability() tells of a failure of the service and throws it on", async () => {
+Deno.test("withObservability() reports a failure of the service and rethrows it", async () => {
   const spans: Span[] = [];
   const remove = onSpanEnd((span) => spans.push(span));
   const { lines } = await captureLogs(() =>
@@ -345,7 +345,7 @@ for (const [name, makeEvent] of SECRET_PATHS) {
   });
 }
 
-Deno.test("an unknown LOG_LEVEL is told once, and INFO is used", async () => {
+Deno.test("an unknown LOG_LEVEL is reported once, and INFO is used", async () => {
   await withEnv({ LOG_LEVEL: "verbose" }, async () => {
     const first = await run(() => logDebug("x"), { metrics: false });
     assertEquals(first.lines.map((line) => [line.level, line.value]), [["WARN", "verbose"], [
@@ -386,7 +386,7 @@ Deno.test("a handler's own metrics leave in the invocation's one write", async (
   assertEquals(getMetrics(lines).NotesCreated, 1);
 });
 
-Deno.test("withObservability() refuses options that cannot be meant, when it is called", () => {
+Deno.test("withObservability() rejects invalid options when it is called", () => {
   const bad: [options: unknown, inMessage: string][] = [
     [{ logging: { level: "LOUD" } }, "LOUD"],
     [{ operationName: 7 }, "operationName is 7"],

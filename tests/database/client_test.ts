@@ -69,7 +69,7 @@ Deno.test("getDrizzleClient() refuses a wrong configuration before it opens anyt
   assertInstanceOf(error, ConfigurationError);
 });
 
-Deno.test("getDrizzleClient() measures a connection unless told not to", async () => {
+Deno.test("getDrizzleClient() measures a connection unless instrument is false", async () => {
   const lines: string[] = [];
   const restore = setLogOutput((text) => void lines.push(text));
   const measured: DatabaseConfig = {
@@ -101,7 +101,7 @@ Deno.test("closeDrizzleClient() closes the client that was opened first when it 
   await closeDrizzleClient();
 });
 
-Deno.test("onConnectionInvalidated() is told of a closed client until it is unregistered", async () => {
+Deno.test("onConnectionInvalidated() reports a closed client until it is unregistered", async () => {
   const events: ConnectionInvalidation[] = [];
   const unregister = onConnectionInvalidated((event) => void events.push(event));
   await getDrizzleClient(config);

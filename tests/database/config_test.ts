@@ -167,7 +167,7 @@ Deno.test("getRegion() reads the region from the endpoint, also from one in a pr
   );
 });
 
-Deno.test("getConnectionKey() is the same for the same connection, whatever the order, the schema and the defaults", () => {
+Deno.test("getConnectionKey() ignores the order of fields, the schema and defaults", () => {
   assertEquals(
     getConnectionKey({
       provider: "embedded-pg",

@@ -78,7 +78,7 @@ Deno.test("withDistSqlRetry() throws every other error at once", async () => {
   }
 });
 
-Deno.test("withDistSqlRetry() tells onRetry the error and the retry's number", async () => {
+Deno.test("withDistSqlRetry() passes the error and the retry to onRetry's number", async () => {
   const told: [unknown, number][] = [];
   const error = conflict();
   await withDistSqlRetry(failing(2, () => error).run, {
@@ -123,7 +123,7 @@ Deno.test("withDistSqlRetry() runs again although the same error object was give
   }
 });
 
-Deno.test("withDistSqlRetry() runs the outer work again for a conflict of its own after an inner success", async () => {
+Deno.test("withDistSqlRetry() retries the outer work for its own conflict after an inner success", async () => {
   const inner = failing(1);
   let outerCalls = 0;
   const result = await withDistSqlRetry(async () => {

@@ -6,7 +6,7 @@ import { withEnv } from "../support/with_env.ts";
 
 const NAME = "TRELLIS_TEST_VARIABLE";
 
-Deno.test("getOptionalEnv() gives the value as it stands, and takes an empty one for unset", async () => {
+Deno.test("getOptionalEnv() returns the value unchanged, and treats an empty one as unset", async () => {
   await withEnv({ [NAME]: " x " }, () => assertEquals(getOptionalEnv(NAME, "fallback"), " x "));
   for (const unset of [undefined, ""]) {
     await withEnv({ [NAME]: unset }, () => {

@@ -37,7 +37,7 @@ Deno.test("AppError keeps cause, details and headers", () => {
   assert("cause" in new AppError("CONFLICT", "", { cause: undefined }));
 });
 
-Deno.test("AppError exposes its message below 500 only, whatever the options say", () => {
+Deno.test("AppError exposes its message below 500 only, with any options", () => {
   for (const [code, { status }] of Object.entries(ERROR_CODES)) {
     assertEquals(new AppError(code as ErrorCode).expose, status < 500, code);
     assertEquals(new AppError(code as ErrorCode, "m", { expose: true }).expose, status < 500, code);
@@ -45,7 +45,7 @@ Deno.test("AppError exposes its message below 500 only, whatever the options say
   }
 });
 
-Deno.test("isAppError() tells errors of this package from everything else", () => {
+Deno.test("isAppError() distinguishes errors of this package from all others", () => {
   const others = [null, undefined, 0, "NOT_FOUND", new Error("x"), {
     code: "NOT_FOUND",
     statusCode: 404,

@@ -11,7 +11,7 @@ function driverError(code: string, message = "a message with 'secret'"): Error {
   return Object.assign(new Error(message), { code });
 }
 
-Deno.test("DatabaseError takes the SQLSTATE from the cause chain unless it is told", () => {
+Deno.test("DatabaseError takes the SQLSTATE from the cause chain by default", () => {
   const cause = new Error("Failed query", { cause: driverError("23505") });
   assertEquals(new DatabaseError("m", { cause }).sqlState, "23505");
   assertEquals(new DatabaseError("m", { cause, sqlState: "40001" }).sqlState, "40001");
@@ -92,7 +92,7 @@ Deno.test("ForeignKeyViolationError is 409 and names table and column", () => {
   );
 });
 
-Deno.test("CommitOutcomeUnknownError is a DatabaseError with a code of its own and status 500", () => {
+Deno.test("CommitOutcomeUnknownError is a DatabaseError with its own code and status 500", () => {
   const error = new CommitOutcomeUnknownError(undefined, {
     queryName: "q",
     cause: driverError("08006"),

@@ -8,7 +8,7 @@ const HOSTILE = {
   },
 };
 
-Deno.test("getSqlState() tells a SQLSTATE from other codes", () => {
+Deno.test("getSqlState() distinguishes a SQLSTATE from other codes", () => {
   const cases: [unknown, string | undefined][] = [
     [{ code: "23505" }, "23505"],
     [{ code: "40001" }, "40001"],

@@ -143,7 +143,7 @@ Deno.test(
   },
 );
 
-Deno.test("a lost connection is told of by an error with a message", options, async () => {
+Deno.test("a lost connection is reported by an error with a message", options, async () => {
   await withFaultLab(async ({ name, config, network }, lab) => {
     const db = await getDrizzleClient(config);
     const statements = {

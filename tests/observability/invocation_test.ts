@@ -232,7 +232,7 @@ Deno.test("resumeInvocation() runs as part of an invocation from anywhere", asyn
   assertEquals(currentInvocation(), undefined);
 });
 
-Deno.test("expire() tells whoever waits, once, and aborts the signal that was asked for", () => {
+Deno.test("expire() notifies each waiter once, and aborts the requested signal", () => {
   const invocation = newInvocation();
   const told: string[] = [];
   invocation.onDeadline(() => told.push("first"));

@@ -120,7 +120,7 @@ const INJECTIONS = [
   "\ud800 lone",
 ];
 
-Deno.test("log() keeps one line for each call, free of control characters, whatever the texts hold", async () => {
+Deno.test("log() writes one line for each call without control characters, for any texts", async () => {
   for (const text of INJECTIONS) {
     const error = new Error(text, { cause: new Error(text) });
     error.name = text;
@@ -196,7 +196,7 @@ Deno.test("log() takes further key names of its invocation", async () => {
   assertEquals([line.IBAN, line.deep.iban], ["[REDACTED]", "[REDACTED]"]);
 });
 
-Deno.test("log() describes an error that stands for the fields, or any thrown value in the field error", async () => {
+Deno.test("log() describes an error in place of the fields, or any thrown value in the field error", async () => {
   const direct = await getLine(() => logError("failed", new TypeError("why")));
   assertEquals([direct.error.name, direct.error.message], ["TypeError", "why"]);
   const field = await getLine(() =>
@@ -209,7 +209,7 @@ Deno.test("log() describes an error that stands for the fields, or any thrown va
   assertEquals(object.error.name, "object");
 });
 
-Deno.test("log() never throws, whatever the fields do when they are read", async () => {
+Deno.test("log() never throws, even if reading a field throws", async () => {
   const bad = (): never => {
     throw new Error("no");
   };

@@ -145,7 +145,7 @@ Deno.test("metrics.addDimension() holds for what addMetric() adds after it", asy
   assertEquals(documents[1]._aws.CloudWatchMetrics[0].Dimensions, [["service", "tenant", "plan"]]);
 });
 
-Deno.test("metrics.addMetricsWithDimensions() has dimensions of its own", async () => {
+Deno.test("metrics.addMetricsWithDimensions() has its own dimensions", async () => {
   const documents = await getDocuments(() => {
     metrics.addDimension("tenant", "a");
     metrics.addMetricsWithDimensions({ query: "q1" }, [["Duration", Milliseconds, 1], [
@@ -313,7 +313,7 @@ Deno.test("metrics.addDimension() outside of an invocation says what to do inste
   assertThrows(() => metrics.addDimension("a", "b"), TypeError, "addMetricsWithDimensions");
 });
 
-Deno.test("metrics keep one line for each document, whatever names and values hold", async () => {
+Deno.test("metrics write one line for each document, for any names and values", async () => {
   const hostile = 'x\n{"_aws":{}}\u001b[2J"';
   const { writes } = await captureLogs(() =>
     runInvocation(newInvocation(), () => {

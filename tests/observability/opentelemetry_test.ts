@@ -110,7 +110,7 @@ Deno.test("a failed span is an error of its class, and shows no message", async 
   );
 });
 
-Deno.test("a span of ours is a child of the OpenTelemetry span that is active around it", async () => {
+Deno.test("a span of the package is a child of the OpenTelemetry span that is active around it", async () => {
   const manager = new AsyncLocalStorageContextManager().enable();
   context.setGlobalContextManager(manager);
   try {

@@ -40,7 +40,7 @@ Deno.test("writeOutput() writes to standard output, also more than a pipe takes 
   assertEquals(new TextDecoder().decode(stdout.slice(-6)), "\nlast\n");
 });
 
-Deno.test("writeOutput() goes on when nobody reads standard output any more", async () => {
+Deno.test("writeOutput() continues when standard output is closed", async () => {
   const program = `
     import { writeOutput } from ${OUTPUT};
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -318,7 +318,7 @@ Deno.test("redactValue() marks what cannot be read, and goes on beside it", () =
   );
 });
 
-Deno.test("redactValue() ends a cycle, and shows a value that stands twice without one", () => {
+Deno.test("redactValue() ends a cycle, and shows a repeated value", () => {
   const a: Record<string, unknown> = { shared: [1] };
   a.self = a;
   a.again = a.shared;

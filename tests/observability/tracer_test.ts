@@ -98,7 +98,7 @@ Deno.test("startSpan() with active false leaves the active span", async () => {
   });
 });
 
-Deno.test("endSpan() makes the next ancestor that runs active, in whatever order spans end", async () => {
+Deno.test("endSpan() activates the next running ancestor, in any order of span ends", async () => {
   await inInvocation(() => {
     const a = startSpan("a"), b = startSpan("b"), c = startSpan("c");
     endSpan(b);
@@ -128,7 +128,7 @@ Deno.test("endSpan() with an error keeps it", () => {
   assertStrictEquals(span.error, error);
 });
 
-Deno.test("onSpanEnd() tells of each span until it is taken away", async () => {
+Deno.test("onSpanEnd() reports each span until it is removed", async () => {
   const spans = await getSpans(async () => {
     await withSpan("first", () => {});
     endSpan(startSpan("second"));

@@ -5,7 +5,7 @@ const gave = (code: number, stdout: string, stderr = "") => ({ code, stdout, std
 const REFUSED =
   "error: error sending request for url (https://registry.example/advisories): invalid peer certificate";
 
-Deno.test("readDenoAudit() tells findings, a clean answer and none", () => {
+Deno.test("readDenoAudit() distinguishes findings, a clean response and none", () => {
   assertEquals(readDenoAudit(gave(0, "No known vulnerabilities found\n")), { kind: "clean" });
   const report = "╭ parser has a hole\n╰ Info: …\n\nFound 1 vulnerabilities\nSeverity: 1 high";
   assertEquals(readDenoAudit(gave(1, report)), { kind: "found", report });
@@ -21,7 +21,7 @@ Deno.test("readDenoAudit() tells findings, a clean answer and none", () => {
   }
 });
 
-Deno.test("readNpmAudit() tells findings, a clean answer and none", () => {
+Deno.test("readNpmAudit() distinguishes findings, a clean response and none", () => {
   const totals = (total: unknown) =>
     gave(0, JSON.stringify({ metadata: { vulnerabilities: { total } } }));
   assertEquals(readNpmAudit(totals(0)), { kind: "clean" });
@@ -63,7 +63,7 @@ Deno.test("audit() fails on a finding, and takes the second program where the fi
   });
 });
 
-Deno.test("audit() says aloud when nobody could be asked, and does not fail for it", async () => {
+Deno.test("audit() reports that no registry responded, and does not fail", async () => {
   const { exitCode, lines } = await audit([["a", say({ kind: "unasked", reason: "refused" })], [
     "b",
     say({ kind: "unasked", reason: "no network" }),

@@ -70,7 +70,7 @@ Deno.test("renderReadme() keeps what was written by hand and replaces the rest w
   assertEquals(renderReadme(module, EXAMPLE, first.replace("Name.", "Old.")), first);
 });
 
-Deno.test("updateReadmes() names stale files and writes them only when it is told to", async () => {
+Deno.test("updateReadmes() names stale files and writes them only if requested", async () => {
   const root = await Deno.makeTempDir();
   try {
     await Deno.mkdir(`${root}/queue/examples/basic`, { recursive: true });

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createFakeClock } from "../../testing/mod.ts";
 
-Deno.test("createFakeClock() stands still until it is told to move", async () => {
+Deno.test("createFakeClock() stays at its time until it is moved", async () => {
   assertEquals(createFakeClock().now(), Date.UTC(2026, 0, 1));
   const clock = createFakeClock({ nowMs: 100 });
   assertEquals(clock.now(), 100);
@@ -35,7 +35,7 @@ Deno.test("createFakeClock() wakes who goes to sleep again while it moves", asyn
   assertEquals(woken, [10, 20, 30]);
 });
 
-Deno.test("createFakeClock() with autoAdvance moves by itself", async () => {
+Deno.test("createFakeClock() with autoAdvance moves without calls", async () => {
   const clock = createFakeClock({ nowMs: 0, autoAdvance: true });
   await clock.sleep(10);
   await clock.sleep(20);

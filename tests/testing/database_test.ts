@@ -17,7 +17,7 @@ async function withMigrations(test: (folder: string) => Promise<void>): Promise<
   }
 }
 
-Deno.test("createTestDatabase() gives each test a database of its own", async () => {
+Deno.test("createTestDatabase() gives each test its own database", async () => {
   const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   try {
     await one.db.execute(sql`CREATE TABLE only_here (id int)`);
@@ -30,7 +30,7 @@ Deno.test("createTestDatabase() gives each test a database of its own", async ()
   }
 });
 
-Deno.test("createTestDatabase() begins with the migrations, whatever an earlier test wrote", async () => {
+Deno.test("createTestDatabase() begins with the migrations after an earlier test wrote", async () => {
   await withMigrations(async (migrationsFolder) => {
     for (let round = 0; round < 2; round++) {
       const database = await createTestDatabase({ migrationsFolder, schema: { notes } });
@@ -45,7 +45,7 @@ Deno.test("createTestDatabase() begins with the migrations, whatever an earlier 
   });
 });
 
-Deno.test("createTestDatabase() tells which migration failed, and tries again the next time", async () => {
+Deno.test("createTestDatabase() reports the failed migration, and retries the next time", async () => {
   await withMigrations(async (migrationsFolder) => {
     const file = `${migrationsFolder}/0003_broken.sql`;
     await Deno.writeTextFile(file, "CREATE TABLE broken (id nonsense);");

@@ -16,7 +16,7 @@ import {
   createWebSocketMessageEvent,
 } from "../../testing/mod.ts";
 
-Deno.test("createQueueEvent() makes messages of a standard queue, without a group unless told", () => {
+Deno.test("createQueueEvent() creates messages of a standard queue, without a group by default", () => {
   const { Records: [first, second] } = createQueueEvent([
     { body: { n: 1 }, messageId: "m1", correlationId: "c-1", receiveCount: 3 },
     { body: "text", groupId: "tenant" },
@@ -110,7 +110,7 @@ Deno.test("createStorageEvent() encodes keys as S3 does, createStorageEventBridg
   assertEquals([bridged.detail.object.key, bridged.detail["request-id"]], [options.key, "REQ1"]);
 });
 
-Deno.test("createStorageEvent() and createStorageEventBridgeEvent() tell no size of an object that is deleted", () => {
+Deno.test("createStorageEvent() and createStorageEventBridgeEvent() omit the size of a deleted object", () => {
   const options = { key: "x", change: "deleted" } as const;
   const { Records: [{ s3, eventName }] } = createStorageEvent([options]);
   assertEquals([eventName, s3.object.size, s3.object.eTag], [

@@ -59,7 +59,7 @@ function assertRefused({ status, body, result, seen }: Answer, what: string): vo
   assertEquals(headers["WWW-Authenticate"], "Bearer", what);
 }
 
-Deno.test("auth none lets everyone in and adds nothing, whatever credential is shown", async () => {
+Deno.test("auth none lets everyone in and adds nothing, with any credential", async () => {
   for (const headers of [{}, { Authorization: "Bearer x" }] as Record<string, string>[]) {
     const { status, seen } = await ask("none", { headers, authorizer: { userId: "u1" } });
     assertEquals([status, seen], [200, {}]);

@@ -304,7 +304,7 @@ Deno.test("a handler is tested apart from its wrapper", () => {
   assertEquals((none({ event, context: createLambdaContext(), metadata })).body, "/notes Op");
 });
 
-Deno.test("ValidationResult tells data from errors by success", () => {
+Deno.test("ValidationResult distinguishes data from errors by success", () => {
   const result: ValidationResult<{ title: string; count: number }> = validateSchema(schema, {
     title: "x",
   });

@@ -170,7 +170,7 @@ for (const [what, expected, files] of UNTOLD) {
   });
 }
 
-Deno.test("readEnvironment() leaves tables that cannot be told to generate permissions", async () => {
+Deno.test("readEnvironment() leaves unresolved tables to generate permissions", async () => {
   const { unresolved, reads } = await getReads({
     "fn.ts": handler(
       `import { defineQuery } from "./db.ts"; import { name } from "elsewhere";

@@ -212,7 +212,7 @@ for (const [what, line, message, code] of UNTOLD) {
   });
 }
 
-Deno.test("getLiteral() names the part that only a run can tell", async () => {
+Deno.test("getLiteral() names the part that is only known at run time", async () => {
   const files = {
     "fn.ts": `${API}
       const limits = { timeout: Number(process.env.TIMEOUT), memorySize: 128 };

@@ -44,7 +44,7 @@ Deno.test("openOutputFolder() leaves nothing behind when a build is given up", a
   });
 });
 
-Deno.test("openOutputFolder() tells created, updated and unchanged", async () => {
+Deno.test("openOutputFolder() distinguishes created, updated and unchanged", async () => {
   await withFolder(async (dir) => {
     const first = openOutputFolder(dir, dir);
     first.stage("A", code("a"));
@@ -69,7 +69,7 @@ Deno.test("openOutputFolder() tells created, updated and unchanged", async () =>
   });
 });
 
-Deno.test("openOutputFolder() removes bundles of ours that are not needed any more, and nothing else", async () => {
+Deno.test("openOutputFolder() removes unneeded generated bundles, and nothing else", async () => {
   await withFolder(async (dir) => {
     const first = openOutputFolder(dir, dir);
     for (const name of ["Kept", "Gone", "Shared"]) first.stage(name, code(name), "{}");
@@ -90,7 +90,7 @@ Deno.test("openOutputFolder() removes bundles of ours that are not needed any mo
   });
 });
 
-Deno.test("openOutputFolder() names bundles that somebody else wrote", async () => {
+Deno.test("openOutputFolder() names bundles that were not generated", async () => {
   await withFolder(async (dir) => {
     await Deno.mkdir(join(dir, "Mine"));
     await Deno.writeTextFile(join(dir, "Mine/index.mjs"), "export {};");

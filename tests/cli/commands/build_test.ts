@@ -288,7 +288,7 @@ Deno.test("build leaves somebody else's files alone", async () => {
   }
 });
 
-Deno.test("build refuses settings that cannot be meant", async () => {
+Deno.test("build rejects invalid settings", async () => {
   const cases: readonly [settings: string, message: RegExp][] = [
     [`{ budgets: { Other: 1 } }`, /build\.budgets: Other does not match a function/],
     [`{ dir: "src" }`, /build\.dir is src, which contains the sources/],

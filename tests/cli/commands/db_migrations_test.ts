@@ -213,7 +213,7 @@ Deno.test(
   },
 );
 
-Deno.test("trellis db commands tell what keeps them from running", async () => {
+Deno.test("trellis db commands report what keeps them from running", async () => {
   await withProject(async ({ run, root }) => {
     const cases: [args: string[], exitCode: number, message: string][] = [
       [["db", "migrate"], 3, "No database is configured: set DATABASE_URL"],

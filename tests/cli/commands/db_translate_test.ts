@@ -151,7 +151,7 @@ Deno.test("trellis db translate takes the example's migrations as they are meant
   assertEquals(exitCode, 0, stderr);
 });
 
-Deno.test("trellis db translate tells what is wrong with a command line", async () => {
+Deno.test("trellis db translate reports errors of the command line", async () => {
   const cases: [args: string[], exitCode: number, message: string][] = [
     [["nope.sql"], 3, "nope.sql cannot be read"],
     [["a.sql", "--to", "oracle"], 2, '--to must be distsql or postgres, got "oracle"'],

@@ -374,7 +374,7 @@ for (const [what, message, files] of WARNINGS) {
   });
 }
 
-Deno.test("generate infra asks the authorizer with its time to live when nobody may be anonymous", async () => {
+Deno.test("generate infra caches decisions of the authorizer when no caller may be anonymous", async () => {
   const files = {
     [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer" }'),
     "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),

@@ -92,7 +92,7 @@ Deno.test("generate permissions --check names stale files, exits with 1 and writ
   });
 });
 
-Deno.test("generate permissions removes stale files of its own only, and leaves others alone", async () => {
+Deno.test("generate permissions removes only its own stale files, and keeps others", async () => {
   await withProject({
     ...FILES,
     "permissions/00_shared.sql": "GRANT SELECT ON a TO me;\n",
@@ -129,7 +129,7 @@ Deno.test("generate permissions writes nothing when something cannot be determin
   });
 });
 
-Deno.test("generate permissions takes what the configuration says of a function in place of what cannot be told", async () => {
+Deno.test("generate permissions uses the configuration of a function in place of unresolved code", async () => {
   const files = {
     ...FILES,
     "src/functions/queue/dynamic.ts": handler("", "return import(path.name);"),
@@ -216,7 +216,7 @@ Deno.test("generate permissions says what is wrong with a project and exits with
   }
 });
 
-Deno.test("generate permissions --check fails on a grant that the sources show and nobody declares", async () => {
+Deno.test("generate permissions --check fails on a grant that the sources need and no file declares", async () => {
   const files = {
     ...FILES,
     "src/functions/schedule/raw.ts": handler(

@@ -45,7 +45,7 @@ Deno.test("every command has help with options, an example and exit codes", asyn
   }
 });
 
-Deno.test("runCli() answers a fault of its own with 3, its message and its place", async () => {
+Deno.test("runCli() returns 3 with message and location for an internal error", async () => {
   const broken: Command = {
     ...COMMANDS[0],
     name: "break",

@@ -205,41 +205,45 @@ Deno.test(
   },
 );
 
-Deno.test("trellis db clone tells how to go on when it is interrupted", unsanitized, async () => {
-  const postgres = await startPostgres();
-  try {
-    const env = {
-      SOURCE: await postgres.createDatabase("source"),
-      TARGET: await postgres.createDatabase("target"),
-    };
-    await runAll(pg(env.SOURCE), SOURCE);
-    const script = fileURLToPath(new URL("command_process.ts", import.meta.url));
-    const run = ["run", "-A", "--frozen", "--cached-only", "--no-check", script];
-    const line = [...run, "db", "clone", "--from-url-env", "SOURCE", "--to-url-env", "TARGET"];
-    const child = new Deno.Command(Deno.execPath(), {
-      args: line,
-      env,
-      stdout: "null",
-      stderr: "piped",
-    }).spawn();
-    let said = "";
-    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
-      said += text;
-      if (/^to /m.test(said) && !said.includes("Stopped")) child.kill("SIGINT");
+Deno.test(
+  "trellis db clone prints how to continue when it is interrupted",
+  unsanitized,
+  async () => {
+    const postgres = await startPostgres();
+    try {
+      const env = {
+        SOURCE: await postgres.createDatabase("source"),
+        TARGET: await postgres.createDatabase("target"),
+      };
+      await runAll(pg(env.SOURCE), SOURCE);
+      const script = fileURLToPath(new URL("command_process.ts", import.meta.url));
+      const run = ["run", "-A", "--frozen", "--cached-only", "--no-check", script];
+      const line = [...run, "db", "clone", "--from-url-env", "SOURCE", "--to-url-env", "TARGET"];
+      const child = new Deno.Command(Deno.execPath(), {
+        args: line,
+        env,
+        stdout: "null",
+        stderr: "piped",
+      }).spawn();
+      let said = "";
+      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+        said += text;
+        if (/^to /m.test(said) && !said.includes("Stopped")) child.kill("SIGINT");
+      }
+      assertEquals([(await child.status).code, said.trimEnd().split("\n").at(-1)], [
+        130,
+        "Interrupted. Copied data stays in the target; --resume continues",
+      ]);
+      const again = await new Deno.Command(Deno.execPath(), {
+        args: [...line, "--resume"],
+        env,
+        stdout: "null",
+      })
+        .output();
+      assertEquals(again.code, 0);
+      assertEquals(await digest(pg(env.TARGET), CONTENT), await digest(pg(env.SOURCE), CONTENT));
+    } finally {
+      await postgres.stop();
     }
-    assertEquals([(await child.status).code, said.trimEnd().split("\n").at(-1)], [
-      130,
-      "Interrupted. Copied data stays in the target; --resume continues",
-    ]);
-    const again = await new Deno.Command(Deno.execPath(), {
-      args: [...line, "--resume"],
-      env,
-      stdout: "null",
-    })
-      .output();
-    assertEquals(again.code, 0);
-    assertEquals(await digest(pg(env.TARGET), CONTENT), await digest(pg(env.SOURCE), CONTENT));
-  } finally {
-    await postgres.stop();
-  }
-});
+  },
+);

@@ -33,7 +33,7 @@ const REMOTE: DatabaseConfig[] = [
   { provider: "distsql", endpoint: "abc.dsql.eu-central-1.on.aws" },
 ];
 
-Deno.test("isLocal() tells databases of this machine from all others", async () => {
+Deno.test("isLocal() distinguishes databases of this machine from all others", async () => {
   await withEnv({ AWS_ENDPOINT_URL_RDS_DATA: undefined, AWS_ENDPOINT_URL: undefined }, () => {
     for (const config of LOCAL) assertEquals(isLocal(config), true, JSON.stringify(config));
     for (const config of REMOTE) assertEquals(isLocal(config), false, JSON.stringify(config));

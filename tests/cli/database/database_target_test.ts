@@ -170,7 +170,7 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
   }
 });
 
-Deno.test("requireDatabase() tells the ways to name a database", () => {
+Deno.test("requireDatabase() names the ways to select a database", () => {
   const error = assertThrows(
     () => requireDatabase({ options: {}, env: {}, root: "/" }, "to-"),
     ConfigurationError,

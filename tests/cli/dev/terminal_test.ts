@@ -77,7 +77,7 @@ Deno.test("createTerminal() writes one line for each call, with its warnings and
   });
 });
 
-Deno.test("createTerminal() tells once what concerns many functions", () => {
+Deno.test("createTerminal() prints once what concerns many functions", () => {
   withTerminal((terminal, told) => {
     const fault = { message: "Unexpected", file: "src/a.ts", line: 1, column: 3, source: "a b" };
     for (const name of ["F", "E", "D", "C", "B", "A"]) {

@@ -63,7 +63,7 @@ Deno.test("findRouteFiles() puts fixed segments before parameters and these befo
   );
 });
 
-Deno.test("findRouteFiles() names both files when two stand for one route or one name", () => {
+Deno.test("findRouteFiles() names both files when two have one route or one name", () => {
   const cases: [files: string[], message: string][] = [
     [["user/login.post.ts", "user/login.get.ts"], "the name UserLogin"],
     [["files/[a]/x.get.ts", "files/[b]/x.get.ts"], "the route GET /files/{}/x"],

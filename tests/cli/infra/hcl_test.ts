@@ -26,7 +26,7 @@ for (const [text, hcl] of TEXTS) {
   });
 }
 
-Deno.test("renderFile() aligns arguments that stand together, and leaves out what is undefined", () => {
+Deno.test("renderFile() aligns adjacent arguments, and omits undefined ones", () => {
   const text = renderFile([
     "First line.",
     block(
@@ -82,7 +82,7 @@ Deno.test("renderFile() breaks lists that are too long, and lists of objects", (
   assertEquals(text.endsWith("  objects = [\n    {\n      a = 1\n    },\n  ]\n}\n"), true, text);
 });
 
-Deno.test("call() takes an object of a user as data, whatever its names are", () => {
+Deno.test("call() treats an object of a user as data, with any names", () => {
   const text = renderFile([
     block("locals", [], {
       x: call("jsonencode", { hcl: 'file("/etc/passwd")', kind: "block", block: { null: 1 } }),

@@ -109,7 +109,7 @@ for (const name of ["trellis", "fn"]) {
   });
 }
 
-Deno.test("resolveModulesPath() gives the explicit path when the package has modules of its own", async () => {
+Deno.test("resolveModulesPath() returns the explicit path when the package has its own modules", async () => {
   await withFolder(async (folder) => {
     await write(join(folder, "app", "infra"));
     const projectDir = join(folder, "app");

@@ -14,7 +14,7 @@ for (
 Deno.test("kebabCase() makes send-mail of SendMail", () =>
   assertEquals(kebabCase("SendMail"), "send-mail"));
 
-Deno.test("getIdentifiers() tells texts apart that would have one name, in whatever order they come", () => {
+Deno.test("getIdentifiers() distinguishes texts that would have one name, in any order", () => {
   const texts = ["/a/b", "/a_b", "/a-b", "/A/B", "/notes/{noteId}", "/files/{rest+}", "/"];
   const names = getIdentifiers(texts);
   assertEquals(new Set(names.values()).size, texts.length);
@@ -29,7 +29,7 @@ Deno.test("getIdentifiers() gives names that begin with a letter", () => {
   assertMatch(getIdentifiers(["/2024/report"]).get("/2024/report")!, /^[a-z]/);
 });
 
-Deno.test("shorten() keeps what is short, and tells apart what is cut", () => {
+Deno.test("shorten() keeps short texts, and distinguishes shortened ones", () => {
   assertEquals(shorten("mail", 40), "mail");
   const long = "OrganizationsByOrganizationIdMembersPost";
   const cut = shorten(`${long}-failed`, 40);

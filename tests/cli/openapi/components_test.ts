@@ -178,7 +178,7 @@ Deno.test("generate openapi describes a project of everything, which a validator
   ]);
 });
 
-Deno.test("generate openapi gives the same document in another folder, and whatever the order of files", async () => {
+Deno.test("generate openapi gives the same document in another folder and in any order of files", async () => {
   const one = await getDocument(FILES);
   const other = await getDocument(Object.fromEntries(Object.entries(FILES).reverse()));
   assertEquals(JSON.stringify(one), JSON.stringify(other));

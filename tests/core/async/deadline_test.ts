@@ -166,7 +166,7 @@ for (const stepMs of [-3_600_000, 3_600_000]) {
   });
 }
 
-Deno.test("raceDeadline() gives each deadline a turn of its own after the process was busy past several", async () => {
+Deno.test("raceDeadline() expires each deadline in its own turn after the process was busy past several", async () => {
   const never = new Promise<never>(() => {});
   const told: string[] = [];
   const start = performance.now();

@@ -13,7 +13,7 @@ Deno.test("SingleFlight.get() makes a value once for each key, also for callers 
   assertEquals(flights.keys(), ["a", "b"]);
 });
 
-Deno.test("SingleFlight.get() tells all callers of a failure and keeps none", async () => {
+Deno.test("SingleFlight.get() passes a failure to all callers and caches none", async () => {
   const flights = new SingleFlight<string, number>();
   const failing = (): Promise<number> => Promise.reject(new TypeError("down"));
   const both = [flights.get("a", failing), flights.get("a", () => Promise.resolve(1))];

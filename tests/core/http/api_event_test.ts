@@ -60,7 +60,7 @@ for (const [name, event] of EVENTS) {
   });
 }
 
-Deno.test("getSource() tells where an event comes from", () => {
+Deno.test("getSource() returns the source of an event", () => {
   assertEquals(EVENTS.map(([, event]) => getSource(event)), ["rest", "http", "http", "alb", "alb"]);
   assertEquals(EVENTS.map(([, event]) => isHttpApiEvent(event)), [false, true, true, false, false]);
   assertEquals(EVENTS.map(([, event]) => isAlbEvent(event)), [false, false, false, true, true]);

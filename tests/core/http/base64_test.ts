@@ -9,7 +9,7 @@ function createRandom(): () => number {
   return () => (state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32) / 2 ** 32;
 }
 
-Deno.test("decodeBase64() gives with web standards what Buffer gives, whatever the text", () => {
+Deno.test("decodeBase64() returns with web standards what Buffer returns, for any text", () => {
   const random = createRandom();
   const letters = "ABCxyz0189+/-_= \n\t.é=";
   for (let round = 0; round < 20_000; round++) {

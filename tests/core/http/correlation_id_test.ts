@@ -43,7 +43,7 @@ for (const [headers, id] of CASES) {
   });
 }
 
-Deno.test("getCorrelationId() reads headers that stand in multiValueHeaders alone", () => {
+Deno.test("getCorrelationId() reads headers that only multiValueHeaders has", () => {
   const event = createAlbEvent({ headers: { "X-Correlation-Id": "c-1" }, multiValue: true });
   assertEquals(getCorrelationId(event, context), "c-1");
 });

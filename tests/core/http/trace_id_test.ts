@@ -46,7 +46,7 @@ async function outgoing(
 Deno.test("getOutgoingHeaders() is empty outside of a handler", () =>
   assertEquals(getOutgoingHeaders(), {}));
 
-Deno.test("getOutgoingHeaders() passes correlation id and a trace of its own on", async () => {
+Deno.test("getOutgoingHeaders() passes on the correlation id and its own trace", async () => {
   const { traceparent, ...others } = await outgoing({ "X-Correlation-Id": "c-1" });
   assertEquals(others, { "X-Correlation-Id": "c-1" });
   assertMatch(traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);

@@ -316,7 +316,7 @@ const wrong: [decision: unknown, message: string][] = [
 ];
 
 for (const [i, [decision, message]] of wrong.entries()) {
-  Deno.test(`defineAuthorizerHandler() denies over a decision that nobody could read: ${message}, ${i}`, async () => {
+  Deno.test(`defineAuthorizerHandler() denies an unreadable decision: ${message}, ${i}`, async () => {
     for (const [, event] of events) {
       const outcome = await run(event, () => decision as AuthorizerDecision);
       expectDenied(event, outcome);

@@ -51,7 +51,7 @@ for (const [name, event, expected] of ids) {
   });
 }
 
-Deno.test("defineEventHandler() types what it is told", async () => {
+Deno.test("defineEventHandler() infers the types of its options", async () => {
   const handler = defineEventHandler({ schema: z.object({ n: z.coerce.number() }) })(({ detail }) =>
     detail.n + 1
   );

@@ -49,7 +49,7 @@ Deno.test("defineStorageHandler() takes keys that come through EventBridge as th
   assertEquals(change.key, "a+b%20c d.txt");
 });
 
-Deno.test("defineStorageHandler() tells the same of a change, wherever it comes from", async () => {
+Deno.test("defineStorageHandler() passes the same parameters for all sources of a change", async () => {
   const options = { bucket: "photos", key: "a b+c.jpg", requestId: "REQ1" };
   const direct = createStorageEvent([options]);
   const bridged = createStorageEventBridgeEvent(options);

@@ -48,7 +48,7 @@ const BAD: [options: unknown, inMessage: string[]][] = [
 ];
 
 for (const define of [...asynchronous, ...waiting]) {
-  Deno.test(`${define.name}() takes every option within its range, and refuses what cannot be meant`, () => {
+  Deno.test(`${define.name}() accepts every option within its range, and rejects invalid ones`, () => {
     for (const options of GOOD) define(options)(() => {});
     for (const [options, inMessage] of BAD) {
       const error = assertThrows(() => define(options), ConfigurationError);

@@ -34,7 +34,7 @@ Deno.test("DistSqlCategory and DistSqlAction have the interface's values", () =>
   );
 });
 
-Deno.test("DIST_SQL_INCOMPATIBILITIES has complete entries with ids of their own", () => {
+Deno.test("DIST_SQL_INCOMPATIBILITIES has complete entries with unique ids", () => {
   const ids = DIST_SQL_INCOMPATIBILITIES.map((entry) => entry.id);
   assertEquals(new Set(ids).size, ids.length);
   for (const entry of DIST_SQL_INCOMPATIBILITIES) {

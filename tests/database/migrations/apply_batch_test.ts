@@ -127,7 +127,7 @@ function manyFiles(count: number): Record<string, string> {
   );
 }
 
-Deno.test("runMigrations() sends many files in few messages, each a transaction with a note of its own", async () => {
+Deno.test("runMigrations() sends many files in few messages, each a recorded transaction", async () => {
   await withFiles([[manyFiles(60), async ({ migrationsFolder, database, trips, rows }) => {
     const lines: string[] = [];
     const result = await runMigrations({

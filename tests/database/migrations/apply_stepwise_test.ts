@@ -354,7 +354,7 @@ Deno.test("applyStepwise() drops an index that an earlier run left invalid, and 
   });
 });
 
-Deno.test("applyStepwise() asks onUndecided where the catalog cannot tell, and stops without it", async () => {
+Deno.test("applyStepwise() asks onUndecided if the catalog does not decide, and stops without it", async () => {
   const statement = step("CREATE INDEX CONCURRENTLY ON p (n)", { run: "standalone" });
   for (const answer of ["done", "run", undefined] as const) {
     const asked: unknown[] = [];
@@ -417,7 +417,7 @@ Deno.test("applyStepwise() notes the job that a statement starts, and waits for 
   });
 });
 
-Deno.test("applyStepwise() tells why a job failed, drops its invalid index, and forgets the statement", async () => {
+Deno.test("applyStepwise() reports why a job failed, drops its invalid index, and forgets the statement", async () => {
   const cases: [job: NonNullable<MigrationStep["job"]>, message: string, left: boolean][] = [
     [
       { kind: "index", table: "p", name: "p_n" },
@@ -478,7 +478,7 @@ Deno.test("applyStepwise() begins once more where an earlier run's job is gone w
   }
 });
 
-Deno.test("applyStepwise() begins a job that is gone once more, not for ever", async () => {
+Deno.test("applyStepwise() starts a lost job once more, not without end", async () => {
   const jobs: string[] = [];
   const provider = startsJob(jobs, () => Promise.resolve());
   await withLab({ intercept: provider.intercept }, async (lab) => {

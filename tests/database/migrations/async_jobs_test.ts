@@ -105,7 +105,7 @@ Deno.test("waitForJob() looks at a constraint in its own catalog", async () => {
   assertEquals([asked[1][1].includes("pg_constraint"), asked[1][2]], [true, ["notes_fk", "notes"]]);
 });
 
-Deno.test("waitForJob() finds the newest job by name where nobody knows its id", async () => {
+Deno.test("waitForJob() finds the newest job by name if its id is unknown", async () => {
   const named = provider([{ job: job("completed"), valid: true }]);
   await waitForJob(INDEX, undefined, named.context);
   assertEquals(

@@ -113,7 +113,7 @@ Deno.test("runInBatches() keeps to the statement's condition, also where it has 
   });
 });
 
-Deno.test("runInBatches() goes along a key of several columns in its order, whatever its texts hold", async () => {
+Deno.test("runInBatches() follows a key of several columns in its order, with any texts", async () => {
   const setup = [
     NOTES,
     'CREATE TABLE wide (b text, "A ""x" int, c int, times int DEFAULT 0, PRIMARY KEY ("A ""x", b) INCLUDE (c))',

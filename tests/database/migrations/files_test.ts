@@ -176,7 +176,7 @@ function row(tag: string, sql: string) {
   };
 }
 
-Deno.test("planMigrations() tells pending, changed and unknown, and warns of gaps, late files and line endings", () => {
+Deno.test("planMigrations() distinguishes pending, changed and unknown files, and warns of gaps, late files and line endings", () => {
   withFolder({
     "0001_a.sql": "SELECT 1;\n",
     "0002_b.sql": "SELECT 2; -- changed",

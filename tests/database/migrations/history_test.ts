@@ -111,7 +111,7 @@ Deno.test("createTables() asks for no rights where the tables are there", async 
   await createTables(session, nameTables());
 });
 
-Deno.test("readApplied() tells no table from another tool's table and from a server that refuses", async () => {
+Deno.test("readApplied() distinguishes no table from one of another tool's table and from a server that refuses", async () => {
   const read = (code: string) =>
     readApplied(fakeSession(() => Promise.reject(serverError(code))), nameTables());
   assertEquals([await read("42P01"), await read("3F000")], [undefined, undefined]);

@@ -42,7 +42,7 @@ function waiting(more: Partial<LockOptions> = {}): Waiting {
   };
 }
 
-Deno.test("takeProcessLock() hands the lock from one run to the next, and tells who had to wait", async () => {
+Deno.test("takeProcessLock() passes the lock from one run to the next, and reports who waited", async () => {
   const options = waiting();
   const first = await takeProcessLock("a", options);
   const other = await takeProcessLock("b", options);
@@ -294,7 +294,7 @@ function leaseSession(
   }, more);
 }
 
-Deno.test("takeLease() shows signs of life on one session of its own, three in the time of the lease", async () => {
+Deno.test("takeLease() renews the lease on a separate session, three times in its duration", async () => {
   const [beats, all] = [Promise.withResolvers<void>(), { beats: 0, sessions: 0, closed: 0 }];
   const own = leaseSession(() => {
     if (++all.beats === 3) beats.resolve();

@@ -152,7 +152,7 @@ Deno.test("planMigrations() names files that the journal does not list, and neve
   ]);
 });
 
-Deno.test("planMigrations() tells a journal that lists fewer files than were applied", () => {
+Deno.test("planMigrations() reports a journal that lists fewer files than were applied", () => {
   // a merge dropped the entry and the file
   const status = planMigrations(journaled(["0000_a", "0002_c"]), [row("0000_a"), row("0001_b")]);
   assertEquals([status.pending, status.unknown], [["0002_c"], ["0001_b"]]);

@@ -62,7 +62,7 @@ const TELLING = [
   "DROP SCHEMA sch1",
 ];
 
-Deno.test("lookUpStatement() tells a statement that ran from one that did not", async () => {
+Deno.test("lookUpStatement() distinguishes a statement that ran from one that did not", async () => {
   await withMigrationLab({ setup: SETUP }, async ({ session, rows }) => {
     for (const statement of TELLING) {
       assertEquals(await lookUpStatement(session, statement), "run", `before ${statement}`);

@@ -88,7 +88,7 @@ Deno.test("runMigrations() applies what is pending, and leaves nothing of a file
   });
 });
 
-Deno.test("runMigrations() with dryRun tells the plan and writes nothing", async () => {
+Deno.test("runMigrations() with dryRun reports the plan and writes nothing", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const database = await fresh();
     await write({
@@ -190,7 +190,7 @@ Deno.test("runMigrations() goes on at the statement that failed in a file of sin
   });
 });
 
-Deno.test("runMigrations() asks the catalog about a statement that was under way, and stops where it cannot tell", async () => {
+Deno.test("runMigrations() asks the catalog about an interrupted statement, and stops if it does not decide", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const { planSteps } = await import("../../../database/migrations/steps.ts");
     const { readMigrationFiles } = await import("../../../database/mod.ts");
@@ -325,7 +325,7 @@ Deno.test("runMigrations() twice at once in one process applies each file once o
   }
 });
 
-Deno.test("runMigrations() cleans up after a statement that failed by itself, so that it can be mended", async () => {
+Deno.test("runMigrations() cleans up after a failed statement, so that it can be fixed", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const database = await fresh();
     await write({

@@ -109,7 +109,7 @@ Deno.test("planMigrationFolder() refuses what each statement alone would lose on
   );
 });
 
-Deno.test("planMigrationFolder() refuses a statement between BEGIN and COMMIT that needs a transaction of its own", async () => {
+Deno.test("planMigrationFolder() rejects a statement between BEGIN and COMMIT that needs its own transaction", async () => {
   const text = `${TABLE}\nBEGIN;\nCREATE INDEX CONCURRENTLY i ON t (id);\nCOMMIT;`;
   assertEquals(await findErrors(text, "embedded-pg"), ["3 migration-transaction"]);
 });

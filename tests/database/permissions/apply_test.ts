@@ -242,7 +242,7 @@ Deno.test(
   },
 );
 
-Deno.test("readPermissionFiles() takes the comment about whole tables in a line of its own only", async () => {
+Deno.test("readPermissionFiles() accepts the comment about whole tables on a separate line only", async () => {
   const texts: [string, boolean][] = [
     ["-- distsql: whole table\nGRANT SELECT (id) ON t TO r", true],
     ["-- another\n-- distsql: whole table  \n-- and another\nGRANT SELECT (id) ON t TO r", true],

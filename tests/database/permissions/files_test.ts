@@ -78,7 +78,7 @@ Deno.test("readPermissionFiles() reads what each statement does", async () => {
   }
 });
 
-Deno.test("readPermissionFiles() reads the files in order and tells where each statement stands", async () => {
+Deno.test("readPermissionFiles() reads the files in order with the line of each statement", async () => {
   const statements = await readFiles({
     "b.sql":
       "\ufeff-- second\r\n\r\n/* a ; comment */ GRANT SELECT ON t TO x;\r\n\r\nGRANT\n  INSERT ON t TO x",

@@ -113,7 +113,7 @@ Deno.test("createConnectRetry() spreads Retry-After over 1 to 5 seconds", async 
   assertEquals([...seen].sort(), [1, 2, 3, 4, 5]);
 });
 
-Deno.test("createConnectRetry() counts each refusal, unless told not to", async () => {
+Deno.test("createConnectRetry() counts each refusal unless instrument is false", async () => {
   const { lines } = await captureLogs(() => {
     createConnectRetry({ ...config, instrument: true })(withCode("53400"), 1, 0);
     createConnectRetry({ ...config, instrument: true })(withCode("28000"), 1, 0);

@@ -386,7 +386,7 @@ Deno.test(
   },
 );
 
-Deno.test("branching-pg replaces connections that end, and tells", options, async () => {
+Deno.test("branching-pg replaces connections that end, and reports them", options, async () => {
   const lab = await startLab();
   const events: ConnectionInvalidation[] = [];
   const unregister = onConnectionInvalidated((event) => void events.push(event));

@@ -66,7 +66,7 @@ Deno.test("withQueryMetrics() emits duration, errors and retries with the query'
   assertEquals(spans.map(({ name, status }) => [name, status]), [["findNote", "ok"]]);
 });
 
-Deno.test("withQueryMetrics() retries conflicts unless told not to, and counts the retries", async () => {
+Deno.test("withQueryMetrics() retries conflicts by default, and counts the retries", async () => {
   let calls = 0;
   const { lines } = await observe(() =>
     withQueryMetrics("q", () => ++calls < 3 ? Promise.reject(conflict()) : Promise.resolve(), {
@@ -215,7 +215,7 @@ Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, me
   }
 });
 
-Deno.test("withQueryMetrics() tells how many times a conflict was tried, also by a retry inside of it", async () => {
+Deno.test("withQueryMetrics() reports the attempts of a conflict, also those of an inner retry", async () => {
   const retry = { maxRetries: 2, baseDelayMs: 1 };
   const conflicting = () => Promise.reject(conflict());
   const { lines } = await observe(async () => {
@@ -241,7 +241,7 @@ Deno.test("withQueryMetrics() tells how many times a conflict was tried, also by
   assertEquals(lines.find(({ level }) => level === "ERROR")?.retries, 2);
 });
 
-Deno.test("withQueryMetrics() leaves queries of queries in a transaction to its retry, which tells its attempts", async () => {
+Deno.test("withQueryMetrics() leaves nested queries in a transaction to its retry, which reports its attempts", async () => {
   const db = await getDrizzleClient({ provider: "embedded-pg" });
   const retry = { maxRetries: 2, baseDelayMs: 1 };
   const calls = { outer: 0, middle: 0, inner: 0 };

@@ -171,6 +171,6 @@ Deno.test({
   },
 });
 
-Deno.test("isWrite() tells changes from reads", () => {
+Deno.test("isWrite() distinguishes changes from reads", () => {
   assertEquals([isWrite("SELECT 1"), isWrite("INSERT INTO a VALUES (1)")], [false, true]);
 });

@@ -77,7 +77,7 @@ Deno.test("buildCreateTableSql() names new NOT NULL constraints after the table 
   );
 });
 
-Deno.test("buildCreateTableSql() gives names of their own to what cannot share one under another table name", () => {
+Deno.test("buildCreateTableSql() gives unique names to objects that cannot share one", () => {
   const sql = buildCreateTableSql('co"py', {
     ...NOTES,
     unlogged: true,

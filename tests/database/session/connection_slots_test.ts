@@ -164,7 +164,7 @@ Deno.test("Lease.use() waits for what was sent, and refuses what comes later", a
   assertEquals(seen, ["sent"]);
 });
 
-Deno.test("Lease.use() ends an inner transaction that nobody waits for", async () => {
+Deno.test("Lease.use() ends an inner transaction that is not awaited", async () => {
   const lease = new Lease();
   const inner = Promise.withResolvers<unknown>();
   const error = await assertRejects(() =>

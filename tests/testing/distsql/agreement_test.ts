@@ -72,7 +72,7 @@ const CASES: readonly string[] = [
   ...[...REFUSED, ...RECREATED].map(([sql]) => sql),
 ];
 
-Deno.test("translateForDistSql() and the stand-in agree about what is accepted, left out and refused", () => {
+Deno.test("translateForDistSql() and the stand-in agree about accepted, omitted and rejected statements", () => {
   const disagreements: string[] = [];
   const counts = { accepted: 0, stripped: 0, refused: 0, ofTheText: 0 };
   for (const sql of CASES) {

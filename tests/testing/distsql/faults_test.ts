@@ -31,7 +31,7 @@ async function withClient<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T
   }
 }
 
-Deno.test("FaultRegistry.take() strikes as often, as late and where it was told", () => {
+Deno.test("FaultRegistry.take() injects faults as often, as late and where configured", () => {
   const faults = new FaultRegistry();
   const strikes = (
     injection: Parameters<FaultRegistry["inject"]>[0],
@@ -211,7 +211,7 @@ Deno.test("sessionLifetimeMs ends a connection that rests, and lets a transactio
   await short.stop();
 });
 
-Deno.test("catalogConflicts tells every other session OC001 once after a change of the catalog", async () => {
+Deno.test("catalogConflicts rejects every other session with OC001 once after a change of the catalog", async () => {
   const strict = await startDistSqlServer({ catalogConflicts: true });
   const [one, two] = [connect(strict), connect(strict)];
   await two`SELECT 1`;

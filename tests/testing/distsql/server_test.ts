@@ -228,7 +228,7 @@ Deno.test("startDistSqlServer() refuses options that make no sense", async () =>
   }
 });
 
-Deno.test("stop() leaves nothing open, so that a process ends by itself", async () => {
+Deno.test("stop() leaves nothing open, so that the process can exit", async () => {
   const script = `
     import { startDistSqlServer } from "${new URL(
     "../../../testing/distsql/server.ts",

@@ -4,7 +4,7 @@ import { loadStatementParser, SqlSyntaxError } from "../../../testing/distsql/st
 
 const parse = await loadStatementParser();
 
-Deno.test("the statement parser tells kinds apart", () => {
+Deno.test("the statement parser distinguishes kinds", () => {
   const cases: [string, string][] = [
     ["SELECT 1", "read"],
     ["SELECT * FROM t FOR UPDATE", "lock"],

@@ -139,7 +139,7 @@ Deno.test("rows that a foreign key deletes count too", async () => {
   assertEquals(await refusal(sql`DELETE FROM parent WHERE id = 1`), undefined);
 });
 
-Deno.test("a transaction writes at most 10 MiB, which COMMIT tells", async () => {
+Deno.test("a transaction writes at most 10 MiB, which COMMIT checks", async () => {
   const insert = (values: number, bytes: number): Promise<unknown> =>
     sql.begin(async (tx) => {
       for (let id = 0; id < values; id++) {

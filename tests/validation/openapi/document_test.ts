@@ -250,7 +250,7 @@ Deno.test("buildOpenApiDocument() finds the parameters of a named schema", async
   assertEquals(get.parameters.map((p: Json) => p.name), ["limit"]);
 });
 
-Deno.test("buildOpenApiDocument() gives operations without a name an id of their own", async () => {
+Deno.test("buildOpenApiDocument() gives operations without a name a unique id", async () => {
   const document = await build(
     route("GET", "/x"),
     route("GET", "/notes/{noteId}"),
@@ -264,7 +264,7 @@ Deno.test("buildOpenApiDocument() gives operations without a name an id of their
   assertEquals(ids, ["handler", "get_notes_noteId", "post_x"]);
 });
 
-Deno.test("buildOpenApiDocument() refuses a route or an operationId that stands there twice", () => {
+Deno.test("buildOpenApiDocument() rejects a route or an operationId that occurs twice", () => {
   assertThrows(
     () => buildOpenApiDocument(INFO, [route("GET", "/x"), route("get", "/x")]),
     TypeError,
@@ -294,7 +294,7 @@ Deno.test("buildOpenApiDocument() is the same for the same input, and leaves it 
   assertEquals("servers" in buildOpenApiDocument(INFO, routes), false);
 });
 
-Deno.test("buildOpenApiDocument() names schemas as it is told, once for all, also through others", async () => {
+Deno.test("buildOpenApiDocument() uses the given names of schemas everywhere, also through references", async () => {
   const Label = z.object({ title: z.string() });
   const Item = z.object({ label: Label.optional(), labels: z.array(Label) });
   const options = {
@@ -450,7 +450,7 @@ Deno.test("buildOpenApiDocument() describes what JSON carries of dates, bigints,
   assertEquals([output.length, output.piped.type, output.day.format], [{}, "integer", "date-time"]);
 });
 
-Deno.test("buildOpenApiDocument() tells what JSON cannot carry to who listens", () => {
+Deno.test("buildOpenApiDocument() reports values that JSON cannot contain to onIssue", () => {
   const heard: string[] = [];
   const schema = z.object({
     list: z.array(z.object({ at: z.date() })),
@@ -492,7 +492,7 @@ Deno.test("buildOpenApiDocument() takes declared answers, and leaves the body ou
   assertEquals(paths["/a"].get.responses["200"], { description: "OK" });
 });
 
-Deno.test("buildOpenApiDocument() writes ANY as the methods that have no operation of their own", async () => {
+Deno.test("buildOpenApiDocument() writes ANY as the methods without their own operation", async () => {
   const { paths } = await build(
     route("ANY", "/a", { operationName: "All" }),
     route("GET", "/a", { operationName: "One" }),
@@ -509,7 +509,7 @@ Deno.test("buildOpenApiDocument() writes ANY as the methods that have no operati
   ]);
 });
 
-Deno.test("buildOpenApiDocument() leaves hidden operations out, and security schemes that nobody uses", async () => {
+Deno.test("buildOpenApiDocument() omits hidden operations and unused security schemes", async () => {
   const document = await build(
     route("GET", "/a", { auth: "bearer", openapi: { hidden: true } }),
     route("GET", "/b", { auth: "authorizer-optional" }),

@@ -85,7 +85,7 @@ Deno.test("decideBatch() cuts what reads its own row and tables that it does not
   for (const sql of statements) assertEquals(decide(sql), "key", sql);
 });
 
-Deno.test("decideBatch() refuses what reads a table that it changes, by whatever way", () => {
+Deno.test("decideBatch() rejects statements that read a table that they change", () => {
   const reads = "which it changes";
   const statements = [
     "UPDATE t SET a = a * 100 / (SELECT sum(a) FROM t)",
