@@ -17,7 +17,7 @@
  * @module
  */
 export { getHeader, getPath, getQueryString, readRawBody } from "./http/api_event.ts";
-export { getClientAddress } from "./http/client_address.ts";
+export { type ClientAddressSource, getClientAddress } from "./http/client_address.ts";
 export { type Clock } from "./async/clock.ts";
 export { type CorsOption } from "./http/cors.ts";
 export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat } from "./http/error_response.ts";

@@ -1,11 +1,28 @@
 import { getOptionalEnv } from "../../env/get_env.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getHeader, isAlbEvent, isHttpApiEvent } from "./api_event.ts";
+import { type AddressBlock, isInBlock, parseAddressBlock, parseIpAddress } from "./ip_address.ts";
 import type { ApiEvent } from "./lambda.ts";
 import { timingSafeEqual } from "./timing_safe_equal.ts";
 
 /** A secret that a header can carry as one word. */
 const SECRET = /^[!-~]{16,}$/;
+
+/**
+ * Where the client's address comes from.
+ *
+ * - `"gateway"`: the address that connected to the gateway, or to the CDN in front of it if
+ *   `ORIGIN_VERIFY_SECRET` is set (see {@link getClientAddress}).
+ * - `"cloudfront-viewer-address"`: the same, and a missing `ORIGIN_VERIFY_SECRET` is a
+ *   `ConfigurationError`.
+ * - `header`: a header in which proxies of yours list addresses, such as `X-Forwarded-For`. It is
+ *   read from its end and only as far as the addresses before it are in `trustedProxies` (addresses
+ *   or blocks such as `10.0.0.0/8`), beginning with the one that connected to the gateway.
+ */
+export type ClientAddressSource =
+  | "gateway"
+  | "cloudfront-viewer-address"
+  | { readonly header: string; readonly trustedProxies: readonly string[] };
 
 /**
  * Returns the address that a request comes from: what limits by address must count by. It never
@@ -19,9 +36,10 @@ const SECRET = /^[!-~]{16,}$/;
  * load balancer adds.
  *
  * @param event The event.
+ * @param source Where the address comes from.
  * @returns The IP address without the port, or `undefined` where the event has none.
  * @throws {ConfigurationError} When `ORIGIN_VERIFY_SECRET` has a value below 16 characters or with
- * spaces.
+ * spaces, or `source` is invalid.
  *
  * @example
  * ```ts
@@ -32,9 +50,89 @@ const SECRET = /^[!-~]{16,}$/;
  * console.log(getClientAddress(event) === event.requestContext.http.sourceIp); // true
  * ```
  */
-export function getClientAddress(event: ApiEvent): string | undefined {
+export function getClientAddress(
+  event: ApiEvent,
+  source: ClientAddressSource = "gateway",
+): string | undefined {
+  if (typeof source === "object") return readProxyAddress(event, source);
+  if (source === "cloudfront-viewer-address") checkClientAddressSource(source);
   const viewer = isFromCdn(event) ? readViewerAddress(event) : undefined;
   return viewer ?? readGatewayAddress(event);
+}
+
+/**
+ * Checks a configured source.
+ *
+ * @param source The setting.
+ * @throws {ConfigurationError} If it is invalid. The message says what to write.
+ */
+export function checkClientAddressSource(source: unknown): void {
+  if (source === "gateway") return;
+  if (source === "cloudfront-viewer-address") {
+    if (readOriginSecrets().length > 0) return;
+    throw new ConfigurationError(
+      'clientAddress is "cloudfront-viewer-address", but the environment variable ORIGIN_VERIFY_SECRET ' +
+        "is not set, so clients could set that header: set it to origin_secret of the cdn-api module",
+    );
+  }
+  const { header, trustedProxies } = Object(source) as Record<string, unknown>;
+  const isComplete = typeof header === "string" && HEADER_NAME.test(header) &&
+    Array.isArray(trustedProxies) && trustedProxies.length > 0;
+  if (!isComplete) {
+    throw new ConfigurationError(
+      `clientAddress is ${
+        JSON.stringify(source)
+      }: it must be "gateway", "cloudfront-viewer-address" or ` +
+        '{ header, trustedProxies } such as { header: "X-Forwarded-For", trustedProxies: ["10.0.0.0/8"] }',
+    );
+  }
+  parseProxies(trustedProxies as string[]);
+}
+
+const HEADER_NAME = /^[\w-]+$/;
+
+const proxies: WeakMap<readonly string[], readonly AddressBlock[]> = new WeakMap();
+
+function parseProxies(texts: readonly string[]): readonly AddressBlock[] {
+  let blocks = proxies.get(texts);
+  if (blocks !== undefined) return blocks;
+  blocks = texts.map((text) => {
+    const block = parseAddressBlock(String(text));
+    if (block !== undefined) return block;
+    throw new ConfigurationError(
+      `clientAddress.trustedProxies has ${
+        JSON.stringify(text)
+      }: it must have addresses or blocks such as "10.0.0.0/8" or "2001:db8::/32"`,
+    );
+  });
+  proxies.set(texts, blocks);
+  return blocks;
+}
+
+/**
+ * Follows the addresses in a header from the gateway towards the client, as long as they are
+ * trusted proxies. An invalid entry ends the list.
+ */
+function readProxyAddress(
+  event: ApiEvent,
+  { header, trustedProxies }: Exclude<ClientAddressSource, string>,
+): string | undefined {
+  const blocks = parseProxies(trustedProxies);
+  let address = readGatewayAddress(event);
+  const entries = (getHeader(event, header) ?? "").split(",").map((entry) =>
+    readAddress(withoutPort(entry.trim()))
+  );
+  while (address !== undefined && isTrustedProxy(address, blocks)) {
+    const next = entries.pop();
+    if (next === undefined) break;
+    address = next;
+  }
+  return address;
+}
+
+function isTrustedProxy(address: string, blocks: readonly AddressBlock[]): boolean {
+  const bytes = parseIpAddress(address);
+  return bytes !== undefined && blocks.some((block) => isInBlock(block, bytes));
 }
 
 function readGatewayAddress(event: ApiEvent): string | undefined {
@@ -82,12 +180,14 @@ function readViewerAddress(event: ApiEvent): string | undefined {
 /** A load balancer can be set to write the port, and then puts an address of IPv6 into brackets. */
 function readForwardedAddress(event: ApiEvent): string | undefined {
   const last = getHeader(event, "X-Forwarded-For")?.split(",").at(-1)?.trim();
-  return readAddress(last?.replace(/^([\d.]+|\[[^\]]*\]):\d{1,5}$/, "$1"));
+  return last === undefined ? undefined : readAddress(withoutPort(last));
 }
 
-const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f]{0,4}:[\da-f:.]{1,43})$/i;
+function withoutPort(text: string): string {
+  return text.replace(/^([\d.]+|\[[^\]]*\]):\d{1,5}$/, "$1");
+}
 
 function readAddress(text: string | undefined): string | undefined {
   const address = text?.replace(/^\[(.*)\]$/, "$1");
-  return address !== undefined && ADDRESS.test(address) ? address : undefined;
+  return address !== undefined && parseIpAddress(address) !== undefined ? address : undefined;
 }

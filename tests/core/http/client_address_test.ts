@@ -1,6 +1,7 @@
 import { assertEquals, assertFalse, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { type ApiEvent, getClientAddress } from "../../../core/mod.ts";
+import { checkClientAddressSource } from "../../../core/http/client_address.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { createAlbEvent, createHttpApiEvent, createRestApiEvent } from "../../../testing/mod.ts";
 import { redactValue } from "../../../observability/mod.ts";
@@ -155,6 +156,66 @@ Deno.test("the secret of the CDN is kept out of logs", () => {
   assertFalse(
     JSON.stringify(redactValue({ headers: { "X-Origin-Verify": SECRET } })).includes(SECRET),
   );
+});
+
+const PROXIES = ["10.0.0.0/8", "2001:db8:ffff::/48", GATEWAY];
+const CHAINS: [name: string, header: string | undefined, expected: string][] = [
+  ["the gateway's address without the header", undefined, GATEWAY],
+  ["the entry before the gateway", VIEWER, VIEWER],
+  ["the first entry from the end that is no proxy", `192.0.2.1, ${VIEWER}, 10.1.2.3`, VIEWER],
+  ["an entry with a port", `${VIEWER}:443, 10.1.2.3:80`, VIEWER],
+  ["IPv6 entries", "2001:db8::7, [2001:db8:ffff::1]:443", "2001:db8::7"],
+  ["the last proxy before an invalid entry", `${VIEWER}, unknown, 10.1.2.3`, "10.1.2.3"],
+  ["the first proxy where all are proxies", "10.9.9.9, 10.1.2.3", "10.9.9.9"],
+];
+
+for (const [name, forwarded, expected] of CHAINS) {
+  Deno.test(`getClientAddress() with trusted proxies gives ${name}`, () => {
+    for (const [source, create] of Object.entries(SOURCES)) {
+      const headers: Headers = forwarded === undefined ? {} : { "X-Forwarded-For": forwarded };
+      assertEquals(
+        getClientAddress(create(headers), { header: "X-Forwarded-For", trustedProxies: PROXIES }),
+        expected,
+        source,
+      );
+    }
+  });
+}
+
+Deno.test("getClientAddress() reads no header of a client that is no trusted proxy", () => {
+  for (const [source, create] of Object.entries(SOURCES)) {
+    assertEquals(
+      getClientAddress(create({ "X-Forwarded-For": VIEWER }), {
+        header: "X-Forwarded-For",
+        trustedProxies: ["10.0.0.0/8"],
+      }),
+      GATEWAY,
+      source,
+    );
+  }
+});
+
+Deno.test("getClientAddress() refuses a source that cannot be trusted or is invalid", async () => {
+  const event = createRestApiEvent({});
+  await withEnv({ ORIGIN_VERIFY_SECRET: undefined }, () => {
+    assertThrows(
+      () => getClientAddress(event, "cloudfront-viewer-address"),
+      ConfigurationError,
+      "ORIGIN_VERIFY_SECRET is not set",
+    );
+  });
+  await withEnv({ ORIGIN_VERIFY_SECRET: SECRET }, () => {
+    const viewer = createRestApiEvent({ headers: fromCdn(SECRET) });
+    assertEquals(getClientAddress(viewer, "cloudfront-viewer-address"), VIEWER);
+  });
+  assertThrows(
+    () => getClientAddress(event, { header: "X-Forwarded-For", trustedProxies: ["10.0.0.0/99"] }),
+    ConfigurationError,
+    '"10.0.0.0/99"',
+  );
+  for (const bad of ["x-forwarded-for", {}, null, { header: "X", trustedProxies: [] }, 1]) {
+    assertThrows(() => checkClientAddressSource(bad), ConfigurationError, "clientAddress is");
+  }
 });
 
 const NAMES = [
