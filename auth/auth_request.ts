@@ -1,7 +1,8 @@
 import { getMethod, getPath, getQueryString, readRawBody } from "../core/http/api_event.ts";
-import { getClientAddress } from "../core/http/client_address.ts";
+import { type ClientAddressSource, getClientAddress } from "../core/http/client_address.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import { ValidationError } from "../errors/http_errors.ts";
+import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
 import type { AuthSettings } from "./config.ts";
 import { readCookieHeader } from "./cookie_header.ts";
 
@@ -33,7 +34,7 @@ export function toAuthRequest(event: ApiEvent, settings: AuthSettings): Request 
   try {
     return new Request(`${origin}${getRoutePath(event, pathname)}${query && `?${query}`}`, {
       method,
-      headers: readHeaders(event),
+      headers: readHeaders(event, settings.clientAddress),
       body: body?.byteLength ? body : undefined,
     });
   } catch (error) {
@@ -58,7 +59,7 @@ function getRoutePath(event: ApiEvent, basePath: string): string {
   return route.startsWith("/") ? route : `/${route}`;
 }
 
-function readHeaders(event: ApiEvent): Headers {
+function readHeaders(event: ApiEvent, source: ClientAddressSource): Headers {
   const headers = new Headers();
   const several = (event as RestApiEvent).multiValueHeaders;
   for (const [name, value] of Object.entries(several ?? event.headers ?? {})) {
@@ -69,10 +70,12 @@ function readHeaders(event: ApiEvent): Headers {
   const cookies = readCookieHeader(event);
   // `append` joins with commas, but cookies are separated by semicolons
   if (cookies !== undefined) headers.set("cookie", cookies);
-  // better-auth uses this header for rate limits and in sessions, so it must not be set by the
-  // client
-  const address = getClientAddress(event);
-  if (address === undefined) headers.delete("x-forwarded-for");
-  else headers.set("x-forwarded-for", address);
+  // hooks and plugins may read this header, so it must not be set by the client
+  headers.delete("x-forwarded-for");
+  const address = getClientAddress(event, source);
+  if (address !== undefined) {
+    headers.set("x-forwarded-for", address);
+    headers.set(CLIENT_ADDRESS_HEADER, address);
+  }
   return headers;
 }

@@ -8,6 +8,8 @@ import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_au
 import type { AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
+import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
+import { rateLimits } from "../database/rate_limits/table.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
@@ -47,7 +49,8 @@ export async function startBetterAuth(
   options: BetterAuthOptions,
 ): Promise<StartedBetterAuth> {
   const { social, custom } = settings.providers;
-  const { bearer, betterAuth, drizzleAdapter, socialProviderList } = await loadBetterAuth();
+  const loaded = await loadBetterAuth();
+  const { bearer, betterAuth, drizzleAdapter, socialProviderList } = loaded;
   const known: readonly string[] = socialProviderList;
   const unknown = Object.keys(social).filter((id) => !known.includes(id));
   if (unknown.length > 0) {
@@ -58,7 +61,7 @@ export async function startBetterAuth(
         "Any other goes under socialProviders.custom",
     );
   }
-  const schema = { ...AUTH_SCHEMA_MAPPING, ...settings.schema };
+  const schema = { ...AUTH_SCHEMA_MAPPING, rateLimit: rateLimits, ...settings.schema };
   if (settings.experimentalJoins) checkRelations(db, schema);
   const plugins = await listPlugins(settings.plugins, settings.audit);
   // handlers accept bearer tokens, so better-auth must accept them too
@@ -83,15 +86,18 @@ export async function startBetterAuth(
     transaction: "transaction" in db,
   });
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
+  const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
+    rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
     database: audit?.auditAdapter(
       adapter,
       settings.audit === true ? {} : settings.audit as AuditSettings,
     ) ??
       adapter,
-    plugins,
+    plugins: [...limits?.plugins ?? [], ...plugins],
   });
+  limits?.setEndpoints(auth.api);
   const context = await auth.$context;
   checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {
@@ -100,13 +106,29 @@ export async function startBetterAuth(
         "be checked with the other",
     );
   }
+  const handler = audit?.auditHandler(auth.handler) ?? auth.handler;
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
-    handler: audit?.auditHandler(auth.handler) ?? auth.handler,
+    handler: limits === undefined ? handler : afterCheck(limits, handler),
     routes: listAuthRoutes(auth.api, options.disabledPaths),
     context,
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
+  };
+}
+
+/** Checks the limits before the first request. Calls of the API need no limits. */
+function afterCheck(
+  limits: AuthLimits,
+  handler: StartedBetterAuth["handler"],
+): StartedBetterAuth["handler"] {
+  let checked: Promise<void> | undefined;
+  return async function handleChecked(request) {
+    await (checked ??= limits.check().catch((error) => {
+      checked = undefined;
+      throw error;
+    }));
+    return await handler(request);
   };
 }
 

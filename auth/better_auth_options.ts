@@ -1,4 +1,5 @@
 import { logBetterAuth } from "./better_auth_log.ts";
+import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
 
@@ -26,15 +27,14 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
     },
     account: { ...account, encryptOAuthTokens: settings.encryptOAuthTokens },
     socialProviders: settings.providers.social as BetterAuthOptions["socialProviders"],
-    // by default better-auth limits requests only if NODE_ENV is "production", which Lambda does
-    // not set
-    rateLimit: { enabled: !settings.isLoopback, ...library.rateLimit },
+    rateLimit: settings.rateLimits.library,
     advanced: {
       // by default better-auth skips the origin check if NODE_ENV is "test", which can be the name
       // of a stage
       disableOriginCheck: false,
       ...advanced,
       useSecureCookies: settings.useSecureCookies,
+      ipAddress: { ...advanced?.ipAddress, ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
       database: {
         generateId,
         ...(settings.experimentalJoins && { joins: true }),

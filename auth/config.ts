@@ -12,6 +12,12 @@ import type { AuditOption } from "./audit_option.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import { checkLibraryOptions, LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import {
+  type AccountLimits,
+  type RateLimitSettings,
+  resolveRateLimits,
+} from "./rate_limit_settings.ts";
+import { checkClientAddressSource, type ClientAddressSource } from "../core/http/client_address.ts";
+import {
   type ResolvedProviders,
   resolveProviders,
   type SocialProvidersConfig,
@@ -95,6 +101,18 @@ export interface AuthConfig extends LibraryOptions {
    */
   audit?: AuditOption;
   /**
+   * Limits on failed sign-ins and on messages by account. They apply where `rateLimit` is enabled
+   * and counts in the database, which is the default unless `baseURL` is a loopback address.
+   * `false` disables them.
+   * @default { failuresPerAddress: { limit: 5, windowSeconds: 900 }, failures: { limit: 20, windowSeconds: 3_600 }, messages: { limit: 10, windowSeconds: 3_600 } }
+   */
+  accountLimits?: AccountLimits | false;
+  /**
+   * Where the client's address comes from, for limits and sessions.
+   * @default "gateway"
+   */
+  clientAddress?: ClientAddressSource;
+  /**
    * Lets better-auth read a session with its user in one query. Needs the relations of
    * `./auth/schema` in the database client's schema. Session checks of this package are one query
    * either way.
@@ -121,6 +139,8 @@ export interface AuthSettings {
   readonly encryptOAuthTokens: boolean;
   readonly experimentalJoins: boolean;
   readonly audit: AuditOption;
+  readonly rateLimits: RateLimitSettings;
+  readonly clientAddress: ClientAddressSource;
   /** Options that are passed to better-auth. */
   readonly library: LibraryOptions;
 }
@@ -148,6 +168,11 @@ const OWN_RULES = {
     (value) => typeof value === "boolean" || OBJECT_OPTION[0](value),
     "true, or an object such as { exclude: [] }",
   ],
+  accountLimits: [
+    (value) => value === false || OBJECT_OPTION[0](value),
+    "false, or limits such as { failures: { limit: 20, windowSeconds: 3600 } }",
+  ],
+  clientAddress: ANY_OPTION,
 } as const satisfies Record<Exclude<keyof AuthConfig, keyof LibraryOptions>, OptionRule>;
 
 const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
@@ -182,12 +207,15 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     encryptOAuthTokens = config.account?.encryptOAuthTokens ?? false,
     experimentalJoins = false,
     audit = false,
+    accountLimits,
+    clientAddress = "gateway",
     ...library
   } = config;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
   const url = parseBaseUrl(baseURL, library.basePath);
   const isLoopback = isLoopbackHost(url.hostname);
   checkSecret(secret, url.hostname, isLoopback);
+  checkClientAddressSource(clientAddress);
   const tables = resolveSchema(schema);
   checkAdditionalFields(tables, "user", library.user?.additionalFields);
   checkAdditionalFields(tables, "session", library.session?.additionalFields);
@@ -207,6 +235,8 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     encryptOAuthTokens,
     experimentalJoins,
     audit,
+    rateLimits: resolveRateLimits(library.rateLimit, accountLimits, isLoopback),
+    clientAddress,
     library,
   };
 }

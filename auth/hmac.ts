@@ -124,6 +124,19 @@ export function setHmacEngine(next: HmacEngine | undefined): void {
 }
 
 /**
+ * Signs text with HMAC-SHA256.
+ *
+ * @param secret The secret, its UTF-8 bytes are the key.
+ * @param text The text.
+ * @returns The signature in hexadecimal digits.
+ */
+export async function signHmac(secret: string, text: string): Promise<string> {
+  const sign = engine ??= pickEngine();
+  const bytes = await sign("sha256", getKey({ text: secret, encoding: "utf8" }), [text]);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
  * Checks that a signature matches a secret. Comparisons take constant time.
  *
  * @param algorithm The hash.

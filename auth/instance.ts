@@ -1,3 +1,4 @@
+import { isAppError } from "../errors/app_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { logError } from "../observability/logger.ts";
@@ -142,6 +143,10 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
     try {
       return await (await start()).handler(request);
     } catch (error) {
+      if (isAppError(error, "TOO_MANY_REQUESTS")) {
+        const { message, code, statusCode, headers } = error;
+        return Response.json({ message, code }, { status: statusCode, headers });
+      }
       logError("The auth routes failed", { error });
       return Response.json({ message: "Internal Server Error", code: "UNEXPECTED" }, {
         status: 500,

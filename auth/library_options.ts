@@ -89,6 +89,13 @@ export function checkLibraryOptions(
         "set AuthConfig.session.storeSessionInDatabase to true",
     );
   }
+  for (const key of ["ipAddressHeaders", "trustedProxies"] as const) {
+    if (config.advanced?.ipAddress?.[key] === undefined) continue;
+    throw new ConfigurationError(
+      `AuthConfig.advanced.ipAddress.${key} is replaced by AuthConfig.clientAddress, such as ` +
+        '{ header: "X-Forwarded-For", trustedProxies: ["10.0.0.0/8"] }',
+    );
+  }
   if (config.onAPIError?.throw === false) {
     throw new ConfigurationError(
       "AuthConfig.onAPIError.throw must not be false: better-auth would print errors with SQL and parameters",

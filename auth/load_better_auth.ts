@@ -1,5 +1,6 @@
 import type { createAuthMiddleware } from "better-auth/api";
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
+import type { createAuthMiddleware } from "better-auth/api";
 import type { betterAuth } from "better-auth/minimal";
 import type { openAPI } from "better-auth/plugins";
 import type { bearer } from "better-auth/plugins/bearer";
@@ -14,6 +15,7 @@ export interface BetterAuthLibrary {
   readonly betterAuth: typeof betterAuth;
   readonly drizzleAdapter: typeof drizzleAdapter;
   readonly bearer: typeof bearer;
+  readonly createAuthMiddleware: typeof createAuthMiddleware;
   readonly socialProviderList: typeof socialProviderList;
 }
 
@@ -28,9 +30,10 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     // awaited one by one inside `try`, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
+    const { createAuthMiddleware } = await import("better-auth/api");
     const { bearer } = await import("better-auth/plugins/bearer");
     const { socialProviderList } = await import("better-auth/social-providers");
-    return { betterAuth, drizzleAdapter, bearer, socialProviderList };
+    return { betterAuth, drizzleAdapter, bearer, createAuthMiddleware, socialProviderList };
   } catch (error) {
     return explainMissing(AUTH_PACKAGES, "better-auth", "Signing in")(error);
   }

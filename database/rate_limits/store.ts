@@ -82,7 +82,7 @@ export function createRateLimitStore(
       return toDecision(row, rule);
     } catch (error) {
       if (isOccError(error)) return refuseForNow(error);
-      throw explainMissingTable(error, table);
+      throw explainError(error, table);
     }
   }
 
@@ -179,17 +179,46 @@ function refuseForNow(error: unknown): RateLimitDecision {
   return { allowed: false, remaining: 0, resetSeconds: 1, windowStart: "0" };
 }
 
-/** SQLSTATE `undefined_table`. */
-const UNDEFINED_TABLE = "42P01";
+/**
+ * Checks that the table of rate limits exists and can be read.
+ *
+ * @param db The drizzle client.
+ * @param table The table.
+ * @throws {ConfigurationError} If it does not. The message says what to do. Other errors of the
+ * database are ignored here.
+ */
+export async function checkRateLimitTable(
+  db: Pick<PgDatabase<PgQueryResultHKT>, "select">,
+  table: PgTable,
+): Promise<void> {
+  const { key } = readColumns(table);
+  try {
+    await db.select({ key }).from(table).limit(0);
+  } catch (error) {
+    const explained = explainError(error, table);
+    if (explained !== error) throw explained;
+  }
+}
 
-function explainMissingTable(error: unknown, table: PgTable): unknown {
-  const isMissing = findInCauseChain(error, (link) => getSqlState(link) === UNDEFINED_TABLE);
-  if (isMissing === undefined) return error;
-  return new ConfigurationError(
-    `The table ${
-      getTableName(table)
-    } does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +
-      "@trellis/fn/database to your migrations, or the output of `trellis generate auth-schema`",
-    { cause: error },
-  );
+/** SQLSTATE of a missing table, and of a role without grants. */
+const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
+
+function explainError(error: unknown, table: PgTable): unknown {
+  const find = (state: string) => findInCauseChain(error, (link) => getSqlState(link) === state);
+  const name = getTableName(table);
+  if (find(UNDEFINED_TABLE) !== undefined) {
+    return new ConfigurationError(
+      `The table ${name} does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +
+        "@trellis/fn/database to your migrations, or run `trellis generate auth-schema`",
+      { cause: error },
+    );
+  }
+  if (find(INSUFFICIENT_PRIVILEGE) !== undefined) {
+    return new ConfigurationError(
+      `The function's role may not use the table ${name}, in which rate limits are counted: run ` +
+        "`trellis generate permissions` and apply the grants",
+      { cause: error },
+    );
+  }
+  return error;
 }

@@ -5,6 +5,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as schema from "../../auth/schema.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/table.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 
 /** An embedded database with the auth tables, for one test file. */
@@ -19,19 +20,21 @@ export interface AuthTestDatabase {
   reset(): Promise<void>;
 }
 
+const TABLES = schema.AUTH_MIGRATION_SQL + RATE_LIMIT_MIGRATION_SQL;
+
 /**
  * Opens the database from a snapshot, which is made once on a machine: a first start costs seconds. The metrics of queries
  * are kept out of the tests' output.
  */
 export async function openAuthDatabase(): Promise<AuthTestDatabase> {
   setLogOutput(() => {});
-  const digest = createHash("sha256").update(`0.5.16 ${schema.AUTH_MIGRATION_SQL}`).digest("hex")
+  const digest = createHash("sha256").update(`0.5.16 ${TABLES}`).digest("hex")
     .slice(0, 16);
   const file = join(tmpdir(), `trellis-auth-${digest}.tar.gz`);
   const stored = await readFile(file).catch(() => undefined);
   const pglite = new PGlite(stored ? { loadDataDir: new Blob([new Uint8Array(stored)]) } : {});
   if (stored === undefined) {
-    await pglite.exec(schema.AUTH_MIGRATION_SQL);
+    await pglite.exec(TABLES);
     const snapshot = await pglite.dumpDataDir("gzip");
     const partial = `${file}.${crypto.randomUUID()}`;
     await writeFile(partial, new Uint8Array(await snapshot.arrayBuffer()));
@@ -43,7 +46,7 @@ export async function openAuthDatabase(): Promise<AuthTestDatabase> {
     db: drizzle(pglite, { schema, logger: { logQuery: (query) => void queries.push(query) } }),
     queries,
     async reset(): Promise<void> {
-      await pglite.exec("TRUNCATE users, sessions, accounts, verification");
+      await pglite.exec("TRUNCATE users, sessions, accounts, verification, rate_limits");
       queries.length = 0;
     },
   };

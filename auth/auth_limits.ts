@@ -1,0 +1,71 @@
+import type { BetterAuthPlugin } from "better-auth";
+import { is, Table } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import {
+  checkRateLimitTable,
+  createRateLimitStore,
+  type RateLimitDatabase,
+} from "../database/rate_limits/store.ts";
+import { createAccountLimits } from "./account_limits.ts";
+import type { AuthDatabase, BetterAuthOptions } from "./better_auth_types.ts";
+import type { AuthSettings } from "./config.ts";
+import type { BetterAuthLibrary } from "./load_better_auth.ts";
+import { createRouteStorage } from "./route_limits.ts";
+
+/** The limits of an instance, as better-auth takes them. */
+export interface AuthLimits {
+  readonly rateLimit: BetterAuthOptions["rateLimit"];
+  readonly plugins: readonly BetterAuthPlugin[];
+  /** Sets the endpoints, whose paths are counted. */
+  setEndpoints(api: object): void;
+  /** Throws if the table of the limits cannot be used. */
+  check(): Promise<void>;
+}
+
+/**
+ * Creates the limits that count in the database.
+ *
+ * @param db The database client.
+ * @param settings The checked configuration.
+ * @param table The table of better-auth's model `rateLimit`.
+ * @param library The loaded library.
+ * @returns The limits; `undefined` if nothing is counted in the database.
+ */
+export function createAuthLimits(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  table: unknown,
+  { createAuthMiddleware }: BetterAuthLibrary,
+): AuthLimits | undefined {
+  const { usesDatabase, account } = settings.rateLimits;
+  if (!usesDatabase || !is(table, Table)) return undefined;
+  const client = db as RateLimitDatabase & AuthDatabase;
+  const store = createRateLimitStore(client, table as PgTable);
+  let patterns: readonly string[] = [];
+  return {
+    rateLimit: {
+      customStorage: createRouteStorage(
+        store,
+        (path) => patterns.find((pattern) => matchesPattern(pattern, path)),
+      ),
+    },
+    plugins: account === undefined
+      ? []
+      : [createAccountLimits({ db, settings, limits: account, store, createAuthMiddleware })],
+    setEndpoints(api) {
+      const paths = Object.values(api as Record<string, { path?: string }>).map(({ path }) => path);
+      // fixed paths first: /delete-user/callback before /delete-user/:id
+      patterns = paths.filter((path) => path !== undefined)
+        .sort((a, b) => Number(a.includes(":")) - Number(b.includes(":")));
+    },
+    check: () => checkRateLimitTable(client, table as PgTable),
+  };
+}
+
+function matchesPattern(pattern: string, path: string): boolean {
+  if (!pattern.includes(":")) return pattern === path;
+  const expected = pattern.split("/");
+  const parts = path.split("/");
+  return expected.length === parts.length &&
+    expected.every((part, at) => part.startsWith(":") || part === parts[at]);
+}
