@@ -6,6 +6,7 @@ import {
   createRateLimitStore,
   type RateLimitDatabase,
 } from "../database/rate_limits/store.ts";
+import { matchesPath } from "./auth_routes.ts";
 import { createAccountLimits } from "./account_limits.ts";
 import type { AuthDatabase, BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
@@ -46,7 +47,7 @@ export function createAuthLimits(
     rateLimit: {
       customStorage: createRouteStorage(
         store,
-        (path) => patterns.find((pattern) => matchesPattern(pattern, path)),
+        (path) => patterns.find((pattern) => matchesPath(pattern, path)),
       ),
     },
     plugins: account === undefined
@@ -60,12 +61,4 @@ export function createAuthLimits(
     },
     check: () => checkRateLimitTable(client, table as PgTable),
   };
-}
-
-function matchesPattern(pattern: string, path: string): boolean {
-  if (!pattern.includes(":")) return pattern === path;
-  const expected = pattern.split("/");
-  const parts = path.split("/");
-  return expected.length === parts.length &&
-    expected.every((part, at) => part.startsWith(":") || part === parts[at]);
 }

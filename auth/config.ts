@@ -22,6 +22,7 @@ import {
   resolveProviders,
   type SocialProvidersConfig,
 } from "./providers.ts";
+import { isLoopbackHost } from "./loopback.ts";
 import { type AuthSchema, checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
 
 /**
@@ -306,14 +307,6 @@ function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
     );
   }
   return url;
-}
-
-/**
- * Checks for a loopback host (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section
- * 2.5.3).
- */
-function isLoopbackHost(hostname: string): boolean {
-  return /^(?:.+\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
 function isListOfStrings(value: unknown): boolean {

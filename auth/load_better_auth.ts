@@ -1,4 +1,3 @@
-import type { createAuthMiddleware } from "better-auth/api";
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
 import type { createAuthMiddleware } from "better-auth/api";
 import type { betterAuth } from "better-auth/minimal";

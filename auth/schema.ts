@@ -108,13 +108,14 @@ export const AUTH_TABLE_PERMISSIONS: TablePermission[] = [
 ];
 
 /**
- * Table operations of the function that serves better-auth's routes: {@link AUTH_TABLE_PERMISSIONS}
- * and updates of `accounts`, which happen when a user signs in with a provider again or changes a
- * password.
+ * Table operations of the function that serves better-auth's routes: {@link AUTH_TABLE_PERMISSIONS},
+ * updates of `accounts`, which happen when a user signs in with a provider again or changes a
+ * password, and the table that counts requests.
  */
-export const AUTH_ROUTES_TABLE_PERMISSIONS: TablePermission[] = AUTH_TABLE_PERMISSIONS.map((
-  { table, operations },
-) => ({
-  table,
-  operations: table === "accounts" ? [Select, Insert, Update, Delete] : [...operations],
-}));
+export const AUTH_ROUTES_TABLE_PERMISSIONS: TablePermission[] = [
+  ...AUTH_TABLE_PERMISSIONS.map(({ table, operations }) => ({
+    table,
+    operations: table === "accounts" ? [Select, Insert, Update, Delete] : [...operations],
+  })),
+  { table: "rate_limits", operations: [Select, Insert, Update] },
+];

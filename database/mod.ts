@@ -193,6 +193,12 @@ export {
   type QueryTable,
 } from "./queries/query_factory.ts";
 export {
+  configureRateLimits,
+  type RateLimitConfig,
+  resetRateLimits,
+} from "./rate_limits/configure.ts";
+export type { RateLimitDatabase } from "./rate_limits/store.ts";
+export {
   RATE_LIMIT_COLUMNS,
   RATE_LIMIT_MIGRATION_SQL,
   type RateLimitColumns,

@@ -12,6 +12,7 @@ import {
   type OptionRule,
   type OptionRules,
 } from "../core/option_rules.ts";
+import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES, type AuthMethod } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
@@ -61,6 +62,7 @@ const RULES: OptionRules = {
   maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
   errorBody: FUNCTION_OPTION,
   idempotency: IDEMPOTENCY_OPTION,
+  rateLimit: OBJECT_OPTION,
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
 };
@@ -137,4 +139,13 @@ export function checkApiOptions(options: object): void {
     }
   }
   if (logging !== undefined) checkLoggingConfig(logging);
+  if (given.rateLimit !== undefined) {
+    checkRateLimit(given.rateLimit);
+    const hasUser = auth !== undefined && auth !== "none" && auth !== "bearer";
+    if (given.rateLimit.by === "user" && !hasUser) {
+      throw new ConfigurationError(
+        "rateLimit.by is 'user', but auth identifies no user: set auth, or count by 'address'",
+      );
+    }
+  }
 }

@@ -6,6 +6,7 @@ import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.t
 import type { OrganizationRule } from "../core/http/session_registry.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
+import { getRequestLimits } from "../core/rate_limit/request_limits.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
 import {
   type AuthenticationOptions,
@@ -107,6 +108,14 @@ export function defineApiHandler<
   const { respondToPreflight, respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {
+    const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
+    const { rateLimit } = options;
+
+    function identify(event: ApiEvent): Identity | Promise<Identity> {
+      if (rateLimit === undefined) return authenticate(event);
+      return getRequestLimits()(event, authenticate, rateLimit, operationName);
+    }
+
     type Given = Parameters<typeof handler>[0];
     // without response schemas the handler returns proxy results
     const respondWithResult = readResult === undefined
@@ -123,7 +132,7 @@ export function defineApiHandler<
       const preflight = respondToPreflight(event, metadata.correlationId);
       if (preflight !== undefined) return preflight;
       const params: Params = { event, context, metadata };
-      return then(authenticate(event), (identity) => {
+      return then(identify(event), (identity) => {
         if (identity !== NO_IDENTITY) Object.assign(params, identity);
         return then(readInput(event, params), (error) => {
           if (error !== undefined) return new ReturnedError(error);
@@ -136,7 +145,6 @@ export function defineApiHandler<
       });
     }
 
-    const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
     // outside of these steps: the correlation id before them, the log line, the metrics and the span after them
     const lambda = observeHandler(
       handleRequest,
@@ -169,6 +177,7 @@ function describe(
     pathSchema,
     responseSchema: options.responseSchema,
     responses: Object.fromEntries(responses.map(([status, each]) => [status, [each]])),
+    isRateLimited: options.rateLimit !== undefined,
     openapi,
     ...(idempotency && {
       idempotency: {

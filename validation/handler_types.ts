@@ -18,6 +18,7 @@ import type {
   OrganizationRule,
   SessionResult,
 } from "../core/http/session_registry.ts";
+import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMethod, AuthMode } from "./authenticate.ts";
@@ -141,6 +142,11 @@ export interface DefineApiHandlerOptions<
    * @default undefined, no protection
    */
   idempotency?: RequestIdempotency<HandlerParams<TBody, TQuery, TPath, TAuth>, TTransaction>;
+  /**
+   * Limits requests. Those over the limit are answered with 429. All responses tell the limit in
+   * `RateLimit` headers. Needs `configureRateLimits` of `@trellis/fn/database`.
+   */
+  rateLimit?: RateLimitOptions;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
   /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */

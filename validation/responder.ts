@@ -9,12 +9,14 @@ import {
 import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight } from "../core/http/preflight.ts";
+import { getRateLimitHeaders, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
 
 /** Options of {@link createResponder}. */
 export interface ResponderOptions {
   cors?: CorsOption;
   errorBody?: ErrorBodyFormat;
+  rateLimit?: RateLimitOptions;
 }
 
 /** The last step of a request. */
@@ -37,8 +39,11 @@ export interface Responder {
  * @returns The functions.
  * @throws {ConfigurationError} If `CORS_ALLOW_ORIGIN` is invalid.
  */
-export function createResponder({ cors, errorBody }: ResponderOptions): Responder {
-  const getCorsHeaders = createCorsHeaders(cors);
+export function createResponder({ cors, errorBody, rateLimit }: ResponderOptions): Responder {
+  const getOwnHeaders = createCorsHeaders(cors);
+  const getCorsHeaders = rateLimit === undefined
+    ? getOwnHeaders
+    : (event: ApiEvent) => ({ ...getOwnHeaders(event), ...getRateLimitHeaders(event) });
 
   function addHeaders(
     event: ApiEvent,

@@ -10,6 +10,7 @@ import {
   authVerification,
 } from "../../auth/schema.ts";
 import { API_KEY_COLUMNS } from "../../auth/api_key_options.ts";
+import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { AuthNeed } from "./effects.ts";
 import type { TableName } from "./values.ts";
@@ -19,6 +20,9 @@ import type { DeclaredColumn, DeclaredColumns } from "./table_columns.ts";
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
 type Model = keyof typeof AUTH_SCHEMA_MAPPING;
+
+/** better-auth's model of the table that counts requests. */
+const RATE_LIMIT = "rateLimit";
 
 const MODELS = Object.keys(AUTH_SCHEMA_MAPPING) as Model[];
 
@@ -41,6 +45,7 @@ export const AUTH_OPERATIONS: Readonly<Record<AuthNeed, OperationsByModel>> = {
   "api-key": { apikey: [Select, Update] },
   cleanup: { session: [Select, Delete], verification: [Select, Delete] },
   events: {},
+  limits: { [RATE_LIMIT]: [Select, Insert, Update] },
   routes: Object.fromEntries(MODELS.map((model) => [model, getRouteOperations(model)])),
 };
 
@@ -109,8 +114,13 @@ const BUILT_IN_COLUMNS: Readonly<Partial<Record<Model, object>>> = {
  * Returns the operations on each auth table for a use of the auth package.
  * @param need The use.
  * @param models The keys of `AuthConfig.schema`. The routes of plugins may do anything with their tables.
+ * @param hasLimits True if the limits of auth routes may count in the database.
  */
-export function getAuthOperations(need: AuthNeed, models: Iterable<string>): OperationsByModel {
+export function getAuthOperations(
+  need: AuthNeed,
+  models: Iterable<string>,
+  hasLimits: boolean,
+): OperationsByModel {
   const added = [...models].filter((model) => !MODELS.includes(model as Model));
   const grant = (names: readonly string[], operations: readonly DatabaseOperation[]) => ({
     ...AUTH_OPERATIONS[need],
@@ -122,6 +132,7 @@ export function getAuthOperations(need: AuthNeed, models: Iterable<string>): Ope
       return {
         ...grant(added.filter((model) => model !== AUDIT_MODEL), [Select, Insert, Update, Delete]),
         ...added.includes(AUDIT_MODEL) && { [AUDIT_MODEL]: [Select, Insert] },
+        ...hasLimits && AUTH_OPERATIONS.limits,
       };
     case "cleanup":
       return grant(added, [Select, Delete]);
@@ -163,12 +174,15 @@ export function getNeededColumns(
 }
 
 /** Names of the auth tables by model. */
-export const AUTH_TABLES: Readonly<Record<string, TableName>> = Object.fromEntries(
-  MODELS.map((model) => [model, { name: getTableName(AUTH_SCHEMA_MAPPING[model]) }]),
-);
+export const AUTH_TABLES: Readonly<Record<string, TableName>> = {
+  ...Object.fromEntries(
+    MODELS.map((model) => [model, { name: getTableName(AUTH_SCHEMA_MAPPING[model]) }]),
+  ),
+  [RATE_LIMIT]: { name: getTableName(rateLimits) },
+};
 
 /** The tables that this package exports, by entry point and name. */
-export const PACKAGE_TABLES: ReadonlyMap<string, TableName> = new Map(
+export const PACKAGE_TABLES: ReadonlyMap<string, TableName> = new Map<string, TableName>(
   ["auth", "auth/schema"].flatMap((entry) =>
     [
       ...Object.entries({ authUsers, authSessions, authAccounts, authVerification }),
@@ -179,4 +193,4 @@ export const PACKAGE_TABLES: ReadonlyMap<string, TableName> = new Map(
       [`${TRELLIS}/${entry}#${name}`, { name: getTableName(table) }] as const
     )
   ),
-);
+).set(`${TRELLIS}/database#rateLimits`, AUTH_TABLES[RATE_LIMIT]);

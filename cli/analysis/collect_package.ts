@@ -15,6 +15,7 @@ import {
   ORGANIZATION,
   type Path,
 } from "./effects.ts";
+import { isLoopbackUrl } from "../../auth/loopback.ts";
 import { isTrellis } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
@@ -100,6 +101,11 @@ export function collectPackage(
     case "configureApiKeyAuth":
       if (given[1] !== undefined) c.reach(given[1], ["schema", AUTH_SCHEMA]);
       return c.release(path);
+    case "configureRateLimits":
+      c.emit({ kind: "auth", need: "limits", why: name, node });
+      c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
+      if (given[1] !== undefined) c.reach(given[1], ["table", `${AUTH_TABLE}rateLimit`]);
+      return c.release(path);
     case "defineApiHandler":
       if (given[0] !== undefined) {
         c.reach(given[0], ["auth", AUTH_MODE]);
@@ -163,4 +169,22 @@ function collectAuthConfig(c: Collector, config: ts.Expression): void {
   for (const model of ["user", "session"]) {
     c.reach(config, [model, "additionalFields", AUTH_FIELDS + model]);
   }
+  if (mayLimit(c, config)) c.emit({ kind: "auth-limits" });
+}
+
+/** Checks whether the limits of a configuration may count in the database, as auth/config.ts does. */
+function mayLimit({ evaluator }: Collector, config: ts.Expression): boolean {
+  function read(...names: readonly string[]): unknown {
+    const value = names.reduce(
+      (owner, name) => evaluator.getMember(owner, name, config),
+      evaluator.evaluate(config),
+    );
+    const literal = evaluator.toLiteral(value, config);
+    return literal.kind === "known" ? literal.value : undefined;
+  }
+  const storage = read("rateLimit", "storage") ?? "database";
+  if (storage !== "database") return false;
+  const baseURL = read("baseURL");
+  const isLocal = typeof baseURL === "string" && isLoopbackUrl(baseURL);
+  return (read("rateLimit", "enabled") ?? !isLocal) !== false;
 }

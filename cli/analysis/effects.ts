@@ -78,6 +78,7 @@ export type AuthNeed =
   | "cleanup"
   | "events"
   | "expire"
+  | "limits"
   | "organization"
   | "routes";
 
@@ -112,6 +113,8 @@ export type Effect =
   | { readonly kind: "auth-configured" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
   | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }
+  /** Auth routes whose limits may count in the database. */
+  | { readonly kind: "auth-limits" }
   | {
     readonly kind: "auth-table";
     readonly model: string;

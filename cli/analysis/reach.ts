@@ -25,6 +25,8 @@ export interface Reached {
   }[];
   /** True if `configureSessionAuth` is called. */
   readonly isAuthConfigured: boolean;
+  /** True if the limits of auth routes may count in the database. */
+  readonly hasAuthLimits: boolean;
   /** Tables that replace those of the auth package, by model. */
   readonly authTables: ReadonlyMap<string, readonly AuthTable[]>;
   /** Columns of auth tables that session checks do not read, as `model.property`. */
@@ -117,6 +119,7 @@ class ReachableCode implements Reached {
   readonly #classes = new Set<ts.ClassLikeDeclaration>();
   readonly #dispatches: { node: ts.ClassLikeDeclaration; path: Path }[] = [];
   isAuthConfigured = false;
+  hasAuthLimits = false;
 
   constructor(collection: Collection, evaluator: Evaluator, enterQueries: boolean) {
     this.#collection = collection;
@@ -235,6 +238,9 @@ class ReachableCode implements Reached {
         return;
       case "auth-hidden":
         this.hiddenFields.add(`${effect.model}.${effect.property}`);
+        return;
+      case "auth-limits":
+        this.hasAuthLimits = true;
         return;
       case "auth-table":
         this.authTables.set(effect.model, [...this.authTables.get(effect.model) ?? [], effect]);

@@ -1,4 +1,5 @@
 import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
+import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { AUTH_TABLES, getAuthOperations, getNeededColumns, needsTable } from "./auth_tables.ts";
 import { JOB_OPERATIONS, JOBS_TABLE } from "./collect_jobs.ts";
 import type { Collection } from "./collect.ts";
@@ -92,7 +93,9 @@ export function getTableGrants(
     }
   }
   for (const { need, why, node } of reached.auth) {
-    const needed = Object.entries(getAuthOperations(need, reached.authTables.keys()));
+    const needed = Object.entries(
+      getAuthOperations(need, reached.authTables.keys(), reached.hasAuthLimits),
+    );
     for (const [model, operations] of needed) {
       const known = AUTH_TABLES[model];
       for (const authTable of reached.authTables.get(model) ?? (known ? [{ table: known }] : [])) {
@@ -149,6 +152,7 @@ function readAuthTableColumns(
   { table, definition }: AuthTable,
 ): DeclaredColumns | undefined {
   if (definition !== undefined) return readTableColumns(evaluator, definition);
+  if (!Object.hasOwn(AUTH_SCHEMA_MAPPING, model)) return undefined;
   return table === AUTH_TABLES[model] ||
       table.name === AUTH_TABLES[model]?.name && table.schema === undefined
     ? getAuthColumns(model as Parameters<typeof getAuthColumns>[0])

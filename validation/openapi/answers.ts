@@ -31,6 +31,23 @@ const VALIDATION_ERROR: JsonSchema = {
   required: Object.keys(ERROR_FIELDS),
 };
 
+const TEXT_HEADER = { schema: { type: "string" } } as const;
+
+const RATE_LIMIT_HEADERS = {
+  "Retry-After": {
+    description: "Seconds until the client may retry",
+    schema: { type: "integer", minimum: 1 },
+  },
+  "RateLimit-Policy": {
+    description: "The limit: requests (q) in a window of seconds (w)",
+    ...TEXT_HEADER,
+  },
+  "RateLimit": {
+    description: "Remaining requests (r), and seconds until the window ends (t)",
+    ...TEXT_HEADER,
+  },
+} as const;
+
 /** RFC 9110 section 15. */
 const TITLES: Readonly<Record<number, string>> = {
   200: "OK",
@@ -86,9 +103,10 @@ export class SharedAnswers {
       },
     };
     const title = getTitle(status);
-    if (description !== undefined) return { description, content };
+    const headers = status === 429 ? { headers: RATE_LIMIT_HEADERS } : undefined;
+    if (description !== undefined) return { description, ...headers, content };
     const name = TITLES[status] === undefined ? `Status${status}` : title.replace(/\W+/g, "");
-    this.responses[name] ??= { description: title, content };
+    this.responses[name] ??= { description: title, ...headers, content };
     return { $ref: `#/components/responses/${name}` };
   }
 }

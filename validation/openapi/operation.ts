@@ -144,6 +144,7 @@ function getResponses(
   { components, answers }: OperationContext,
 ): Record<string, unknown> {
   const { openapi, schema, querySchema, pathSchema, auth, isRestricted, idempotency } = operation;
+  const { isRateLimited } = operation;
   const descriptions = openapi.responses ?? {};
   const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
   const all: Record<number, unknown> = {};
@@ -155,7 +156,7 @@ function getResponses(
     ...(idempotency ? [409] : []),
     ...(schema ? [413, 415] : []),
     ...(idempotency ? [422] : []),
-    ...(auth === "api-key" ? [429] : []),
+    ...(auth === "api-key" || isRateLimited ? [429] : []),
     500,
   ];
   for (const status of failures) all[status] = answers.getError(status);

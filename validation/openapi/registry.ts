@@ -61,6 +61,8 @@ export interface RegisteredOperation {
    * @default {}
    */
   readonly responses?: Readonly<Record<number, readonly $ZodType[]>>;
+  /** True if requests are limited. */
+  readonly isRateLimited?: boolean;
   /** Data that schemas do not contain. */
   readonly openapi: OpenApiMetadata;
   /** Facts about the idempotency key, if the operation has one. */

@@ -24,6 +24,10 @@ function withOrganizations(): Fixture {
   };
 }
 
+const ROUTES_FUNCTION =
+  `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+  export const handler = createAuthHandler(getConfiguredSessionAuth);`;
+
 testGrants([
   ["grants a handler with auth session what checking a session needs", CHECK, {
     ...CONFIGURED,
@@ -96,9 +100,74 @@ testGrants([
       export const handler = createAuthHandler(getConfiguredSessionAuth);`,
   }],
   [
+    "grants the routes the table of their limits unless they are off",
+    `${ROUTES.replace("sessions", "rate_limits SELECT+INSERT+UPDATE, sessions")}`,
+    {
+      ...CONFIGURED,
+      "auth.ts": AUTH.replace('"http://localhost"', "process.env.BASE_URL!"),
+      "fn.ts": ROUTES_FUNCTION,
+    },
+  ],
+  [
+    "grants the routes another table of limits",
+    `${ROUTES.replace("sessions", "my_limits SELECT+INSERT+UPDATE, sessions")}`,
+    {
+      ...CONFIGURED,
+      "auth.ts": `import { RATE_LIMIT_COLUMNS } from "@trellis/fn/database";
+      import { authUsers } from "@trellis/fn/auth/schema"; import { pgTable } from "drizzle-orm/pg-core";
+      const rateLimit = pgTable("my_limits", RATE_LIMIT_COLUMNS);
+      ${
+        AUTH.replace(
+          'baseURL: "http://localhost"',
+          'baseURL: "https://a.example", schema: { user: authUsers, rateLimit }',
+        )
+      }`,
+      "fn.ts": ROUTES_FUNCTION,
+    },
+  ],
+  ["grants the routes no table of limits when they are disabled or count elsewhere", ROUTES, {
+    ...CONFIGURED,
+    "auth.ts": AUTH.replace(
+      'baseURL: "http://localhost"',
+      'baseURL: "https://a.example", rateLimit: { enabled: false }',
+    ),
+    "fn.ts": ROUTES_FUNCTION,
+  }],
+  ["grants the routes no table of limits when they count in memory", ROUTES, {
+    ...CONFIGURED,
+    "auth.ts": AUTH.replace(
+      'baseURL: "http://localhost"',
+      'baseURL: "https://a.example", rateLimit: { storage: "memory" }',
+    ),
+    "fn.ts": ROUTES_FUNCTION,
+  }],
+  ["grants a session check no table of limits", CHECK, {
+    ...CONFIGURED,
+    "auth.ts": AUTH.replace('"http://localhost"', '"https://a.example"'),
+    "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`),
+  }],
+  ["grants configureRateLimits its table", "rate_limits SELECT+INSERT+UPDATE", {
+    ...CONFIGURED,
+    "fn.ts": handler(
+      `import { configureRateLimits } from "@trellis/fn/database"; import { getDb } from "./get_db.ts"; configureRateLimits(getDb);`,
+      "return 1;",
+      `{ rateLimit: { limit: 1, windowSeconds: 1, by: "address" } }`,
+    ),
+  }],
+  ["grants configureRateLimits a table of another name", "my_limits SELECT+INSERT+UPDATE", {
+    ...CONFIGURED,
+    "fn.ts": handler(
+      `import { configureRateLimits, RATE_LIMIT_COLUMNS } from "@trellis/fn/database"; import { getDb } from "./get_db.ts";
+       import { pgTable } from "drizzle-orm/pg-core";
+       configureRateLimits(getDb, { table: pgTable("my_limits", RATE_LIMIT_COLUMNS), clientAddress: "gateway" });`,
+      "return 1;",
+      `{ rateLimit: { limit: 1, windowSeconds: 1, by: "address" } }`,
+    ),
+  }],
+  [
     "grants the routes all operations on the tables of plugins",
     "accounts SELECT+INSERT+UPDATE+DELETE, members SELECT+INSERT+UPDATE+DELETE, " +
-    "orgs SELECT+INSERT+UPDATE+DELETE, people SELECT+INSERT+UPDATE, " +
+    "orgs SELECT+INSERT+UPDATE+DELETE, people SELECT+INSERT+UPDATE, rate_limits SELECT+INSERT+UPDATE, " +
     "sessions SELECT+INSERT+UPDATE+DELETE, verification SELECT+INSERT+DELETE",
     {
       "get_db.ts": CONFIGURED["get_db.ts"],
@@ -174,8 +243,8 @@ testGrants([
   [
     "takes only better-auth's tables of a module that exports all tables",
     "accounts SELECT+INSERT+UPDATE+DELETE, orgs SELECT+INSERT+UPDATE+DELETE, " +
-    "people SELECT+INSERT+UPDATE, sessions SELECT+INSERT+UPDATE+DELETE, " +
-    "verification SELECT+INSERT+DELETE",
+    "people SELECT+INSERT+UPDATE, rate_limits SELECT+INSERT+UPDATE, " +
+    "sessions SELECT+INSERT+UPDATE+DELETE, verification SELECT+INSERT+DELETE",
     {
       "get_db.ts": CONFIGURED["get_db.ts"],
       "own.ts": `import { pgTable } from "drizzle-orm/pg-core";
