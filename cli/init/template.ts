@@ -1,4 +1,5 @@
 import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/table.ts";
 import { denoFiles } from "./deno_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import { ROUTE_FILES } from "./route_files.ts";
@@ -24,7 +25,8 @@ export function createProjectFiles(
     "trellis.config.ts": renderConfig(name),
     ...DATABASE_FILES,
     ...ROUTE_FILES,
-    "migrations/0001_auth.sql": `${AUTH_MIGRATION_SQL.trim()}\n`,
+    "migrations/0001_auth.sql":
+      `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`,
   };
   return new Map(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
 }

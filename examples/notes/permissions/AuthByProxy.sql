@@ -7,6 +7,9 @@ CREATE ROLE "fn_auth_by_proxy" WITH LOGIN;
 GRANT SELECT, INSERT, UPDATE, DELETE ON "accounts" TO "fn_auth_by_proxy";
 
 -- createAuthHandler (src/functions/api/auth/[...proxy].any.ts)
+GRANT SELECT, INSERT, UPDATE ON "rate_limits" TO "fn_auth_by_proxy";
+
+-- createAuthHandler (src/functions/api/auth/[...proxy].any.ts)
 GRANT SELECT, INSERT, UPDATE, DELETE ON "sessions" TO "fn_auth_by_proxy";
 
 -- createAuthHandler (src/functions/api/auth/[...proxy].any.ts)
