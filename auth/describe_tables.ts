@@ -65,7 +65,13 @@ export async function describeAuthTables(config: AuthConfig): Promise<AuthTables
     listPlugins(config.plugins, config.audit),
   ]);
   const { secret: _, baseURL: __, schema: ___, ...options } = config;
-  const tables = getAuthTables({ ...options, plugins } as Parameters<typeof getAuthTables>[0]);
+  // the limits are on by default where the routes are deployed, also if `baseURL` is local here
+  const rateLimit = options.rateLimit?.enabled === false
+    ? options.rateLimit
+    : { storage: "database" as const, ...options.rateLimit };
+  const tables = getAuthTables(
+    { ...options, rateLimit, plugins } as Parameters<typeof getAuthTables>[0],
+  );
   const models = Object.entries(tables).filter(([, table]) => table.disableMigrations !== true);
   return {
     models: models.map(([key, table]) => toModel(key, table as LibraryTable)),

@@ -1,12 +1,11 @@
 import type { BuildColumns, HasDefault, IsPrimaryKey, NotNull } from "drizzle-orm";
 import type {
   PgBigInt53BuilderInitial,
-  PgIntegerBuilderInitial,
   PgTableWithColumns,
   PgTextBuilderInitial,
   PgUUIDBuilderInitial,
 } from "drizzle-orm/pg-core";
-import { bigint, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { bigint, pgTable, text, uuid } from "drizzle-orm/pg-core";
 
 /** The columns of {@link RATE_LIMIT_COLUMNS}. */
 export type RateLimitColumns = {
@@ -15,7 +14,7 @@ export type RateLimitColumns = {
   /** What requests are counted by, unique. */
   key: NotNull<PgTextBuilderInitial<"key", [string, ...string[]]>>;
   /** Number of requests in the window. */
-  count: NotNull<PgIntegerBuilderInitial<"count">>;
+  count: NotNull<PgBigInt53BuilderInitial<"count">>;
   /** Start of the window in milliseconds since 1970. */
   lastRequest: NotNull<PgBigInt53BuilderInitial<"last_request">>;
 };
@@ -33,7 +32,7 @@ export const RATE_LIMIT_COLUMNS: RateLimitColumns = {
     return text("key").notNull().unique();
   },
   get count() {
-    return integer("count").notNull();
+    return bigint("count", { mode: "number" }).notNull();
   },
   get lastRequest() {
     return bigint("last_request", { mode: "number" }).notNull();
@@ -64,7 +63,7 @@ export const rateLimits: RateLimitTable = pgTable("rate_limits", RATE_LIMIT_COLU
 export const RATE_LIMIT_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "rate_limits" (
   "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
   "key" text NOT NULL,
-  "count" integer NOT NULL,
+  "count" bigint NOT NULL,
   "last_request" bigint NOT NULL,
   CONSTRAINT "rate_limits_key_unique" UNIQUE("key")
 );

@@ -230,7 +230,7 @@ Deno.test("AUTH_TABLE_PERMISSIONS lists what the interface lists", () => {
   );
 });
 
-Deno.test("AUTH_ROUTES_TABLE_PERMISSIONS adds updates of accounts and nothing else", () => {
+Deno.test("AUTH_ROUTES_TABLE_PERMISSIONS adds updates of accounts and the table of limits", () => {
   const list = (permissions: typeof AUTH_TABLE_PERMISSIONS) =>
     permissions.flatMap(({ table, operations }) =>
       operations.map((operation) => `${operation} ${table}`)
@@ -238,6 +238,9 @@ Deno.test("AUTH_ROUTES_TABLE_PERMISSIONS adds updates of accounts and nothing el
   const plain = list(AUTH_TABLE_PERMISSIONS);
   assertEquals(list(AUTH_ROUTES_TABLE_PERMISSIONS).filter((entry) => !plain.includes(entry)), [
     "UPDATE accounts",
+    "SELECT rate_limits",
+    "INSERT rate_limits",
+    "UPDATE rate_limits",
   ]);
   assertEquals(plain.filter((entry) => !list(AUTH_ROUTES_TABLE_PERMISSIONS).includes(entry)), []);
 });

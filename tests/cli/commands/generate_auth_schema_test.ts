@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/table.ts";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
 import { openAuthDatabase } from "../../auth/auth_database.ts";
 import { authModule, generate, withAuthProject } from "../fixtures/auth_project.ts";
@@ -21,13 +22,13 @@ Deno.test("generate auth-schema writes tables and a migration without secrets, a
     assertEquals(
       first.stdout,
       "created src/auth_schema.ts\ncreated migrations/0001_auth_schema.sql\n" +
-        "Set schema: authSchema in AuthConfig, and add the tables to the client's schema\n4 tables: done\n",
+        "Set schema: authSchema in AuthConfig, and add the tables to the client's schema\n5 tables: done\n",
     );
     assertStringIncludes(await read(root, "src/auth_schema.ts"), `role: text("role"),`);
     assertEquals(await list(root, "."), ["migrations", "package.json", "src"]);
     const text = await read(root, "src/auth_schema.ts");
     const second = await generate(root);
-    assertStringIncludes(second.stdout, "4 tables: everything is up to date");
+    assertStringIncludes(second.stdout, "5 tables: everything is up to date");
     assertEquals(await read(root, "src/auth_schema.ts"), text);
     assertEquals(await list(root, "migrations"), ["0001_auth_schema.sql"]);
     assertEquals((await generate(root, "--check")).exitCode, 0);
@@ -49,7 +50,7 @@ Deno.test("generate auth-schema creates the tables of AUTH_MIGRATION_SQL where n
       return [columns.rows, indexes.rows];
     }
     const expected = await describe();
-    await pglite.exec("DROP TABLE users, sessions, accounts, verification");
+    await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
     await pglite.exec(await read(root, "migrations/0001_auth_schema.sql"));
     assertEquals(await describe(), expected);
     await pglite.close();
@@ -62,7 +63,8 @@ Deno.test("generate auth-schema adds only the difference to the file and to the 
       `schema: authSchema,`,
       `import { authSchema } from "./auth_schema.ts";`,
     ),
-    "migrations/0001_auth.sql": AUTH_MIGRATION_SQL,
+    "migrations/0001_auth.sql":
+      `${AUTH_MIGRATION_SQL}\n--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`,
     "migrations/0002_notes.sql": `CREATE TABLE "notes" ("id" uuid PRIMARY KEY);`,
   };
   await withAuthProject(files, async (root) => {
