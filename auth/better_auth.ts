@@ -10,6 +10,7 @@ import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
 import { rateLimits } from "../database/rate_limits/table.ts";
+import { protectUnprovenAccounts } from "./unproven_accounts.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
@@ -86,16 +87,19 @@ export async function startBetterAuth(
     transaction: "transaction" in db,
   });
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
+  const unproven = protectUnprovenAccounts(options, loaded);
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
+    user: unproven.user,
+    account: unproven.account,
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
     database: audit?.auditAdapter(
       adapter,
       settings.audit === true ? {} : settings.audit as AuditSettings,
     ) ??
       adapter,
-    plugins: [...limits?.plugins ?? [], ...plugins],
+    plugins: [...limits?.plugins ?? [], unproven.plugin, ...plugins],
   });
   limits?.setEndpoints(auth.api);
   const context = await auth.$context;

@@ -1,9 +1,9 @@
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
-import type { createAuthMiddleware } from "better-auth/api";
+import type { createAuthMiddleware, getOAuthState } from "better-auth/api";
 import type { betterAuth } from "better-auth/minimal";
 import type { openAPI } from "better-auth/plugins";
 import type { bearer } from "better-auth/plugins/bearer";
-import type { getAuthTables } from "better-auth/db";
+import type { getAuthTables, revokeUnprovenAccountAccess } from "better-auth/db";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { socialProviderList } from "better-auth/social-providers";
 import { explainMissing } from "../core/optional_package.ts";
@@ -15,6 +15,8 @@ export interface BetterAuthLibrary {
   readonly drizzleAdapter: typeof drizzleAdapter;
   readonly bearer: typeof bearer;
   readonly createAuthMiddleware: typeof createAuthMiddleware;
+  readonly getOAuthState: typeof getOAuthState;
+  readonly revokeUnprovenAccountAccess: typeof revokeUnprovenAccountAccess;
   readonly socialProviderList: typeof socialProviderList;
 }
 
@@ -29,10 +31,19 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     // awaited one by one inside `try`, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
-    const { createAuthMiddleware } = await import("better-auth/api");
+    const { createAuthMiddleware, getOAuthState } = await import("better-auth/api");
+    const { revokeUnprovenAccountAccess } = await import("better-auth/db");
     const { bearer } = await import("better-auth/plugins/bearer");
     const { socialProviderList } = await import("better-auth/social-providers");
-    return { betterAuth, drizzleAdapter, bearer, createAuthMiddleware, socialProviderList };
+    return {
+      betterAuth,
+      drizzleAdapter,
+      bearer,
+      createAuthMiddleware,
+      getOAuthState,
+      revokeUnprovenAccountAccess,
+      socialProviderList,
+    };
   } catch (error) {
     return explainMissing(AUTH_PACKAGES, "better-auth", "Signing in")(error);
   }
