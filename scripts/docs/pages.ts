@@ -37,6 +37,7 @@ export const SECTIONS: readonly Section[] = [
       "errors",
       "auth",
       "accounts",
+      "rate_limits",
       "account_flows",
       "webhooks",
       "observability",
