@@ -274,6 +274,7 @@ async function signInOnPage(lab: AccountsLab): Promise<void> {
   await page.goto(`http://localhost:${lab.server.port}/_trellis#accounts`);
   await visitor.shows("#panel-accounts", "ada@example.com");
   await visitor.shows("#panel-accounts", "Acme (acme)");
+  await visitor.shows("#panel-accounts", "sign-in-failed");
   await page.click('button[aria-label="Sign in as ada@example.com"]');
   await visitor.shows("#panel-accounts", "is signed in as ada@example.com");
   const status = await visitor.text("#panel-accounts [role=status]");

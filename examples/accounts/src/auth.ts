@@ -18,6 +18,8 @@ export const authConfig: AuthConfig = {
   // secure cookies need https, which localhost does not have
   useSecureCookies: baseURL.startsWith("https://"),
   schema: authSchema,
+  // the events are on the local page of trellis dev
+  audit: true,
   emailAndPassword: {
     enabled: true,
     requireEmailVerification: true,

@@ -110,6 +110,19 @@ export const twoFactors = pgTable("two_factors", {
   index("two_factors_user_id_idx").on(table.userId),
 ]);
 
+export const authEvents = pgTable("auth_events", {
+  id: uuid("id").defaultRandom().primaryKey(),
+  kind: text("kind").notNull(),
+  userId: text("user_id"),
+  actorId: text("actor_id"),
+  address: text("address"),
+  userAgent: text("user_agent"),
+  createdAt: timestamp("created_at", { withTimezone: true }).defaultNow().notNull(),
+}, (table) => [
+  index("auth_events_user_id_idx").on(table.userId),
+  index("auth_events_created_at_idx").on(table.createdAt),
+]);
+
 /** For AuthConfig.schema. */
 export const authSchema = {
   user: users,
@@ -121,4 +134,5 @@ export const authSchema = {
   invitation: invitations,
   passkey: passkeys,
   twoFactor: twoFactors,
+  authEvent: authEvents,
 };
