@@ -2,6 +2,7 @@ import { AUTH_PACKAGES } from "../auth/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
+import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
 import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
@@ -15,6 +16,7 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
     ...DATABASE_PACKAGES,
     ...IDEMPOTENCY_PACKAGES,
     ...JOBS_PACKAGES,
+    ...MAIL_PACKAGES,
     ...TESTING_PACKAGES,
   })
     .sort(([a], [b]) => a < b ? -1 : 1),

@@ -35,8 +35,8 @@ export interface ReadFunctionsOptions {
 const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   api: ["defineApiHandler", "createAuthHandler"],
   queue: ["defineQueueHandler", "defineJobQueueHandler"],
-  topic: ["defineTopicHandler"],
-  event: ["defineEventHandler"],
+  topic: ["defineTopicHandler", "defineMailEventHandler"],
+  event: ["defineEventHandler", "defineMailEventHandler"],
   schedule: ["defineScheduleHandler", "defineJobRelayHandler"],
   storage: ["defineStorageHandler"],
   websocket: ["defineWebSocketHandler"],

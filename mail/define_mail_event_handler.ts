@@ -1,0 +1,126 @@
+import type { LambdaContext } from "../core/http/lambda.ts";
+import { listEventCorrelationIds } from "../core/triggers/correlation.ts";
+import { addLogFields, observeTrigger } from "../core/triggers/observe_trigger.ts";
+import { parseJson } from "../core/triggers/parse_input.ts";
+import type { RecordIdentity } from "../core/triggers/record_scope.ts";
+import { listCorrelationIdsOfSingle, runRecords } from "../core/triggers/run_records.ts";
+import type { EventBridgeEvent, SnsEvent, SnsRecord } from "../core/triggers/trigger_events.ts";
+import {
+  ASYNC_KEYS,
+  type AsyncTriggerOptions,
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerHandler,
+} from "../core/triggers/trigger_options.ts";
+import type { WrapperMetadata } from "../core/with_observability.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
+import { type MailEvent, parseMailEvent } from "./mail_event.ts";
+
+/** What the handler of a mail event gets. */
+export interface MailEventParams {
+  /** The event. */
+  event: MailEvent;
+  /** Lambda's context. */
+  context: LambdaContext;
+  /** Ids of this invocation. */
+  metadata: WrapperMetadata;
+}
+
+/** The function that a user writes: called once for each event. */
+export type MailEventHandlerFunction = (params: MailEventParams) => unknown;
+
+/**
+ * Declares the handler of bounces, complaints and other events of Amazon SES. Its trigger is a topic of SNS (`topic/`) or a rule of
+ * EventBridge (`event/`); both formats of SES are read: events of a configuration set and notifications of an identity.
+ *
+ * @param options Names, what happens to failed events.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} If an option is unknown or out of range.
+ *
+ * @example
+ * ```ts
+ * import { defineMailEventHandler } from "@trellis/fn/mail";
+ * import { createLambdaContext, createTopicEvent } from "@trellis/fn/testing";
+ *
+ * const handler = defineMailEventHandler({ logging: { level: "SILENT" }, metrics: false })(
+ *   function onMailEvent({ event }) {
+ *     if (event.type === "bounce" && event.isPermanent) console.log(event.recipients[0].address);
+ *   },
+ * );
+ *
+ * const bounce = {
+ *   eventType: "Bounce",
+ *   mail: { messageId: "m1" },
+ *   bounce: { bounceType: "Permanent", bouncedRecipients: [{ emailAddress: "gone@example.com" }] },
+ * };
+ * await handler(createTopicEvent([{ message: bounce }]), createLambdaContext()); // gone@example.com
+ * ```
+ */
+export function defineMailEventHandler(
+  options: AsyncTriggerOptions = {},
+): (
+  handler: MailEventHandlerFunction,
+) => TriggerHandler<SnsEvent | EventBridgeEvent, void, MailEventHandlerFunction> {
+  checkTriggerOptions("defineMailEventHandler", options, ASYNC_KEYS);
+
+  return function wrapHandler(handler) {
+    checkHandler("defineMailEventHandler", handler);
+
+    async function handle(
+      value: unknown,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
+      await handler({ event: parseMailEvent(value), context, metadata });
+    }
+
+    const lambda = observeTrigger<SnsEvent | EventBridgeEvent, void>(
+      handler.name,
+      options,
+      listIds,
+      async (event, context, metadata) => {
+        if (isEventBridge(event)) {
+          addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
+          return await handle(event.detail, context, metadata);
+        }
+        await runRecords(
+          getRecords(event),
+          metadata,
+          identify,
+          (record, own) => handle(parseJson(record.Sns.Message), context, own),
+        );
+      },
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+function isEventBridge(event: SnsEvent | EventBridgeEvent): event is EventBridgeEvent {
+  return typeof (event as EventBridgeEvent | null)?.["detail-type"] === "string";
+}
+
+function listIds(event: SnsEvent | EventBridgeEvent): readonly unknown[] {
+  return isEventBridge(event)
+    ? listEventCorrelationIds(event)
+    : listCorrelationIdsOfSingle(event?.Records, identify);
+}
+
+function identify(record: SnsRecord): RecordIdentity {
+  const message = record?.Sns;
+  return {
+    correlationIds: [message?.MessageId],
+    fields: { message_id: String(message?.MessageId) },
+  };
+}
+
+function getRecords(event: SnsEvent): readonly SnsRecord[] {
+  const records = event?.Records;
+  if (
+    !Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")
+  ) {
+    throw new UnexpectedError(
+      "The event comes neither from SNS nor from EventBridge: the trigger must be a topic or a rule",
+    );
+  }
+  return records;
+}

@@ -1,0 +1,85 @@
+import { getOptionalEnv } from "../env/get_env.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { checkOptions, FUNCTION_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { formatAddress, parseAddress } from "./address.ts";
+import { createLocalTransport } from "./local_transport.ts";
+import type { MailTransport } from "./mail_message.ts";
+
+/** Settings of all mails of a process. */
+export interface MailConfig {
+  /** Sends the mails: `createSesTransport`, `createSmtpTransport`, or one of your own. */
+  transport: MailTransport;
+  /** Sender: an address or `Name <address>`; or a function that returns it when the first mail is sent. */
+  from: string | (() => string);
+}
+
+const TRANSPORT: OptionRule = [
+  (value) => typeof (value as MailTransport | null)?.send === "function",
+  "a transport such as createSesTransport()",
+];
+const FROM: OptionRule = [
+  (value) => FUNCTION_OPTION[0](value) || (typeof value === "string" && isAddress(value)),
+  "an address such as Notes <notes@example.com>, or a function that returns one",
+];
+
+/** The variable with the address of the mailbox of `trellis dev`. */
+const LOCAL_MAILBOX = "TRELLIS_MAIL_URL";
+
+let current: MailConfig | undefined;
+
+/**
+ * Sets how the mails of this process are sent. Call it when the module is loaded that declares the mails, so that the worker loads
+ * it, too. In `trellis dev` no mail leaves the machine: mails are written to `.trellis/mail` and shown on the local page.
+ *
+ * @param config Transport and sender.
+ * @returns Restores the previous settings, for tests.
+ * @throws {ConfigurationError} If an option is invalid.
+ *
+ * @example
+ * ```ts
+ * import { configureMail, createSesTransport } from "@trellis/fn/mail";
+ *
+ * const restore = configureMail({ transport: createSesTransport(), from: "Notes <notes@example.com>" });
+ * restore();
+ * ```
+ */
+export function configureMail(config: MailConfig): () => void {
+  checkOptions("configureMail", config, { transport: TRANSPORT, from: FROM });
+  const { transport, from } = config;
+  if (transport === undefined || from === undefined) {
+    throw new ConfigurationError("configureMail needs a transport and from");
+  }
+  const previous = current;
+  current = config;
+  return function restoreMail(): void {
+    current = previous;
+  };
+}
+
+/**
+ * Returns the transport and the sender.
+ *
+ * @throws {ConfigurationError} If nothing is configured or the sender is invalid.
+ */
+export function getMailConfig(): { readonly transport: MailTransport; readonly from: string } {
+  if (current === undefined) {
+    throw new ConfigurationError(
+      "No mail transport is configured: call configureMail({ transport, from }) in the module that declares the mails",
+    );
+  }
+  const { transport, from } = current;
+  const sender = typeof from === "function" ? from() : from;
+  const address = parseAddress(sender);
+  if (address === undefined) {
+    throw new ConfigurationError(`from is ${JSON.stringify(sender)}: it must be a mail address`);
+  }
+  const mailbox = getOptionalEnv(LOCAL_MAILBOX);
+  return {
+    transport: mailbox === undefined ? transport : createLocalTransport(mailbox),
+    from: formatAddress(address),
+  };
+}
+
+function isAddress(text: string): boolean {
+  return parseAddress(text) !== undefined;
+}

@@ -1,0 +1,5 @@
+/** Optional packages of the transports, with their supported versions. */
+export const MAIL_PACKAGES = {
+  "@aws-sdk/client-sesv2": "^3.1169.0",
+  "nodemailer": "^10.0.15",
+} as const;

@@ -1,0 +1,92 @@
+import type * as Ses from "@aws-sdk/client-sesv2";
+import { checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { explainMissing } from "../core/optional_package.ts";
+import { PermanentJobError } from "../jobs/job_errors.ts";
+import type { MailMessage, MailTransport } from "./mail_message.ts";
+import { MAIL_PACKAGES } from "./optional_packages.ts";
+
+/** Options of {@link createSesTransport}. */
+export interface SesTransportOptions {
+  /**
+   * Configuration set, through which SES reports bounces and complaints.
+   * @default the one of the identity, if it has one
+   */
+  configurationSet?: string;
+}
+
+const NAME: OptionRule = [
+  (value) => typeof value === "string" && /^[\w-]{1,64}$/.test(value),
+  "the name of a configuration set",
+];
+
+/** Answers that are the same for each attempt. */
+const PERMANENT: ReadonlySet<string> = new Set(["MessageRejected", "BadRequestException"]);
+
+/**
+ * Creates a transport through Amazon SES, version 2 of its API. Install `@aws-sdk/client-sesv2`. Region and credentials come from the
+ * environment; the role needs `ses:SendEmail` on the identity.
+ *
+ * @param options Configuration set.
+ * @returns The transport.
+ * @throws {ConfigurationError} If an option is invalid.
+ *
+ * @example
+ * ```ts
+ * import { configureMail, createSesTransport } from "@trellis/fn/mail";
+ *
+ * configureMail({ transport: createSesTransport({ configurationSet: "notes" }), from: "notes@example.com" })();
+ * ```
+ */
+export function createSesTransport(options: SesTransportOptions = {}): MailTransport {
+  checkOptions("createSesTransport", options, { configurationSet: NAME });
+  let connecting: Promise<Connection> | undefined;
+  return {
+    async send(message, signal): Promise<void> {
+      const { sdk, client } = await (connecting ??= connect());
+      try {
+        await client.send(new sdk.SendEmailCommand(toInput(message, options)), {
+          abortSignal: signal,
+        });
+      } catch (error) {
+        const { name } = error as Error;
+        if (!PERMANENT.has(name)) throw error;
+        throw new PermanentJobError(`SES refused the mail: ${name}`, { cause: error });
+      }
+    },
+  };
+}
+
+interface Connection {
+  readonly sdk: typeof Ses;
+  readonly client: Ses.SESv2Client;
+}
+
+async function connect(): Promise<Connection> {
+  const sdk = await import("@aws-sdk/client-sesv2").catch(
+    explainMissing(MAIL_PACKAGES, "@aws-sdk/client-sesv2", "createSesTransport"),
+  );
+  return { sdk, client: new sdk.SESv2Client({}) };
+}
+
+function toInput(
+  message: MailMessage,
+  { configurationSet }: SesTransportOptions,
+): Ses.SendEmailCommandInput {
+  const { id, name, from, to, cc, bcc, replyTo, subject, text, html, headers } = message;
+  const toContent = (data: string) => ({ Data: data, Charset: "UTF-8" });
+  return {
+    FromEmailAddress: from,
+    Destination: { ToAddresses: [...to], CcAddresses: [...cc], BccAddresses: [...bcc] },
+    ReplyToAddresses: [...replyTo],
+    ConfigurationSetName: configurationSet,
+    // SES reports them with bounces and complaints
+    EmailTags: [{ Name: "mail", Value: name.replaceAll(".", "_") }, { Name: "mail-id", Value: id }],
+    Content: {
+      Simple: {
+        Subject: toContent(subject),
+        Body: { Text: toContent(text), ...(html !== undefined && { Html: toContent(html) }) },
+        Headers: Object.entries(headers).map(([Name, Value]) => ({ Name, Value })),
+      },
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import {
+  checkOption,
+  checkOptions,
+  FUNCTION_OPTION,
+  type OptionRule,
+} from "../core/option_rules.ts";
+import { explainMissing } from "../core/optional_package.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { PermanentJobError } from "../jobs/job_errors.ts";
+import { parseAddress } from "./address.ts";
+import type { MailMessage, MailTransport } from "./mail_message.ts";
+import { MAIL_PACKAGES } from "./optional_packages.ts";
+
+/** Options of {@link createSmtpTransport}. */
+export interface SmtpTransportOptions {
+  /**
+   * Address of the server: `smtps://user:password@smtp.example.com`, or `smtp://` with STARTTLS; or a function that returns it when
+   * the first mail is sent. The password is percent-encoded.
+   */
+  url: string | (() => string);
+}
+
+const URL_OPTION: OptionRule = [
+  (value) => typeof value === "string" || FUNCTION_OPTION[0](value),
+  "an address such as smtps://user:password@smtp.example.com, or a function that returns one",
+];
+
+const TIMEOUT_MS = 20_000;
+
+/** The part of nodemailer that is used. */
+interface Nodemailer {
+  createTransport(options: object): { sendMail(mail: object): Promise<unknown> };
+}
+
+/**
+ * Creates a transport through an SMTP server. Install `nodemailer`. TLS is required unless the server is on this machine. `Message-ID`
+ * is the same in each attempt to send a mail.
+ *
+ * @param options The server.
+ * @returns The transport.
+ * @throws {ConfigurationError} If an option is invalid.
+ *
+ * @example
+ * ```ts
+ * import { getRequiredEnv } from "@trellis/fn/env";
+ * import { configureMail, createSmtpTransport } from "@trellis/fn/mail";
+ *
+ * const transport = createSmtpTransport({ url: () => getRequiredEnv("SMTP_URL") });
+ * configureMail({ transport, from: "notes@example.com" })();
+ * ```
+ */
+export function createSmtpTransport(options: SmtpTransportOptions): MailTransport {
+  checkOptions("createSmtpTransport", options, { url: URL_OPTION });
+  const { url } = options;
+  // the value is not shown: it has a password
+  checkOption("url", typeof url, [(type) => type !== "undefined", URL_OPTION[1]]);
+  if (typeof url === "string") parseServer(url);
+  let connecting: Promise<ReturnType<Nodemailer["createTransport"]>> | undefined;
+  return {
+    async send(message): Promise<void> {
+      connecting ??= connect(typeof url === "function" ? url() : url);
+      connecting.catch(() => connecting = undefined);
+      const server = await connecting;
+      try {
+        await server.sendMail(toNodemailer(message));
+      } catch (error) {
+        const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
+        const isPermanent = responseCode >= 500 && (code === "EENVELOPE" || code === "EMESSAGE");
+        if (!isPermanent) throw error;
+        throw new PermanentJobError(`The server refused the mail with ${responseCode}`, {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+async function connect(url: string): Promise<ReturnType<Nodemailer["createTransport"]>> {
+  const server = parseServer(url);
+  const { default: nodemailer } = await import("nodemailer").catch(
+    explainMissing(MAIL_PACKAGES, "nodemailer", "createSmtpTransport"),
+  ) as { default: Nodemailer };
+  return nodemailer.createTransport({
+    ...server,
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    // a mail may name neither files nor addresses to read
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+const PORTS = { "smtps:": 465, "smtp:": 587 } as const;
+
+function parseServer(text: string): object {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw invalidServer();
+  }
+  const { protocol, hostname, port, username, password } = url;
+  if (!Object.hasOwn(PORTS, protocol) || hostname === "") throw invalidServer();
+  const isLocal = hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
+  return {
+    host: hostname,
+    port: Number(port) || PORTS[protocol as keyof typeof PORTS],
+    secure: protocol === "smtps:",
+    requireTLS: protocol === "smtp:" && !isLocal,
+    ...(username !== "" && {
+      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+    }),
+  };
+}
+
+function invalidServer(): ConfigurationError {
+  return new ConfigurationError(`url must be ${URL_OPTION[1]}`);
+}
+
+function toNodemailer(message: MailMessage): object {
+  const { id, from, to, cc, bcc, replyTo, subject, text, html, headers } = message;
+  const domain = parseAddress(from)!.address.split("@").pop();
+  return {
+    messageId: `<${id}@${domain}>`,
+    from,
+    to: [...to],
+    cc: [...cc],
+    bcc: [...bcc],
+    replyTo: [...replyTo],
+    subject,
+    text,
+    html,
+    headers,
+  };
+}
