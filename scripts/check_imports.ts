@@ -27,6 +27,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./database/orm": ["drizzle-orm"],
   "./jobs": ["drizzle-orm"],
   "./idempotency": ["drizzle-orm"],
+  "./mail": ["drizzle-orm"],
 };
 
 /**

@@ -69,7 +69,7 @@ export function collectJobs(c: Collector, node: ts.Node, name: string, path: Pat
   if (name === "defineMail" && isCall(first)) {
     // the worker renders the mail; a function that sends it only writes the outbox
     if (second === "send") c.emit({ kind: "jobs", need: "enqueue", why: "send of a mail", node });
-    c.unknown(node, second === "send" ? rest : path);
+    c.unknown(node, second === "send" ? path.slice(2) : path);
     return true;
   }
   const need = NEEDS[name];

@@ -34,6 +34,7 @@ export const SECTIONS: readonly Section[] = [
       "triggers",
       "jobs",
       "idempotency",
+      "mail",
       "errors",
       "auth",
       "accounts",

@@ -1,7 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { defineMailEventHandler, type MailEvent } from "../../mail/mod.ts";
-import { createEventBridgeEvent, createLambdaContext, createTopicEvent } from "../../testing/mod.ts";
+import {
+  createEventBridgeEvent,
+  createLambdaContext,
+  createTopicEvent,
+} from "../../testing/mod.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 

@@ -120,7 +120,11 @@ Deno.test("createSesTransport() sends through the API, retries failures and give
   await withEnv(variables, () =>
     withTransport(transport, () =>
       withOutbox(async ({ db, run }) => {
-        const request = { to: "ada@example.com", replyTo: "help@example.com", data: { name: "Ädä" } };
+        const request = {
+          to: "ada@example.com",
+          replyTo: "help@example.com",
+          data: { name: "Ädä" },
+        };
         const id = await welcome.send(db, request);
         ses.fail("TooManyRequestsException", 429, 5);
         const first = await run(welcome.job);
@@ -154,36 +158,45 @@ Deno.test("createSesTransport() sends through the API, retries failures and give
 
 Deno.test("createSmtpTransport() sends with a stable Message-ID, retries failures and gives up on refusals", async () => {
   const smtp = await startSmtpServer();
-  await withTransport(createSmtpTransport({ url: () => smtp.url }), () =>
-    withOutbox(async ({ db, run }) => {
-      const id = await welcome.send(db, {
-        to: "Ada <ada@example.com>",
-        bcc: "log@example.com",
-        data: { name: "Ada" },
-      });
-      assertEquals((await run(welcome.job)).done, 1);
-      const [mail] = smtp.mails;
-      assertEquals([mail.from, mail.to], ["notes@example.com", ["ada@example.com", "log@example.com"]]);
-      assertStringIncludes(mail.data, `Message-ID: <${id}@example.com>`);
-      assertStringIncludes(mail.data, "Subject: Welcome, Ada");
-      assertStringIncludes(mail.data, "To: Ada <ada@example.com>");
-      assertEquals(mail.data.includes("log@example.com"), false);
-      smtp.refuse("gone@example.com", "550 5.1.1 no such user");
-      await welcome.send(db, { to: "gone@example.com", data: { name: "G" } });
-      assertEquals((await run(welcome.job)).dead, 1);
-      smtp.refuse("full@example.com", "452 4.2.2 mailbox full");
-      await welcome.send(db, { to: "full@example.com", data: { name: "F" } });
-      assertEquals((await run(welcome.job)).retried >= 1, true);
-    })).finally(() => smtp.stop());
+  await withTransport(
+    createSmtpTransport({ url: () => smtp.url }),
+    () =>
+      withOutbox(async ({ db, run }) => {
+        const id = await welcome.send(db, {
+          to: "Ada <ada@example.com>",
+          bcc: "log@example.com",
+          data: { name: "Ada" },
+        });
+        assertEquals((await run(welcome.job)).done, 1);
+        const [mail] = smtp.mails;
+        assertEquals([mail.from, mail.to], ["notes@example.com", [
+          "ada@example.com",
+          "log@example.com",
+        ]]);
+        assertStringIncludes(mail.data, `Message-ID: <${id}@example.com>`);
+        assertStringIncludes(mail.data, "Subject: Welcome, Ada");
+        assertStringIncludes(mail.data, "To: Ada <ada@example.com>");
+        assertEquals(mail.data.includes("log@example.com"), false);
+        smtp.refuse("gone@example.com", "550 5.1.1 no such user");
+        await welcome.send(db, { to: "gone@example.com", data: { name: "G" } });
+        assertEquals((await run(welcome.job)).dead, 1);
+        smtp.refuse("full@example.com", "452 4.2.2 mailbox full");
+        await welcome.send(db, { to: "full@example.com", data: { name: "F" } });
+        assertEquals((await run(welcome.job)).retried >= 1, true);
+      }),
+  ).finally(() => smtp.stop());
 });
 
 Deno.test("createFolderTransport() writes one file for each mail", async () => {
   const folder = await Deno.makeTempDir();
-  await withTransport(createFolderTransport(`${folder}/mail`), () =>
-    withOutbox(async ({ db, run }) => {
-      await welcome.send(db, { to: "ada@example.com", data: { name: "Ada" } });
-      await run(welcome.job);
-    }));
+  await withTransport(
+    createFolderTransport(`${folder}/mail`),
+    () =>
+      withOutbox(async ({ db, run }) => {
+        await welcome.send(db, { to: "ada@example.com", data: { name: "Ada" } });
+        await run(welcome.job);
+      }),
+  );
   const [{ name }] = await Array.fromAsync(Deno.readDir(`${folder}/mail`));
   const { to, subject, text, html, at } = JSON.parse(
     await Deno.readTextFile(`${folder}/mail/${name}`),
@@ -210,12 +223,15 @@ Deno.test("configureMail() sends nothing in trellis dev, but hands mails to the 
   Deno.chdir(folder);
   try {
     const url = `http://127.0.0.1:${http.addr.port}/`;
-    await withEnv({ TRELLIS_MAIL_URL: url }, () =>
-      withTransport(transport, () =>
-        withOutbox(async ({ db, run }) => {
-          await welcome.send(db, { to: "ada@example.com", data: { name: "Ada" } });
-          assertEquals((await run(welcome.job)).done, 1);
-        })));
+    await withEnv(
+      { TRELLIS_MAIL_URL: url },
+      () =>
+        withTransport(transport, () =>
+          withOutbox(async ({ db, run }) => {
+            await welcome.send(db, { to: "ada@example.com", data: { name: "Ada" } });
+            assertEquals((await run(welcome.job)).done, 1);
+          })),
+    );
     assertEquals(transport.mails, []);
     assertEquals(received, [{
       to: ["ada@example.com"],
@@ -243,7 +259,8 @@ Deno.test("mail options are refused at start when they are invalid", () => {
     () => createSmtpTransport({} as never),
     () => createSmtpTransport({ url: "http://example.com" }),
     () => createSmtpTransport({ url: "example.com" }),
-    () => defineMail({ name: "a b", schema: z.string(), render: () => ({ subject: "", text: "" }) }),
+    () =>
+      defineMail({ name: "a b", schema: z.string(), render: () => ({ subject: "", text: "" }) }),
     () => defineMail({ name: "a", schema: z.string() } as never),
   ];
   for (const define of wrong) assertThrows(define, ConfigurationError);

@@ -1,6 +1,11 @@
 import { sql } from "../../database/orm.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
-import { type AnyJob, createJobWorker, type JobCounts, JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
+import {
+  type AnyJob,
+  createJobWorker,
+  type JobCounts,
+  JOBS_MIGRATION_SQL,
+} from "../../jobs/mod.ts";
 import { createTestDatabase } from "../../testing/mod.ts";
 
 /** Database with the table of jobs. */
