@@ -1,7 +1,7 @@
 import type { LambdaContext } from "../core/http/lambda.ts";
 import { listEventCorrelationIds } from "../core/triggers/correlation.ts";
 import { addLogFields, observeTrigger } from "../core/triggers/observe_trigger.ts";
-import { parseJson } from "../core/triggers/parse_input.ts";
+import { parseJsonInput } from "../core/triggers/parse_input.ts";
 import type { RecordIdentity } from "../core/triggers/record_scope.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "../core/triggers/run_records.ts";
 import type { EventBridgeEvent, SnsEvent, SnsRecord } from "../core/triggers/trigger_events.ts";
@@ -87,7 +87,7 @@ export function defineMailEventHandler(
           getRecords(event),
           metadata,
           identify,
-          (record, own) => handle(parseJson(record.Sns.Message), context, own),
+          (record, own) => handle(parseJsonInput(record.Sns.Message), context, own),
         );
       },
     );
