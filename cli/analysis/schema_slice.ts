@@ -7,6 +7,14 @@ import { PURE_GLOBALS } from "./pure_globals.ts";
 import { getRegistrations } from "./schema_registrations.ts";
 import { type Declaration, findDeclaration } from "./scopes.ts";
 import type { Slice, SliceGuard, SlicePackage, SliceUnit, SourceLocation } from "./slice.ts";
+import {
+  applyEdits,
+  type Edit,
+  findNamespaceMember,
+  findSpecifier,
+  getExportName,
+  shorten,
+} from "./slice_names.ts";
 import { listBoundNames, type SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 import { visitValues } from "./value_references.ts";
@@ -25,12 +33,6 @@ export interface Slicer {
 
 interface Unit extends SliceUnit {
   body: string;
-}
-
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
 }
 
 /** A prefix that no source uses. */
@@ -124,7 +126,7 @@ class ProjectSlicer implements Slicer {
           ...this.#getLocation(node),
           label: shorten(label),
           isNamed: true,
-          exportedAs: this.#getExportName(node),
+          exportedAs: getExportName(this.#project, node),
         },
         () => {
           const extra = getRegistrations(node);
@@ -204,21 +206,16 @@ class ProjectSlicer implements Slicer {
     return this.#call(unit);
   }
 
-  /** Returns the specifier of an import in the same file, including registry and version. */
-  #findSpecifier(at: ts.Node): string | undefined {
-    let node: ts.Node | undefined = ts.isIdentifier(at) ? findDeclaration(at) : undefined;
-    while (node !== undefined && !ts.isImportDeclaration(node)) node = node.parent;
-    if (node === undefined) return undefined;
-    const specifier = (node as ts.ImportDeclaration).moduleSpecifier as ts.StringLiteral;
-    return this.#project.resolve(specifier).kind === "package" ? specifier.text : undefined;
-  }
-
   /** Renders the code that replaces a resolved name. */
   #renderTarget(target: Target, at: ts.Node, name: string): string {
     if (target.kind === "expression") return this.#call(this.#addExpression(target.node));
     if (target.kind === "namespace") return this.#call(this.#addNamespace(target.module));
     if (target.kind === "package") {
-      return this.#renderPackageMember(this.#findSpecifier(at) ?? target.module, target.name, at);
+      return this.#renderPackageMember(
+        findSpecifier(this.#project, at) ?? target.module,
+        target.name,
+        at,
+      );
     }
     if (target.kind === "missing") {
       return this.#guard(
@@ -288,18 +285,6 @@ class ProjectSlicer implements Slicer {
     return isAssigned(name) ? `${this.#guard(name, `${name.text} is assigned`)}.value` : text;
   }
 
-  /** Resolves `schemas.Note`, where `schemas` is a namespace import, to that export only. */
-  #findNamespaceMember(node: ts.Expression): Target | undefined {
-    if (ts.isIdentifier(node)) {
-      return findDeclaration(node) === undefined ? undefined : this.#project.getTarget(node);
-    }
-    if (!ts.isPropertyAccessExpression(node)) return undefined;
-    const owner = this.#findNamespaceMember(node.expression);
-    return owner?.kind === "namespace"
-      ? this.#project.findExport(owner.module, node.name.text)
-      : undefined;
-  }
-
   #rewrite(scope: readonly ts.Node[], node: ts.Node, given: readonly Edit[] = []): string {
     const edits = [...given];
     const source = node.getSourceFile();
@@ -318,7 +303,7 @@ class ProjectSlicer implements Slicer {
         if (text !== undefined) replace(name, isShorthand ? `${name.text}: ${text}` : text);
       },
       member: (part): boolean => {
-        const target = this.#findNamespaceMember(part);
+        const target = findNamespaceMember(this.#project, part);
         if (target === undefined || target.kind === "namespace") return false;
         replace(part, this.#renderTarget(target, part, part.name.text));
         return true;
@@ -330,26 +315,7 @@ class ProjectSlicer implements Slicer {
         );
       },
     });
-    edits.sort((a, b) => a.start - b.start);
-    let text = "";
-    let at = start;
-    for (const edit of edits) {
-      text += source.text.slice(at, edit.start) + edit.text;
-      at = edit.end;
-    }
-    return text + source.text.slice(at, node.end);
-  }
-
-  #getExportName(node: ts.VariableDeclaration): string | undefined {
-    if (!ts.isIdentifier(node.name)) return undefined;
-    const { text } = node.name;
-    const names = [...this.#project.getModule(node).exports].filter(([, entry]) =>
-      entry.kind === "local" && entry.name.text === text
-    ).map(([name]) => name);
-    if (names.length === 0) return undefined;
-    return names.includes(text)
-      ? text
-      : names.filter((name) => name !== "default").sort()[0] ?? text;
+    return applyEdits(source.text.slice(0, node.end), start, edits);
   }
 
   add(expression: ts.Expression): number {
@@ -375,11 +341,4 @@ class ProjectSlicer implements Slicer {
     });
     return { code: outputText, units: this.#units, guards: this.#guards, packages: this.#packages };
   }
-}
-
-const MAX_LABEL = 60;
-
-function shorten(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  return line.length > MAX_LABEL ? `${line.slice(0, MAX_LABEL)} …` : line;
 }
