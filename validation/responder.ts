@@ -62,7 +62,7 @@ export function createResponder({ cors, errorBody, rateLimit }: ResponderOptions
   return {
     respondToPreflight(event, correlationId = getCorrelationId(event, undefined)) {
       if (!isPreflight(event)) return undefined;
-      const corsHeaders = getCorsHeaders(event);
+      const corsHeaders = getOwnHeaders(event);
       if (corsHeaders === NO_CORS_HEADERS) return undefined;
       return addHeaders(event, buildPreflightResponse(event, corsHeaders), correlationId, {});
     },

@@ -222,3 +222,13 @@ for (const [rateLimit, message] of INVALID) {
     );
   });
 }
+
+Deno.test("rateLimit leaves a preflight request to the handler when the function has no CORS headers", async () => {
+  const handler = defineApiHandler({ ...QUIET, rateLimit: { ...RULE, by: "address" } })(() => ({
+    statusCode: 200,
+    body: "own",
+  }));
+  const headers = { Origin: "https://a.example", "Access-Control-Request-Method": "POST" };
+  const event = createRestApiEvent({ method: "OPTIONS", headers });
+  assertEquals((await handler(event, createLambdaContext())).body, "own");
+});
