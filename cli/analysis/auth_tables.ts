@@ -111,15 +111,33 @@ const BUILT_IN_COLUMNS: Readonly<Partial<Record<Model, object>>> = {
 };
 
 /**
+ * Operations of routes that plugins and the deletion of users add: one-time codes count attempts in
+ * `verification`, and the plugins admin and anonymous delete users.
+ */
+const EXTENDED_OPERATIONS: OperationsByModel = {
+  user: [Select, Insert, Update, Delete],
+  verification: [Select, Insert, Update, Delete],
+};
+
+/** Parts of auth configurations that routes need more operations for. */
+export interface AuthSettingsUse {
+  /** True if the limits of auth routes may count in the database. */
+  readonly hasLimits: boolean;
+  /** True if the configuration has plugins or lets users delete their account. */
+  readonly isExtended: boolean;
+}
+
+/**
  * Returns the operations on each auth table for a use of the auth package.
  * @param need The use.
- * @param models The keys of `AuthConfig.schema`. The routes of plugins may do anything with their tables.
- * @param hasLimits True if the limits of auth routes may count in the database.
+ * @param models The keys of `AuthConfig.schema`. The routes of plugins may do anything with their
+ * tables.
+ * @param settings What the configuration contains.
  */
 export function getAuthOperations(
   need: AuthNeed,
   models: Iterable<string>,
-  hasLimits: boolean,
+  { hasLimits, isExtended }: AuthSettingsUse,
 ): OperationsByModel {
   const added = [...models].filter((model) => !MODELS.includes(model as Model));
   const grant = (names: readonly string[], operations: readonly DatabaseOperation[]) => ({
@@ -132,6 +150,7 @@ export function getAuthOperations(
       return {
         ...grant(added.filter((model) => model !== AUDIT_MODEL), [Select, Insert, Update, Delete]),
         ...added.includes(AUDIT_MODEL) && { [AUDIT_MODEL]: [Select, Insert] },
+        ...isExtended && EXTENDED_OPERATIONS,
         ...hasLimits && AUTH_OPERATIONS.limits,
       };
     case "cleanup":

@@ -3,6 +3,7 @@ import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
 import { collectJobs } from "./collect_jobs.ts";
 import { getEnvNameStep } from "./required_constants.ts";
 import {
+  AUTH_EXTENSION,
   AUTH_FIELDS,
   AUTH_MODE,
   AUTH_SCHEMA,
@@ -166,6 +167,8 @@ export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
 function collectAuthConfig(c: Collector, config: ts.Expression): void {
   for (const model of MODELS) c.reach(config, ["schema", model, AUTH_TABLE + model]);
   c.reach(config, ["schema", AUTH_SCHEMA]);
+  c.reach(config, ["plugins", AUTH_EXTENSION]);
+  c.reach(config, ["user", "deleteUser", AUTH_EXTENSION]);
   for (const model of ["user", "session"]) {
     c.reach(config, [model, "additionalFields", AUTH_FIELDS + model]);
   }

@@ -44,6 +44,8 @@ export const ENTRY = "\0entry:";
 export const AUTH_TABLE = "\0model:";
 /** All tables of an auth schema: the project's own, and those of better-auth's plugins. */
 export const AUTH_SCHEMA = "\0auth-schema";
+/** Plugins of an auth configuration, or its option `user.deleteUser`. */
+export const AUTH_EXTENSION = "\0auth-extension";
 /** Required constant: the name of a required or optional environment variable. */
 export const ENV_NAME = "\0env:";
 
@@ -111,6 +113,7 @@ export type Effect =
   | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
   | { readonly kind: "jobs"; readonly need: JobNeed; readonly why: string; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
+  | { readonly kind: "auth-extended" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
   | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }
   /** Auth routes whose limits may count in the database. */

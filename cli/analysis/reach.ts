@@ -27,6 +27,8 @@ export interface Reached {
   readonly isAuthConfigured: boolean;
   /** True if the limits of auth routes may count in the database. */
   readonly hasAuthLimits: boolean;
+  /** True if an auth configuration has plugins or lets users delete their account. */
+  readonly isAuthExtended: boolean;
   /** Tables that replace those of the auth package, by model. */
   readonly authTables: ReadonlyMap<string, readonly AuthTable[]>;
   /** Columns of auth tables that session checks do not read, as `model.property`. */
@@ -106,6 +108,7 @@ class ReachableCode implements Reached {
   readonly grants: Extract<Effect, { kind: "grant" }>[] = [];
   readonly auth: Extract<Effect, { kind: "auth" }>[] = [];
   readonly jobs: Extract<Effect, { kind: "jobs" }>[] = [];
+  isAuthExtended = false;
   readonly authTables = new Map<string, AuthTable[]>();
   readonly hiddenFields = new Set<string>();
   readonly tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
@@ -235,6 +238,9 @@ class ReachableCode implements Reached {
         return void this.jobs.push(effect);
       case "auth-configured":
         this.isAuthConfigured = true;
+        return;
+      case "auth-extended":
+        this.isAuthExtended = true;
         return;
       case "auth-hidden":
         this.hiddenFields.add(`${effect.model}.${effect.property}`);

@@ -2,6 +2,7 @@ import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import {
+  AUTH_EXTENSION,
   AUTH_FIELDS,
   AUTH_MODE,
   AUTH_SCHEMA,
@@ -44,7 +45,8 @@ const PLUGIN_MODELS: readonly string[] = listWords(`
  */
 export function isRequiredConstant(step: Step | undefined): step is string {
   return typeof step === "string" &&
-    (step === AUTH_MODE || step === AUTH_SCHEMA || step === ORGANIZATION ||
+    (step === AUTH_EXTENSION || step === AUTH_MODE || step === AUTH_SCHEMA ||
+      step === ORGANIZATION ||
       step.startsWith(AUTH_FIELDS) || step.startsWith(TABLES) ||
       step.startsWith(ENTRY) ||
       step.startsWith(AUTH_TABLE) ||
@@ -89,6 +91,10 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   const found = asObject(value);
   // an object in a function is followed with the arguments of its calls
   const object = found?.bindings === undefined ? found : undefined;
+  if (sink === AUTH_EXTENSION) {
+    c.emit({ kind: "auth-extended" });
+    return true;
+  }
   if (sink === AUTH_MODE) {
     const mode = c.evaluator.readText(node);
     if (mode === undefined) return false;
@@ -189,6 +195,7 @@ function collectPluginTables(c: Collector, schema: ts.ObjectLiteralExpression): 
  * @param step The step.
  */
 export function describeRequiredConstant(c: Collector, step: string): string {
+  if (step === AUTH_EXTENSION) return "the plugins of AuthConfig";
   if (step === AUTH_MODE) return "the auth mode of a handler";
   if (step === ORGANIZATION) return "the option organization of a handler";
   if (step.startsWith(AUTH_FIELDS)) return "the additionalFields of AuthConfig";

@@ -94,7 +94,10 @@ export function getTableGrants(
   }
   for (const { need, why, node } of reached.auth) {
     const needed = Object.entries(
-      getAuthOperations(need, reached.authTables.keys(), reached.hasAuthLimits),
+      getAuthOperations(need, reached.authTables.keys(), {
+        hasLimits: reached.hasAuthLimits,
+        isExtended: reached.isAuthExtended,
+      }),
     );
     for (const [model, operations] of needed) {
       const known = AUTH_TABLES[model];

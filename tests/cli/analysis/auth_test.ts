@@ -93,6 +93,23 @@ testGrants([
       ),
     },
   ],
+  [
+    "grants the routes of plugins deletes of users and updates of verifications",
+    ROUTES.replace("users SELECT+INSERT+UPDATE", "users SELECT+INSERT+UPDATE+DELETE")
+      .replace("verification SELECT+INSERT+DELETE", "verification SELECT+INSERT+UPDATE+DELETE"),
+    {
+      ...CONFIGURED,
+      "auth.ts": AUTH.replace(`secret: "s"`, `secret: "s", plugins: async () => []`),
+      "fn.ts":
+        `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+      export const handler = createAuthHandler(getConfiguredSessionAuth);`,
+    },
+  ],
+  ["grants session checks nothing more when there are plugins", CHECK, {
+    ...CONFIGURED,
+    "auth.ts": AUTH.replace(`secret: "s"`, `secret: "s", plugins: async () => []`),
+    "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`),
+  }],
   ["grants createAuthHandler what the routes need", ROUTES, {
     ...CONFIGURED,
     "fn.ts":
