@@ -83,7 +83,14 @@ async function measureOurs(
     await db.execute(sql`truncate trellis_jobs`);
     await job.enqueueMany(db, Array.from({ length: jobs }, (_, n) => ({ n })));
     await db.execute(sql`analyze trellis_jobs`);
-    const worker = createJobWorker({ getDb: () => db, jobs: [job], concurrency: workers });
+    const worker = createJobWorker({
+      getDb: () => db,
+      jobs: [job],
+      concurrency: workers,
+      // as quiet as the others
+      logging: { level: "SILENT", summary: false },
+      metrics: false,
+    });
     return await timed(() => worker.runDue());
   });
   await closeDrizzleClient(config);

@@ -1,12 +1,15 @@
 // The notes application of the whole-application benchmark: see notes/ for its sources, and run.ts.
 import { execFileSync } from "node:child_process";
-import { cpSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { AUTH_MIGRATION_SQL } from "@trellis/fn/auth";
 
 const PROJECT = fileURLToPath(new URL("notes/", import.meta.url));
 const CLI = fileURLToPath(new URL("../node_modules/@trellis/fn/cli/main.js", import.meta.url));
+const HARNESS = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const pick = (...names) =>
+  Object.fromEntries(names.map((name) => [name, HARNESS.dependencies[name]]));
 const FUNCTIONS = {
   auth: "Auth",
   list: "NotesGet",
@@ -17,13 +20,10 @@ const FUNCTIONS = {
 
 export default {
   name: "trellis",
-  dependencies: [
-    { "@trellis/fn": process.env.TRELLIS_TARBALL },
-    "better-auth",
-    "drizzle-orm",
-    "postgres",
-    "zod",
-  ],
+  dependencies: {
+    "@trellis/fn": process.env.TRELLIS_TARBALL,
+    ...pick("better-auth", "drizzle-orm", "postgres", "zod"),
+  },
   routes: {
     signUp: "auth",
     signIn: "auth",
