@@ -2,6 +2,7 @@ import { logBetterAuth } from "./better_auth_log.ts";
 import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
+import { protectMailFunctions } from "./mail_functions.ts";
 
 /**
  * Builds the options of better-auth, without `database` and `plugins`, which are added when it is
@@ -19,7 +20,10 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
     secret: settings.secret,
     baseURL: settings.baseURL,
     trustedOrigins: Array.isArray(trustedOrigins) ? [...trustedOrigins] : trustedOrigins,
-    emailAndPassword: library.emailAndPassword ?? { enabled: true },
+    ...protectMailFunctions({
+      ...library,
+      emailAndPassword: library.emailAndPassword ?? { enabled: true },
+    }),
     session: {
       ...session,
       expiresIn: settings.sessionExpiresIn,

@@ -1,6 +1,7 @@
 import { and, getTableColumns, inArray, is, lt, Table } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Clock, systemClock } from "../core/async/clock.ts";
+import { rateLimits } from "../database/rate_limits/table.ts";
 import { checkOptions, OBJECT_OPTION, type OptionRules } from "../core/option_rules.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -95,7 +96,11 @@ export async function removeExpiredAuthRows(
   checkOptions("removeExpiredAuthRows", options, RULES);
   const { retentionDays = {}, batchSize = 500, stopAtMs = Infinity, clock = systemClock } = options;
   const { db, settings } = getInternals(auth);
-  const tables = findExpiringTables({ ...AUTH_SCHEMA_MAPPING, ...settings.schema });
+  const tables = findExpiringTables({
+    ...AUTH_SCHEMA_MAPPING,
+    ...settings.rateLimits.usesDatabase && { rateLimit: rateLimits },
+    ...settings.schema,
+  });
   checkRetention(retentionDays, tables);
   const nowMs = clock.now();
   const removed: Record<string, number> = {};

@@ -154,7 +154,10 @@ export function getAuthOperations(
         ...hasLimits && AUTH_OPERATIONS.limits,
       };
     case "cleanup":
-      return grant(added, [Select, Delete]);
+      return {
+        ...grant(added, [Select, Delete]),
+        ...hasLimits && { [RATE_LIMIT]: [Select, Delete] },
+      };
     case "events":
       return grant(added.filter((model) => model === AUDIT_MODEL), [Select]);
     default:

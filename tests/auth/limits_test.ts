@@ -5,6 +5,7 @@ import {
   type BetterAuthInstance,
   createAuth,
   createAuthHandler,
+  removeExpiredAuthRows,
 } from "../../auth/mod.ts";
 import type { ProxyResult } from "../../core/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
@@ -373,4 +374,13 @@ Deno.test("a session keeps the client's address", async () => {
     "select ip_address as ip from sessions where ip_address <> ''",
   );
   assertEquals(rows, [{ ip: "203.0.113.7" }]);
+});
+
+Deno.test("removeExpiredAuthRows() removes limits that are older than a day", async () => {
+  const auth = createAuth(db, config);
+  await signIn(auth, ADA, "x");
+  await pglite.exec("update rate_limits set last_request = last_request - 2 * 86400000");
+  await signIn(auth, BOB, "x");
+  assertEquals((await removeExpiredAuthRows(auth)).removed.rateLimit, 3);
+  assertEquals((await pglite.query("select from rate_limits")).rows.length, 3);
 });

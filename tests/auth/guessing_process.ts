@@ -1,0 +1,43 @@
+// Guesses the password of one account from many addresses, and prints how often each status came.
+import { createAuth, createAuthHandler } from "../../auth/mod.ts";
+import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
+import { setLogOutput } from "../../observability/mod.ts";
+import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
+
+setLogOutput(() => {});
+const { database, email, secret, first, addresses } = JSON.parse(Deno.args[0]) as {
+  database: DatabaseConfig;
+  email: string;
+  secret: string;
+  first: number;
+  addresses: number;
+};
+const auth = createAuth(await getDrizzleClient(database), {
+  secret,
+  baseURL: "https://api.example.com",
+});
+const handler = createAuthHandler(() => auth);
+
+async function guess(address: number): Promise<number> {
+  const event = createHttpApiEvent({
+    method: "POST",
+    path: "/api/auth/sign-in/email",
+    body: { email, password: `guess ${address}` },
+  });
+  const sourceIp = `10.1.${address >> 8}.${address & 255}`;
+  const http = { ...event.requestContext.http, sourceIp };
+  const sent = { ...event, requestContext: { ...event.requestContext, http } };
+  return (await handler(sent, createLambdaContext())).statusCode;
+}
+
+const counts: Record<number, number> = {};
+for (let at = 0; at < addresses; at += 4) {
+  const batch = Array.from(
+    { length: Math.min(4, addresses - at) },
+    (_, i) => guess(first + at + i),
+  );
+  for (const status of await Promise.all(batch)) counts[status] = (counts[status] ?? 0) + 1;
+}
+await closeDrizzleClient(database);
+// deno-lint-ignore no-console -- read by the test
+console.log(JSON.stringify(counts));
