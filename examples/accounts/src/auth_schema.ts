@@ -123,6 +123,13 @@ export const authEvents = pgTable("auth_events", {
   index("auth_events_created_at_idx").on(table.createdAt),
 ]);
 
+export const rateLimits = pgTable("rate_limits", {
+  id: uuid("id").defaultRandom().primaryKey(),
+  key: text("key").notNull().unique(),
+  count: bigint("count", { mode: "number" }).notNull(),
+  lastRequest: bigint("last_request", { mode: "number" }).notNull(),
+});
+
 /** For AuthConfig.schema. */
 export const authSchema = {
   user: users,
@@ -135,4 +142,5 @@ export const authSchema = {
   passkey: passkeys,
   twoFactor: twoFactors,
   authEvent: authEvents,
+  rateLimit: rateLimits,
 };
