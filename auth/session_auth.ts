@@ -8,6 +8,8 @@ import { checkRequestSession } from "./request_session.ts";
 import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
 
+/** Loaded by the first request to a handler with options such as `roles`. */
+let accessCheck: typeof import("./session_access.ts") | undefined;
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
 /**
@@ -34,8 +36,9 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
   setTrustedOriginCheck(createOriginCheck(config));
   setSessionAuthenticator(async function authenticateSession(event, access) {
     if (access !== undefined) {
-      const { authenticateWithAccess } = await import("./session_access.ts");
-      return await authenticateWithAccess(event, access, getConfiguredSessionAuth);
+      // kept, because import() costs time on each request although the module is loaded
+      accessCheck ??= await import("./session_access.ts");
+      return await accessCheck.authenticateWithAccess(event, access, getConfiguredSessionAuth);
     }
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);

@@ -87,8 +87,8 @@ export function prepareSessionQuery(
     ...(joins && { joined: joins.columns }),
   }).from(session).innerJoin(user, eq(user.id, session.userId)).$dynamic();
   for (const { table, on } of joins?.tables ?? []) query.leftJoin(table, on);
+  // without LIMIT, which drizzle passes as a parameter: PostgreSQL would plan the query again each time
   return query.where(eq(session.token, sql.placeholder("token")))
-    .limit(1)
     // a distinct name for each statement, because a connection keeps one statement per name
     .prepare(`trellis_find_session_${++lastQuery}`) as unknown as SessionQuery;
 }

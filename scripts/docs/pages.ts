@@ -37,6 +37,7 @@ export const SECTIONS: readonly Section[] = [
       "mail",
       "errors",
       "auth",
+      "sessions",
       "accounts",
       "rate_limits",
       "account_flows",

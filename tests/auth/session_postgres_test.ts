@@ -1,22 +1,48 @@
 import { assertEquals, assertNotStrictEquals, assertRejects } from "@std/assert";
-import { pgTable } from "drizzle-orm/pg-core";
+import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import postgres from "postgres";
 import {
   AUTH_MIGRATION_SQL,
+  AUTH_SESSION_COLUMNS,
   AUTH_USER_COLUMNS,
+  configureSessionAuth,
   createAuth,
   expireSession,
+  resetSessionAuth,
   validateSession,
 } from "../../auth/mod.ts";
+import { buildValidatedResponse } from "../../core/mod.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
+import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { atTime, SECRET } from "./auth_database.ts";
 
 setLogOutput(() => {});
 const config = { secret: SECRET, baseURL: "http://localhost:3000" };
+
+/** Tables of the organization plugin; the session has the id as text, the organization as uuid. */
+const sessions = pgTable("sessions", {
+  ...AUTH_SESSION_COLUMNS,
+  activeOrganizationId: text("active_organization_id"),
+});
+const organization = pgTable("organizations", {
+  id: uuid("id").primaryKey(),
+  name: text("name").notNull(),
+  slug: text("slug").notNull(),
+});
+const member = pgTable("members", {
+  id: uuid("id").primaryKey(),
+  organizationId: uuid("organization_id").notNull(),
+  userId: uuid("user_id").notNull(),
+  role: text("role").notNull(),
+});
+const ORGANIZATION_TABLES = `ALTER TABLE sessions ADD active_organization_id text;
+  CREATE TABLE organizations (id uuid PRIMARY KEY, name text NOT NULL, slug text NOT NULL);
+  CREATE TABLE members (id uuid PRIMARY KEY, organization_id uuid NOT NULL, user_id uuid NOT NULL, role text NOT NULL)`;
 
 /** A relay that counts how often the client speaks: once for each round trip. */
 async function countRoundTrips(
@@ -74,6 +100,32 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
       const { user, session } = await validateSession(auth, token);
       assertEquals([user.email, session.expiresAt instanceof Date], [body.email, true]);
       assertEquals(relay.trips() - before, 1);
+    });
+
+    await test.step("a handler with the option organization takes one round trip, too", async () => {
+      await client.unsafe(ORGANIZATION_TABLES);
+      const id = crypto.randomUUID();
+      await other`INSERT INTO organizations VALUES (${id}, 'Lab', 'lab')`;
+      await other`INSERT INTO members SELECT gen_random_uuid(), ${id}, id, 'owner' FROM users`;
+      await other`UPDATE sessions SET active_organization_id = ${id}`;
+      configureSessionAuth(() => Promise.resolve(db), {
+        ...config,
+        schema: { session: sessions, organization, member },
+      });
+      const handler = defineApiHandler({ auth: "session", organization: { role: "owner" } })(
+        ({ context, organization }) => buildValidatedResponse(context, 200, organization),
+      );
+      const call = () =>
+        handler(
+          createRestApiEvent({ headers: { authorization: `Bearer ${token}` } }),
+          createLambdaContext(),
+        );
+      assertEquals((await call()).statusCode, 200);
+      const before = relay.trips();
+      const { slug, role } = JSON.parse((await call()).body);
+      assertEquals([slug, role], ["lab", "owner"]);
+      assertEquals(relay.trips() - before, 1);
+      resetSessionAuth();
     });
 
     await test.step("validateSession() keeps the queries of two sets of tables apart on one connection", async () => {
