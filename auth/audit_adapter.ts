@@ -101,6 +101,11 @@ function describeCreated(model: string, row: Row): AuditEvent[] {
     // the session of a sign-up is part of that event
     return request?.newUsers.has(String(row.userId)) ? [] : [{ kind: "sign-in", userId }];
   }
+  const isFirst = request?.newUsers.has(String(row.userId)) === true;
+  if (model === "account" && typeof row.password === "string" && !isFirst) {
+    // a reset of an unproven account replaces it
+    return [{ kind: getPasswordEvent(), userId: asId(row.userId) }];
+  }
   return model === "apikey" ? [{ kind: "api-key-created", userId: asId(row.referenceId) }] : [];
 }
 
@@ -109,10 +114,7 @@ function describeUpdated(model: string, changes: Row, row: Row): AuditEvent[] {
   const events: AuditEvent[] = [];
   const userId = asId(model === "user" ? row.id : row.userId);
   if (model === "account" && has("password")) {
-    const isReset = getAuditRequest()?.path.toLowerCase().replaceAll("-", "").includes(
-      "resetpassword",
-    );
-    events.push({ kind: isReset ? "password-reset" : "password-changed", userId });
+    events.push({ kind: getPasswordEvent(), userId });
   }
   if (model === "user" && has("email")) events.push({ kind: "email-changed", userId });
   if (has("role") && userId !== undefined) events.push({ kind: "role-changed", userId });
@@ -123,6 +125,11 @@ function describeUpdated(model: string, changes: Row, row: Row): AuditEvent[] {
     events.push({ kind: "api-key-used", userId: asId(row.referenceId) });
   }
   return events;
+}
+
+function getPasswordEvent(): "password-reset" | "password-changed" {
+  const path = getAuditRequest()?.path.toLowerCase().replaceAll("-", "") ?? "";
+  return path.includes("resetpassword") ? "password-reset" : "password-changed";
 }
 
 /** Sessions that expire or are replaced are deleted without an event. */
