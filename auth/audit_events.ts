@@ -7,7 +7,9 @@ import { type BetterAuthInstance, getInternals } from "./instance.ts";
 
 /** An event of the audit log. */
 export interface AuthEvent {
+  /** Id of the row. */
   readonly id: string;
+  /** What happened. */
   readonly kind: AuthEventKind;
   /** The user whom it concerns; `null` if a sign-in named no known user. */
   readonly userId: string | null;
@@ -15,7 +17,9 @@ export interface AuthEvent {
   readonly actorId: string | null;
   /** Client's address as the gateway saw it. */
   readonly address: string | null;
+  /** The client's `User-Agent`. */
   readonly userAgent: string | null;
+  /** Time of the event. */
   readonly createdAt: Date;
 }
 

@@ -48,8 +48,8 @@ export interface AuthHandlerOptions {
   logging?: LoggingConfig;
   /**
    * The routes that this function serves, as paths after the base path: `"/sign-out"`,
-   * `"/sign-in/*"`, `"/reset-password/:token"`. Other paths are 404. With several functions, each
-   * one gets only the database grants of its own routes.
+   * `"/sign-in/*"`, `"/reset-password/:token"`. Other paths are 404. The
+   * generated database grants are those of all routes.
    * @default every route of the configuration
    */
   routes?: readonly string[];

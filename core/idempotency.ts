@@ -60,16 +60,23 @@ export interface MessageIdempotency<TParams = never, TTransaction = never>
 
 /** Parameters of an API handler that every store reads. */
 export interface ProtectedParams {
+  /** The gateway's event. */
   readonly event: ApiEvent;
+  /** Lambda's context. */
   readonly context: LambdaContext;
+  /** Ids of the invocation. */
   readonly metadata: WrapperMetadata;
+  /** Id of the user, if there is one. */
   readonly userId?: string;
+  /** The API key, if the caller used one. */
   readonly apiKey?: { readonly referenceId: string };
 }
 
 /** Options of an API handler that its protection needs. */
 export interface ProtectedOptions {
+  /** The handler's option. */
   idempotency?: RequestIdempotency<never, unknown>;
+  /** Format of error responses. */
   errorBody?: ErrorBodyFormat;
 }
 

@@ -20,11 +20,17 @@ export interface MailOptions {
 
 /** Payload of the job that sends a mail. */
 export interface MailPayload<TData = unknown> {
+  /** Recipients. */
   readonly to: readonly string[];
+  /** Recipients of a copy. */
   readonly cc: readonly string[];
+  /** Recipients of a copy that the others do not see. */
   readonly bcc: readonly string[];
+  /** Addresses of replies. */
   readonly replyTo: readonly string[];
+  /** Further headers. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Data of the template. */
   readonly data: TData;
 }
 

@@ -45,9 +45,12 @@ export type {
 } from "./handler_types.ts";
 export { Reply, reply } from "./reply.ts";
 export type {
+  Accepted,
   HandlerResult,
   ResponseSchemas,
   ResponseValidation,
+  SoleBody,
+  StatusReply,
   SuccessStatus,
 } from "./response_types.ts";
 export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
@@ -62,6 +65,7 @@ export {
 } from "./openapi/document.ts";
 export {
   getRegisteredOperations,
+  type IdempotencyMetadata,
   type OpenApiMetadata,
   type RegisteredOperation,
 } from "./openapi/registry.ts";

@@ -4,6 +4,7 @@ import type { Reply } from "./reply.ts";
 
 /** Schemas of a handler's response bodies by status. */
 export interface ResponseSchemas {
+  /** Schema of the body. */
   readonly [status: number]: $ZodType;
 }
 
@@ -22,14 +23,16 @@ export type HandlerResult<TResponse, TResponses> =
   | (unknown extends TResponse ? never : TResponse | Reply<SuccessStatus, TResponse>)
   | (number extends keyof TResponses ? never : StatusReply<TResponses> | SoleBody<TResponses>);
 
-type StatusReply<TResponses> = {
+/** A `reply` with the body of its status. */
+export type StatusReply<TResponses> = {
   [TStatus in keyof TResponses & number]: Reply<TStatus, Accepted<TResponses[TStatus]>>;
 }[keyof TResponses & number];
 
-type SoleBody<TResponses> = IsUnion<keyof TResponses & SuccessStatus> extends true ? never
-  : Accepted<TResponses[keyof TResponses & SuccessStatus]>;
+/** The body of the status of success, if there is only one. */
+export type SoleBody<TResponses, TStatus = keyof TResponses & SuccessStatus> = TStatus extends
+  keyof TResponses
+  ? [keyof TResponses & SuccessStatus] extends [TStatus] ? Accepted<TResponses[TStatus]> : never
+  : never;
 
 /** The value that a schema takes. */
-type Accepted<TSchema> = TSchema extends { _zod: { input: infer TInput } } ? TInput : never;
-
-type IsUnion<T, TEach = T> = T extends unknown ? ([TEach] extends [T] ? false : true) : never;
+export type Accepted<TSchema> = TSchema extends { _zod: { input: infer TInput } } ? TInput : never;

@@ -1,5 +1,5 @@
 import type { OnLoadResult, Plugin, PluginBuild } from "esbuild";
-import { dirname } from "node:path";
+import { basename, dirname, extname } from "node:path";
 import type { DatabaseProvider } from "../../database/config.ts";
 import type { DATABASE_PACKAGES } from "../../database/optional_packages.ts";
 import { getInstallCommand } from "./install_command.ts";
@@ -74,7 +74,8 @@ export function providerModulesPlugin(options: ProviderModulesOptions): Plugin {
       const filter = /[/\\]database[/\\]providers[/\\](?:open_provider|load_\w+)\.[jt]s$/;
       build.onLoad({ filter }, async ({ path, namespace }): Promise<OnLoadResult | undefined> => {
         if (options.paths.trellisRoot(path) === undefined) return undefined;
-        const [, name, extension] = /(\w+)(\.[jt]s)$/.exec(path)!;
+        const extension = extname(path);
+        const name = basename(path, extension);
         const contents = renderModule(name, extension, options);
         if (contents === undefined) return undefined;
         const errors = name === "open_provider"

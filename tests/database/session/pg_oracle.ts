@@ -55,7 +55,7 @@ export async function openOracle(connectionString: string): Promise<Oracle> {
   const client = new pg.Client({
     connectionString,
     types: {
-      getTypeParser: (type: number, format: string) =>
+      getTypeParser: (type: number, format?: string) =>
         getDifference(type) ?? pg.types.getTypeParser(type, format as "text"),
     },
   });
