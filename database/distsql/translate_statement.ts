@@ -5,7 +5,11 @@ import { getIncompatibility } from "./incompatibilities.ts";
 import { findObject, getKey } from "./declared/declared_schema.ts";
 import { readObject, readPart } from "./declared/read_object.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
-import { countActions, translateAlterTable } from "./rules/alter_table.ts";
+import {
+  addsColumnWithConstraint,
+  countActions,
+  translateAlterTable,
+} from "./rules/alter_table.ts";
 import { translateCreateIndex } from "./rules/create_index.ts";
 import { translateCreateTable } from "./rules/create_table.ts";
 import { unwrapDoBlock } from "./rules/do_block.ts";
@@ -235,6 +239,9 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
   // in PostgreSQL one existing object rolls back all actions
   if (countActions(statement) > 1 && t.steps.length > before + 1) {
     return t.refuse("do-block", "a DO block around several actions of ALTER TABLE");
+  }
+  if (addsColumnWithConstraint(statement) && t.steps.length > before + 1) {
+    return t.refuse("do-block", "a DO block around ADD COLUMN with a constraint");
   }
   if (t.refusals.some((refusal) => refusal instanceof RecreationRequiredError)) {
     t.refusals.length = 0;

@@ -214,6 +214,22 @@ export function countActions(reader: StatementReader): number {
   return reader.list(reader.skip(end, "*"), reader.size).length;
 }
 
+const CONSTRAINTS: ReadonlySet<string> = new Set([
+  "CONSTRAINT",
+  "UNIQUE",
+  "PRIMARY",
+  "CHECK",
+  "REFERENCES",
+]);
+
+/** Checks for an ALTER TABLE that adds one column together with constraints of its own. */
+export function addsColumnWithConstraint(reader: StatementReader): boolean {
+  if (countActions(reader) !== 1) return false;
+  const add = reader.find(new Set(["ADD"]), 2);
+  return add >= 0 && !CONSTRAINTS.has(reader.key(add + 1)) && !reader.is(add + 1, "FOREIGN") &&
+    reader.find(CONSTRAINTS, add + 1) >= 0;
+}
+
 /**
  * Translates ALTER TABLE: each action is kept, split into steps, omitted or rejected. Constraints
  * are kept and validated in the background.

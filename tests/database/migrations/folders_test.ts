@@ -12,6 +12,10 @@ const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const count = Number(Deno.env.get("TRELLIS_FOLDERS") ?? (IS_FULL ? 2500 : 15));
 const firstSeed = testSeed;
 
+function hasSameRows(one: Map<string, string[]>, other: Map<string, string[]>): boolean {
+  return JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
+}
+
 Deno.test(
   "planning refuses a folder of migrations, or the folder runs to its end with PostgreSQL's rows",
   { sanitizeOps: false, sanitizeResources: false },
@@ -44,10 +48,15 @@ Deno.test(
             }
           } else if (outcome.end === "mid-run") faults.push(`seed ${seed}: ${outcome.message}`);
           else {
-            const [wanted, found] = [await readRows(oracle), await readRows(behind)];
-            if (JSON.stringify([...wanted].sort()) !== JSON.stringify([...found].sort())) {
-              faults.push(`seed ${seed}: other rows than PostgreSQL`);
+            const found = await readRows(behind);
+            let isEqual = hasSameRows(await readRows(oracle), found);
+            if (!isEqual) {
+              // statements that the generator tried in vain have taken numbers from sequences
+              await emptyDatabase(oracle);
+              for (const text of Object.values(folder.files)) await oracle.unsafe(text);
+              isEqual = hasSameRows(await readRows(oracle), found);
             }
+            if (!isEqual) faults.push(`seed ${seed}: other rows than PostgreSQL`);
           }
         }
       });
