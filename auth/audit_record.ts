@@ -1,4 +1,6 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { builtinModule } from "../env/builtin_module.ts";
+import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
 import type { AuditSettings, AuthEventKind } from "./audit_option.ts";
 
 /** The request that causes events. */
@@ -27,7 +29,8 @@ interface EventWriter {
   create(input: { model: string; data: Record<string, unknown> }): Promise<unknown>;
 }
 
-const requests: AsyncLocalStorage<AuditRequest> = new AsyncLocalStorage();
+/** Storage of the current request; created by the first one. */
+let requests: AsyncLocalStorage<AuditRequest> | undefined;
 
 /**
  * Runs a request whose events are recorded.
@@ -37,12 +40,14 @@ const requests: AsyncLocalStorage<AuditRequest> = new AsyncLocalStorage();
  * @returns The result of the work.
  */
 export function runAudited<T>(request: AuditRequest, run: () => T): T {
-  return requests.run(request, run);
+  const hooks = builtinModule("node:async_hooks");
+  if (requests === undefined && hooks !== undefined) requests = new hooks.AsyncLocalStorage();
+  return requests === undefined ? run() : requests.run(request, run);
 }
 
 /** Returns the current request. */
 export function getAuditRequest(): AuditRequest | undefined {
-  return requests.getStore();
+  return requests?.getStore();
 }
 
 /** Longest stored user agent. */
@@ -67,8 +72,7 @@ export async function recordEvent(
       kind,
       userId: userId ?? null,
       actorId: actorId ?? getAuditRequest()?.actorId ?? null,
-      // the auth handler sets it to the client's address that the gateway saw
-      address: headers?.get("x-forwarded-for") ?? null,
+      address: headers?.get(CLIENT_ADDRESS_HEADER) ?? null,
       userAgent: headers?.get("user-agent")?.slice(0, MAX_USER_AGENT) ?? null,
       createdAt: new Date(),
     },

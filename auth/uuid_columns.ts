@@ -1,6 +1,7 @@
 import { type Column, getTableColumns, is, Table } from "drizzle-orm";
 import { PgUUID } from "drizzle-orm/pg-core";
-import { createHash } from "node:crypto";
+import { builtinModule } from "../env/builtin_module.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -66,10 +67,14 @@ export function withTables<T extends object>(
  * version 8 (RFC 9562, section 5.8) from its SHA-256.
  *
  * @param text The text.
+ * @throws {UnexpectedError} If the runtime has no `node:crypto`.
  */
 export function toUuid(text: string): string {
   if (UUID.test(text)) return text;
-  const bytes = createHash("sha256").update(text).digest().subarray(0, 16);
+  const crypto = builtinModule("node:crypto");
+  // Web Crypto hashes asynchronously, and drizzle encodes values synchronously
+  if (crypto === undefined) throw new UnexpectedError("better-auth's ids need node:crypto");
+  const bytes = crypto.createHash("sha256").update(text).digest().subarray(0, 16);
   bytes[6] = (bytes[6] & 0x0f) | 0x80;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

@@ -197,10 +197,10 @@ export {
   type RateLimitConfig,
   resetRateLimits,
 } from "./rate_limits/configure.ts";
+export { RATE_LIMIT_MIGRATION_SQL } from "./rate_limits/migration.ts";
 export type { RateLimitDatabase } from "./rate_limits/store.ts";
 export {
   RATE_LIMIT_COLUMNS,
-  RATE_LIMIT_MIGRATION_SQL,
   type RateLimitColumns,
   rateLimits,
   type RateLimitTable,

@@ -1,5 +1,5 @@
 import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
-import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/table.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { denoFiles } from "./deno_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import { ROUTE_FILES } from "./route_files.ts";

@@ -49,22 +49,3 @@ export type RateLimitTable = PgTableWithColumns<{
 
 /** The table `rate_limits`: one row per key. Rows older than a day can be deleted. */
 export const rateLimits: RateLimitTable = pgTable("rate_limits", RATE_LIMIT_COLUMNS);
-
-/**
- * SQL that creates the table {@link rateLimits}. It can run repeatedly and on every provider.
- *
- * @example
- * ```ts
- * import { RATE_LIMIT_MIGRATION_SQL } from "@trellis/fn/database";
- *
- * console.log(RATE_LIMIT_MIGRATION_SQL.startsWith('CREATE TABLE IF NOT EXISTS "rate_limits"')); // true
- * ```
- */
-export const RATE_LIMIT_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "rate_limits" (
-  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
-  "key" text NOT NULL,
-  "count" bigint NOT NULL,
-  "last_request" bigint NOT NULL,
-  CONSTRAINT "rate_limits_key_unique" UNIQUE("key")
-);
-`;

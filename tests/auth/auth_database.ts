@@ -5,7 +5,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as schema from "../../auth/schema.ts";
-import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/table.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 
 /** An embedded database with the auth tables, for one test file. */

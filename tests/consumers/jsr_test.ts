@@ -74,9 +74,11 @@ Deno.test("the upload holds no tests, no tools and no file of the machine", () =
       "deno.json",
       "env",
       "errors",
-      "mod.ts",
+      "idempotency",
+      "jobs",
+      "mail",
     ],
-    ...["modules", "observability", "testing", "validation"],
+    ...["mod.ts", "modules", "observability", "testing", "validation"],
   ]);
   const strays = [...upload.files.keys()].filter((path) =>
     /\/(tests|examples|fixtures|\.\w+)(\/|$)|_test\.ts$/.test(path)

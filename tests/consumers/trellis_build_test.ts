@@ -148,6 +148,7 @@ const LIBRARY = {
 const nothing = () => ({});
 export const betterAuth = () => { console.log("better-auth is loaded"); throw new Error("a stand-in"); };
 export { nothing as drizzleAdapter, nothing as bearer, nothing as genericOAuth };
+export { nothing as createAuthMiddleware, nothing as getOAuthState, nothing as revokeUnprovenAccountAccess };
 export const socialProviderList = [];
 `,
 };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/table.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
 import { openAuthDatabase } from "../../auth/auth_database.ts";
 import { authModule, generate, withAuthProject } from "../fixtures/auth_project.ts";
