@@ -14,6 +14,7 @@ export const jobsMigration: Command = {
   exitCodes: {
     [ExitCode.Done]: "The SQL is printed.",
     [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "The SQL could not be printed.",
   },
   run,
 };
