@@ -22,7 +22,6 @@ const RELEASE = [
 const LONGEST = [
   "security/regular_expressions_test.ts",
   "cli/init",
-  "examples/accounts_test.ts",
   "faults",
   "cli/database",
   "cli/dev/local_database_test.ts",

@@ -62,7 +62,8 @@ async function startProcess(url: string, kind: string, key: string, count: numbe
         text += value;
       }
       await child.status;
-      return text.slice("ready\n".length);
+      // metrics are written to the same output
+      return text.split("\n").find((line) => line.startsWith('{"distinct"')) ?? "";
     },
   };
 }
