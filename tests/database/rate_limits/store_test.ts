@@ -3,11 +3,9 @@ import { pgTable, text } from "drizzle-orm/pg-core";
 import type { RateLimitDecision, RateLimitStore } from "../../../core/rate_limit/rate_limit.ts";
 import { getDrizzleClient, rateLimits } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { createRateLimitStore } from "../../../database/rate_limits/store.ts";
-import {
-  RATE_LIMIT_COLUMNS,
-  RATE_LIMIT_MIGRATION_SQL,
-} from "../../../database/rate_limits/table.ts";
+import { RATE_LIMIT_COLUMNS } from "../../../database/rate_limits/table.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { LAB_OPTIONS, shareProviders } from "../../support/provider_lab.ts";
 
