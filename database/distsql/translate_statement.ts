@@ -6,7 +6,7 @@ import { findObject, getKey } from "./declared/declared_schema.ts";
 import { readObject, readPart } from "./declared/read_object.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import {
-  addsColumnWithConstraint,
+  addsColumnWithNamedConstraint,
   countActions,
   translateAlterTable,
 } from "./rules/alter_table.ts";
@@ -240,8 +240,8 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
   if (countActions(statement) > 1 && t.steps.length > before + 1) {
     return t.refuse("do-block", "a DO block around several actions of ALTER TABLE");
   }
-  if (addsColumnWithConstraint(statement) && t.steps.length > before + 1) {
-    return t.refuse("do-block", "a DO block around ADD COLUMN with a constraint");
+  if (addsColumnWithNamedConstraint(statement) && t.steps.length > before + 1) {
+    return t.refuse("do-block", "a DO block around ADD COLUMN with a named constraint");
   }
   if (t.refusals.some((refusal) => refusal instanceof RecreationRequiredError)) {
     t.refusals.length = 0;

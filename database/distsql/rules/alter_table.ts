@@ -214,20 +214,15 @@ export function countActions(reader: StatementReader): number {
   return reader.list(reader.skip(end, "*"), reader.size).length;
 }
 
-const CONSTRAINTS: ReadonlySet<string> = new Set([
-  "CONSTRAINT",
-  "UNIQUE",
-  "PRIMARY",
-  "CHECK",
-  "REFERENCES",
-]);
-
-/** Checks for an ALTER TABLE that adds one column together with constraints of its own. */
-export function addsColumnWithConstraint(reader: StatementReader): boolean {
+/**
+ * Checks for an ALTER TABLE that adds one column together with a named constraint. PostgreSQL
+ * chooses free names for the others.
+ */
+export function addsColumnWithNamedConstraint(reader: StatementReader): boolean {
   if (countActions(reader) !== 1) return false;
   const add = reader.find(new Set(["ADD"]), 2);
-  return add >= 0 && !CONSTRAINTS.has(reader.key(add + 1)) && !reader.is(add + 1, "FOREIGN") &&
-    reader.find(CONSTRAINTS, add + 1) >= 0;
+  return add >= 0 && !reader.is(add + 1, "CONSTRAINT") &&
+    reader.find(new Set(["CONSTRAINT"]), add + 1) >= 0;
 }
 
 /**

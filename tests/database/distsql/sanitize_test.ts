@@ -270,14 +270,14 @@ Deno.test("translateForDistSql() builds no index for a unique constraint that a 
   assertEquals(indexes("UNIQUE (b)", "duplicate_object"), 1);
 });
 
-Deno.test("sanitizeForDistSql() refuses a DO block around ADD COLUMN with a constraint, which PostgreSQL undoes together", () => {
+Deno.test("sanitizeForDistSql() refuses a DO block around ADD COLUMN with a named constraint, which PostgreSQL undoes together", () => {
   const block = (column: string) =>
     `DO $$ BEGIN ALTER TABLE t ADD COLUMN ${column}; EXCEPTION WHEN duplicate_table THEN null; END $$;`;
-  for (const constraint of ["UNIQUE", "CONSTRAINT k UNIQUE", "DEFAULT 1 CHECK (c > 0)"]) {
+  for (const constraint of ["CONSTRAINT k UNIQUE", "DEFAULT 1 CONSTRAINT k CHECK (c > 0)"]) {
     assertThrows(
       () => sanitizeForDistSql(block(`c int ${constraint}`)),
       Error,
-      "ADD COLUMN with a constraint",
+      "ADD COLUMN with a named constraint",
     );
   }
   assertEquals(translateForDistSql(block("c int DEFAULT 1 NOT NULL")).statements.length, 5);
