@@ -48,6 +48,7 @@ export class Outcomes {
   readonly #faults: Map<string, number> = new Map();
   #total = 0;
   #duringOutage = 0;
+  #metOutage = 0;
 
   /** @param downTimes When the database was down; may grow. */
   constructor(downTimes: readonly DownTime[] = []) {
@@ -62,6 +63,11 @@ export class Outcomes {
   /** Requests that failed, and were allowed to, since the database was down. */
   get duringOutage(): number {
     return this.#duringOutage;
+  }
+
+  /** Requests that ran while the database was down, also those that succeeded after it. */
+  get metOutage(): number {
+    return this.#metOutage;
   }
 
   /** What must not happen, and how often it did. */
@@ -90,6 +96,7 @@ export class Outcomes {
     row.results.set(result, (row.results.get(result) ?? 0) + 1);
     row.latencies.push(endedAt - startedAt);
     this.#total++;
+    if (this.wasDown(startedAt, endedAt)) this.#metOutage++;
     if (outcome.expected.includes(result)) return true;
     if (this.#isOutage(outcome)) this.#duringOutage++;
     else this.fault(`${kind}: ${result}${outcome.code === undefined ? "" : ` ${outcome.code}`}`);

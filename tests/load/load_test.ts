@@ -31,7 +31,7 @@ Deno.test({
     assertEquals(judge(report), []);
     assertEquals(report.downTimes.length, 2);
     // traffic that meets no outage, or that writes nothing, would prove nothing
-    assertGreater(report.outcomes.duringOutage, 0);
+    assertGreater(report.outcomes.metOutage, 0);
     assertGreater(report.acknowledged, 0);
   },
 });
