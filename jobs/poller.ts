@@ -2,7 +2,7 @@ import { log } from "../observability/logger.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { NextJobs } from "./job_lanes.ts";
 
-/** Share by which two workers' looks at the table differ. */
+/** Share by which the pauses of two workers differ. */
 const SPREAD = 0.2;
 
 /** Looks for jobs again and again. */
@@ -12,7 +12,7 @@ export class JobPoller {
   #isWoken = false;
 
   /**
-   * @param isStopping Tells whether to give up.
+   * @param isStopping Returns true when the worker stops.
    */
   constructor(isStopping: () => boolean) {
     this.#isStopping = isStopping;
@@ -42,14 +42,20 @@ export class JobPoller {
           // the database may be restarting
           log("ERROR", "leasing jobs failed, the worker tries again", { error });
         }
-        await this.#pause(pollMs * (1 - SPREAD + 2 * SPREAD * Math.random()));
+        await this.pause(pollMs);
       }
       return [];
     };
   }
 
-  async #pause(ms: number): Promise<void> {
+  /**
+   * Waits, unless the poller was woken or the worker stops.
+   *
+   * @param pollMs Milliseconds on average.
+   */
+  async pause(pollMs: number): Promise<void> {
     if (this.#isWoken || this.#isStopping()) return;
+    const ms = pollMs * (1 - SPREAD + 2 * SPREAD * Math.random());
     await runOutsideInvocation(() =>
       new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);

@@ -150,13 +150,25 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
     return work;
   }
 
+  /** A failure, such as a restart of the database, ends the lanes but not the worker. */
+  async function runUntilStopped(pollMs: number): Promise<void> {
+    const poll = poller.createPoll(pollMs, (limit) => claimer.claimDue(limit));
+    while (!isStopping) {
+      try {
+        await createLanes(poll).run();
+      } catch (error) {
+        log("ERROR", "running jobs failed, the worker tries again", { error });
+        await poller.pause(pollMs);
+      }
+    }
+  }
+
   return {
     runDue: () => track(createLanes((limit) => claimer.claimDue(limit)).run()),
     runIds: (ids) => track(createLanes(claimer.claimOnce(ids)).run()),
     start({ pollMs = 1000 } = {}): void {
       checkOption("pollMs", pollMs, wholeNumber([10, 60_000, "milliseconds"]));
-      track(createLanes(poller.createPoll(pollMs, (limit) => claimer.claimDue(limit))).run())
-        .catch((error) => log("ERROR", "the worker ended", { error }));
+      void track(runUntilStopped(pollMs));
     },
     wake: () => poller.wake(),
     async stop(): Promise<void> {

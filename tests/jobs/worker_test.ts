@@ -11,6 +11,7 @@ import {
   PermanentJobError,
 } from "../../jobs/mod.ts";
 import { createFakeClock } from "../../testing/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -296,6 +297,37 @@ Deno.test("stop() waits for running jobs and leaves the others", async () => {
       rows.filter(({ state, attempts }) => state === "queued" && attempts === 0).length,
       2,
     );
+  });
+});
+
+Deno.test("start() goes on with the next jobs when the outcome of one could not be recorded", async () => {
+  await withJobs(async (db) => {
+    const ran: string[] = [];
+    let isDown = false;
+    const job = defineJob({ name: "index", schema: Note })(({ payload }) => {
+      ran.push(payload.noteId);
+      isDown = ran.length === 1;
+    });
+    const getDb = () => {
+      if (!isDown) return db;
+      isDown = false;
+      throw new Error("the database restarts");
+    };
+    await job.enqueue(db, { noteId: "n1" });
+    const worker = createJobWorker({ getDb, jobs: [job], ...QUIET });
+    const { lines } = await captureLogs(async () => {
+      worker.start({ pollMs: 10 });
+      while (ran.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await job.enqueue(db, { noteId: "n2" });
+      for (let tries = 0; ran.length === 1 && tries < 2000; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await worker.stop();
+    });
+    assertEquals(ran, ["n1", "n2"]);
+    assertEquals(lines.filter(({ level }) => level === "ERROR").map(({ message }) => message), [
+      "running jobs failed, the worker tries again",
+    ]);
   });
 });
 
