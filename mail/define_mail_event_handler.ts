@@ -2,9 +2,9 @@ import type { LambdaContext } from "../core/http/lambda.ts";
 import { listEventCorrelationIds } from "../core/triggers/correlation.ts";
 import { addLogFields, observeTrigger } from "../core/triggers/observe_trigger.ts";
 import { parseJsonInput } from "../core/triggers/parse_input.ts";
-import type { RecordIdentity } from "../core/triggers/record_scope.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "../core/triggers/run_records.ts";
-import type { EventBridgeEvent, SnsEvent, SnsRecord } from "../core/triggers/trigger_events.ts";
+import { identifySnsRecord, readSnsRecords } from "../core/triggers/sns_records.ts";
+import type { EventBridgeEvent, SnsEvent } from "../core/triggers/trigger_events.ts";
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
@@ -13,8 +13,10 @@ import {
   type TriggerHandler,
 } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
-import { UnexpectedError } from "../errors/http_errors.ts";
 import { type MailEvent, parseMailEvent } from "./mail_event.ts";
+
+const FOREIGN_EVENT =
+  "The event comes neither from SNS nor from EventBridge: the trigger must be a topic or a rule";
 
 /** What the handler of a mail event gets. */
 export interface MailEventParams {
@@ -84,9 +86,9 @@ export function defineMailEventHandler(
           return await handle(event.detail, context, metadata);
         }
         await runRecords(
-          getRecords(event),
+          readSnsRecords(event, FOREIGN_EVENT),
           metadata,
-          identify,
+          identifySnsRecord,
           (record, own) => handle(parseJsonInput(record.Sns.Message), context, own),
         );
       },
@@ -102,25 +104,5 @@ function isEventBridge(event: SnsEvent | EventBridgeEvent): event is EventBridge
 function listIds(event: SnsEvent | EventBridgeEvent): readonly unknown[] {
   return isEventBridge(event)
     ? listEventCorrelationIds(event)
-    : listCorrelationIdsOfSingle(event?.Records, identify);
-}
-
-function identify(record: SnsRecord): RecordIdentity {
-  const message = record?.Sns;
-  return {
-    correlationIds: [message?.MessageId],
-    fields: { message_id: String(message?.MessageId) },
-  };
-}
-
-function getRecords(event: SnsEvent): readonly SnsRecord[] {
-  const records = event?.Records;
-  if (
-    !Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")
-  ) {
-    throw new UnexpectedError(
-      "The event comes neither from SNS nor from EventBridge: the trigger must be a topic or a rule",
-    );
-  }
-  return records;
+    : listCorrelationIdsOfSingle(event?.Records, identifySnsRecord);
 }

@@ -13,7 +13,8 @@ import { stripVTControlCharacters } from "node:util";
 import { planBatches, type TestScope } from "./test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const SOURCES = "mod.ts errors env observability core validation database auth testing cli";
+const SOURCES =
+  "mod.ts errors env observability core validation database idempotency jobs mail auth testing cli";
 const EXAMPLES = [
   "--doc",
   "README.md",

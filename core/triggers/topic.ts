@@ -1,12 +1,11 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
-import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput, parseJsonInput } from "./parse_input.ts";
-import type { RecordIdentity } from "./record_scope.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
+import { identifySnsRecord, readSnsRecords } from "./sns_records.ts";
 import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
 import {
   ASYNC_KEYS,
@@ -15,6 +14,9 @@ import {
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+
+const FOREIGN_EVENT =
+  "The event holds no messages of SNS: the trigger of this function must be a topic";
 
 /** Options of {@link defineTopicHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
 export interface TopicHandlerOptions<TMessage = never> extends AsyncTriggerOptions {
@@ -91,35 +93,15 @@ export function defineTopicHandler<TMessage = never>(
     const lambda = observeTrigger<SnsEvent, void>(
       handler.name,
       options,
-      (event) => listCorrelationIdsOfSingle(event?.Records, identify),
+      (event) => listCorrelationIdsOfSingle(event?.Records, identifySnsRecord),
       (event, context, metadata) =>
         runRecords(
-          getRecords(event),
+          readSnsRecords(event, FOREIGN_EVENT),
           metadata,
-          identify,
+          identifySnsRecord,
           (record, own) => handle(record, context, own),
         ),
     );
     return Object.assign(lambda, { handler });
   };
-}
-
-function identify(record: SnsRecord): RecordIdentity {
-  const message = record?.Sns;
-  return {
-    correlationIds: [message?.MessageAttributes?.correlationId?.Value, message?.MessageId],
-    fields: { message_id: String(message?.MessageId) },
-  };
-}
-
-function getRecords(event: SnsEvent): readonly SnsRecord[] {
-  const records = event?.Records;
-  if (
-    !Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")
-  ) {
-    throw new UnexpectedError(
-      "The event holds no messages of SNS: the trigger of this function must be a topic",
-    );
-  }
-  return records;
 }
