@@ -1,6 +1,7 @@
 import type * as Ses from "@aws-sdk/client-sesv2";
 import { checkOptions, type OptionRule } from "../core/option_rules.ts";
 import { explainMissing } from "../core/optional_package.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
 import type { MailMessage, MailTransport } from "./mail_message.ts";
 import { MAIL_PACKAGES } from "./optional_packages.ts";
@@ -9,7 +10,7 @@ import { MAIL_PACKAGES } from "./optional_packages.ts";
 export interface SesTransportOptions {
   /**
    * Configuration set, through which SES reports bounces and complaints.
-   * @default the one of the identity, if it has one
+   * @default the environment variable `MAIL_CONFIGURATION_SET`, else the one of the identity
    */
   configurationSet?: string;
 }
@@ -43,8 +44,11 @@ export function createSesTransport(options: SesTransportOptions = {}): MailTrans
   return {
     async send(message, signal): Promise<void> {
       const { sdk, client } = await (connecting ??= connect());
+      const {
+        configurationSet = getOptionalEnv("MAIL_CONFIGURATION_SET"),
+      } = options;
       try {
-        await client.send(new sdk.SendEmailCommand(toInput(message, options)), {
+        await client.send(new sdk.SendEmailCommand(toInput(message, configurationSet)), {
           abortSignal: signal,
         });
       } catch (error) {
@@ -70,7 +74,7 @@ async function connect(): Promise<Connection> {
 
 function toInput(
   message: MailMessage,
-  { configurationSet }: SesTransportOptions,
+  configurationSet: string | undefined,
 ): Ses.SendEmailCommandInput {
   const { id, name, from, to, cc, bcc, replyTo, subject, text, html, headers } = message;
   const toContent = (data: string) => ({ Data: data, Charset: "UTF-8" });

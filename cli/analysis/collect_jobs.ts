@@ -66,12 +66,6 @@ export function collectJobs(c: Collector, node: ts.Node, name: string, path: Pat
     c.unknown(node, path);
     return true;
   }
-  if (name === "defineMail" && isCall(first)) {
-    // the worker renders the mail; a function that sends it only writes the outbox
-    if (second === "send") c.emit({ kind: "jobs", need: "enqueue", why: "send of a mail", node });
-    c.unknown(node, second === "send" ? path.slice(2) : path);
-    return true;
-  }
   const need = NEEDS[name];
   if (need === undefined) return false;
   c.emit({ kind: "jobs", need, why: name, node });

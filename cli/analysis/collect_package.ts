@@ -1,6 +1,7 @@
 import type { Collector } from "./collector.ts";
 import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
 import { collectJobs } from "./collect_jobs.ts";
+import { collectMail } from "./collect_mail.ts";
 import { getEnvNameStep } from "./required_constants.ts";
 import {
   AUTH_EXTENSION,
@@ -64,7 +65,7 @@ export function collectPackage(
   const [first, ...rest] = path;
   const given = isCall(first) ? first.call.arguments ?? [] : [];
 
-  if (collectJobs(c, node, name, path)) return;
+  if (collectJobs(c, node, name, path) || collectMail(c, node, name, path)) return;
   const need = SESSION_NEEDS[name];
   if (need !== undefined) {
     c.emit({ kind: "auth", need, why: name, node });

@@ -112,6 +112,12 @@ export type Effect =
   }
   | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
   | { readonly kind: "jobs"; readonly need: JobNeed; readonly why: string; readonly node: ts.Node }
+  /** Code that sends the mails of the outbox. */
+  | { readonly kind: "mail-worker"; readonly node: ts.Node }
+  /** An argument of `configureMail`, which only code that sends mails uses. */
+  | { readonly kind: "mail-transport"; readonly unit: Unit }
+  /** A transport through Amazon SES. */
+  | { readonly kind: "ses"; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
   | { readonly kind: "auth-extended" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */

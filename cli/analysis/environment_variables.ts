@@ -1,5 +1,5 @@
 import type { Collection } from "./collect.ts";
-import { LOAD } from "./effects.ts";
+import { type JobNeed, LOAD } from "./effects.ts";
 import type { Evaluator, ScopedExpression, ScopedObject } from "./values.ts";
 import { asObject, getNames, getProperty } from "./object_literals.ts";
 import { reach, type Unresolved } from "./reach.ts";
@@ -23,6 +23,10 @@ export interface FunctionEnvironment {
   readonly variables: readonly EnvironmentVariable[];
   /** True if the function connects to the database and therefore needs a role. */
   readonly usesDatabase: boolean;
+  /** Uses of the table of jobs. */
+  readonly jobs: ReadonlySet<JobNeed>;
+  /** True if the function sends mails through Amazon SES. */
+  readonly sendsBySes: boolean;
   readonly unresolved: readonly Unresolved[];
 }
 
@@ -71,6 +75,8 @@ export function readEnvironment(
     variables: [...found.values()].sort((a, b) => a.name < b.name ? -1 : 1),
     usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 ||
       reached.jobs.length > 0,
+    jobs: new Set(reached.jobs.map(({ need }) => need)),
+    sendsBySes: reached.sendsBySes,
     unresolved,
   };
 }

@@ -39,6 +39,8 @@ export interface Reached {
   /** Uses of packages that depend on this one. */
   readonly wrappers: ReadonlyMap<ts.Node, string>;
   readonly variables: readonly Extract<Effect, { kind: "env" | "env-definition" }>[];
+  /** True if mails are sent through Amazon SES. */
+  readonly sendsBySes: boolean;
   readonly unresolved: readonly Unresolved[];
 }
 
@@ -121,6 +123,10 @@ class ReachableCode implements Reached {
   readonly #escaped = new Set<ts.Node>();
   readonly #classes = new Set<ts.ClassLikeDeclaration>();
   readonly #dispatches: { node: ts.ClassLikeDeclaration; path: Path }[] = [];
+  /** Arguments of `configureMail` until code is found that sends mails. */
+  readonly #transports: Unit[] = [];
+  #sendsMail = false;
+  sendsBySes = false;
   isAuthConfigured = false;
   hasAuthLimits = false;
 
@@ -236,6 +242,16 @@ class ReachableCode implements Reached {
         return void this.auth.push(effect);
       case "jobs":
         return void this.jobs.push(effect);
+      case "mail-worker":
+        this.#sendsMail = true;
+        for (const unit of this.#transports.splice(0)) this.#visit(unit);
+        return;
+      case "mail-transport":
+        if (this.#sendsMail) return this.#visit(effect.unit);
+        return void this.#transports.push(effect.unit);
+      case "ses":
+        this.sendsBySes = true;
+        return;
       case "auth-configured":
         this.isAuthConfigured = true;
         return;

@@ -111,7 +111,7 @@ async function planFiles(
   output.endProgress();
 
   const locate = createLocator(sources.functions, given ?? "trellis.config.ts", root);
-  const settingErrors = checkSettings(infra, files);
+  const settingErrors = checkSettings(infra, sources.functions);
   // invalid settings would cause follow-up errors
   if (settingErrors.length > 0) {
     const errors = [...sources.errors, ...settingErrors.map(locate)];

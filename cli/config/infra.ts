@@ -179,6 +179,21 @@ export interface WebSocketInfra {
   identitySources?: string[];
 }
 
+/** Settings of mails that are sent through Amazon SES. */
+export interface MailInfra {
+  /** The domain or the address that mails are sent from: `example.com` or `notes@example.com`. */
+  identity?: string;
+}
+
+/** Settings of background jobs. */
+export interface JobsInfra {
+  /**
+   * Age of the oldest job that sets off an alarm, in seconds.
+   * @default 900
+   */
+  oldestJobSeconds?: number;
+}
+
 /** Settings of `trellis generate infra`. */
 export interface InfraSettings {
   /**
@@ -246,6 +261,16 @@ export interface InfraSettings {
    * @default {}
    */
   websocket?: WebSocketInfra;
+  /**
+   * Mails that are sent through Amazon SES.
+   * @default {}
+   */
+  mail?: MailInfra;
+  /**
+   * Background jobs.
+   * @default {}
+   */
+  jobs?: JobsInfra;
 }
 
 /** Valid project names; the core module has the same rule. */
@@ -284,6 +309,8 @@ export const INFRA_SETTINGS = {
     buckets: ["an object: { name: { … } }", isTable],
     api: ["an object", isObject],
     websocket: ["an object", isObject],
+    mail: ["an object", isObject],
+    jobs: ["an object", isObject],
   },
   defaults: {
     dir: "infra",
@@ -296,5 +323,7 @@ export const INFRA_SETTINGS = {
     buckets: {} as Record<string, BucketInfra>,
     api: {} as ApiInfra,
     websocket: {} as WebSocketInfra,
+    mail: {} as MailInfra,
+    jobs: {} as JobsInfra,
   },
 } as const satisfies SettingsGroup<InfraSettings, InfraSettings>;

@@ -1,6 +1,7 @@
 import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
+import { getDefaultSchedule } from "./job_files.ts";
 import { snakeCase } from "./names.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { findOverlaps, getResource } from "./triggers.ts";
@@ -27,6 +28,8 @@ const KEYS = {
     "throttleRateLimit",
   ],
   websocket: ["authorizer", "identitySources"],
+  mail: ["identity"],
+  jobs: ["oldestJobSeconds"],
 } as const satisfies Partial<Record<keyof InfraSettings, readonly string[]>>;
 
 const NUMBERS = /Seconds$|Count$|Limit$|Days$/;
@@ -40,7 +43,10 @@ const BOOLEANS = /^(?:fifo|contentBasedDeduplication)$/;
  * @param files The functions.
  * @returns Errors that name the setting and the fix.
  */
-export function checkSettings(settings: InfraSettings, files: readonly FunctionFile[]): Problem[] {
+export function checkSettings(
+  settings: InfraSettings,
+  files: readonly (FunctionFile & { readonly definer?: string })[],
+): Problem[] {
   const errors: Problem[] = [];
   const names = files.map(({ name }) => name);
   for (const name of Object.keys(settings.functions ?? {})) {
@@ -54,8 +60,9 @@ export function checkSettings(settings: InfraSettings, files: readonly FunctionF
       }`,
     });
   }
-  for (const { name, kind } of files) {
-    for (const message of checkFunctionSettings(name, kind, settings.functions?.[name] ?? {})) {
+  for (const { name, kind, definer } of files) {
+    const own = { schedule: getDefaultSchedule(definer), ...settings.functions?.[name] };
+    for (const message of checkFunctionSettings(name, kind, own)) {
       errors.push({ message, functionName: name });
     }
   }
@@ -72,8 +79,20 @@ export function checkSettings(settings: InfraSettings, files: readonly FunctionF
       errors.push(...checkKeys(`infra.${group}.${name}`, entry, KEYS[group]));
     }
   }
-  for (const group of ["api", "websocket"] as const) {
+  for (const group of ["api", "websocket", "mail", "jobs"] as const) {
     errors.push(...checkKeys(`infra.${group}`, settings[group] ?? {}, KEYS[group]));
+  }
+  const { identity } = settings.mail ?? {};
+  // it becomes a part of expressions
+  if (
+    identity !== undefined &&
+    !/^(?:[\w.+-]{1,64}@)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(identity)
+  ) {
+    errors.push({
+      message: `infra.mail.identity must be a domain or an address, got ${
+        JSON.stringify(identity)
+      }`,
+    });
   }
   return errors;
 }

@@ -1,4 +1,5 @@
 import { JOBS_QUEUE_VARIABLE } from "../analysis/collect_jobs.ts";
+import { CONFIGURATION_SET_VARIABLE } from "../analysis/collect_mail.ts";
 import type { EnvironmentValue, InfraSettings } from "../config/infra.ts";
 import {
   isLiteral,
@@ -8,6 +9,8 @@ import {
 } from "./environment_references.ts";
 import { type Expression, expression, type HclValue, quote } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { CHANGES_POLICY, CHANGES_READER, readsChanges } from "./job_files.ts";
+import { CONFIGURATION_SET, MAIL_POLICY } from "./mail_file.ts";
 import { getResource } from "./triggers.ts";
 
 /** The environments of all functions. */
@@ -56,7 +59,7 @@ const SECRET_NAME =
  */
 export function planEnvironments(
   functions: readonly InfraFunction[],
-  settings: Pick<InfraSettings, "environment" | "database">,
+  settings: Pick<InfraSettings, "environment" | "database" | "mail">,
   names: ResourceNames,
 ): Environments {
   return new EnvironmentPlanner(functions, settings, names).plan();
@@ -71,7 +74,7 @@ interface WantedVariable {
 
 class EnvironmentPlanner {
   readonly #functions: readonly InfraFunction[];
-  readonly #settings: Pick<InfraSettings, "environment" | "database">;
+  readonly #settings: Pick<InfraSettings, "environment" | "database" | "mail">;
   readonly #names: ResourceNames;
   readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
   readonly #terraformNames: ReadonlyMap<string, string>;
@@ -80,7 +83,7 @@ class EnvironmentPlanner {
 
   constructor(
     functions: readonly InfraFunction[],
-    settings: Pick<InfraSettings, "environment" | "database">,
+    settings: Pick<InfraSettings, "environment" | "database" | "mail">,
     names: ResourceNames,
   ) {
     this.#functions = functions;
@@ -127,7 +130,20 @@ class EnvironmentPlanner {
       values[name] = found.value;
       if (found.policy !== undefined) policies[found.policy[0]] = found.policy[1];
     }
+    if (fn.sendsBySes) this.#addMailPolicy(fn, policies);
+    if (readsChanges(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
     return { values, policies, usesCluster };
+  }
+
+  #addMailPolicy(fn: InfraFunction, policies: Record<string, Expression>): void {
+    if (this.#settings.mail?.identity === undefined) {
+      this.#fail(
+        fn,
+        `${fn.name} sends mails through Amazon SES: add infra.mail = { identity: "example.com" }, ` +
+          `the domain or the address that they are sent from`,
+      );
+    }
+    policies[MAIL_POLICY] = expression("local.mail_policy_json");
   }
 
   /** Returns the value of a variable; `undefined` if it is left out, or after an error. */
@@ -141,6 +157,9 @@ class EnvironmentPlanner {
       return given && this.#fail(fn, `${name} is set by Lambda and cannot be configured`);
     }
     if (given !== undefined) return this.#planGiven(fn, name, given);
+    if (name === CONFIGURATION_SET_VARIABLE && fn.sendsBySes) {
+      return { value: expression(CONFIGURATION_SET) };
+    }
     const known = usesCluster ? getClusterValue(name, fn) : undefined;
     if (known !== undefined) return { value: known };
     const read = this.#reads.get(fn)!.get(name);

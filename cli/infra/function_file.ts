@@ -1,5 +1,6 @@
 import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
+import { getDefaultSchedule } from "./job_files.ts";
 import { shorten } from "./names.ts";
 import type { Resources } from "./triggers.ts";
 import { getResource } from "./triggers.ts";
@@ -118,7 +119,10 @@ function getTriggerArguments(
         sqs_maximum_concurrency: settings.maximumConcurrency,
       };
     case "schedule":
-      return { schedule_expression: settings.schedule, schedule_timezone: settings.timezone };
+      return {
+        schedule_expression: settings.schedule ?? getDefaultSchedule(fn.definer),
+        schedule_timezone: settings.timezone,
+      };
     case "event":
       return { eventbridge_rule_arns: [expression(`aws_cloudwatch_event_rule.${fn.id}.arn`)] };
     default:

@@ -1,3 +1,4 @@
+import type { JobNeed } from "../analysis/effects.ts";
 import type { EnvironmentVariable } from "../analysis/environment_variables.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -38,6 +39,10 @@ export interface InfraFunction extends FunctionFile {
   readonly settings: FunctionInfra;
   readonly variables: readonly EnvironmentVariable[];
   readonly usesDatabase: boolean;
+  /** Uses of the table of jobs. */
+  readonly jobs: ReadonlySet<JobNeed>;
+  /** True if the function sends mails through Amazon SES. */
+  readonly sendsBySes: boolean;
   /** Only for functions in `authorizer/`. */
   readonly inputs?: AuthorizerInputs;
 }
@@ -56,7 +61,7 @@ export interface FunctionEnvironment {
 export interface TerraformVariable {
   readonly name: string;
   readonly description: string;
-  readonly type: "string" | "bool";
+  readonly type: "string" | "bool" | "list(string)";
   readonly default?: HclValue;
   readonly isSensitive?: boolean;
   readonly validation?: { readonly condition: string; readonly message: string };

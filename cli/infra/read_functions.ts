@@ -90,6 +90,8 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       settings,
       variables: environment.variables,
       usesDatabase: environment.usesDatabase,
+      jobs: environment.jobs,
+      sendsBySes: environment.sendsBySes,
       inputs: file.kind === "authorizer" ? readInputs(project, definition) : undefined,
     });
     options.onProgress?.(functions.length, options.files.length);

@@ -11,6 +11,15 @@ import {
   type HclValue,
   renderFile,
 } from "./hcl.ts";
+import {
+  ALARM_VARIABLE,
+  isRelay,
+  readsChanges,
+  renderChangeStream,
+  renderChangesTrigger,
+  renderJobAlarms,
+} from "./job_files.ts";
+import { handlesMailEvents, IDENTITY_VARIABLE, MAIL_PUBLISHER, renderMail } from "./mail_file.ts";
 import type { InfraFunction, Problem, TerraformVariable } from "./infra_plan.ts";
 import { type PlanOptions, planResources, type ResourcePlan } from "./plan_resources.ts";
 import {
@@ -86,6 +95,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
       ...paths.errors,
       ...authorizers.errors,
       ...environments.errors,
+      ...findJobErrors(plan),
     ],
     warnings: [
       ...authorizers.warnings,
@@ -93,9 +103,12 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
       ...environments.unread.map((name) => ({
         message: `infra.environment.${name} is read by no function`,
       })),
+      ...findJobWarnings(plan),
     ],
   };
 }
+
+type Infra = ResolvedConfig["infra"];
 
 /** A Terraform file; a file without blocks is not written. */
 interface InfraFile {
@@ -108,12 +121,14 @@ interface InfraFile {
 function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
   const root = toRootOptions(plan, options);
   return [
-    { name: "versions.tf", blocks: renderVersions() },
+    { name: "versions.tf", blocks: renderVersions(root) },
     { name: "core.tf", blocks: renderMain(root) },
     { name: "variables.tf", blocks: renderVariables(root) },
     { name: "outputs.tf", blocks: renderOutputs(root) },
     ...listResourceFiles(plan, options.config.infra),
     ...listIdempotencyFiles(plan),
+    ...listJobFiles(plan, options.config.infra),
+    ...listMailFiles(plan, options.config.infra),
     ...plan.routes.length === 0 ? [] : [{ name: "api.tf", blocks: renderRestApi(plan, options) }],
     ...plan.sockets.length === 0
       ? []
@@ -131,7 +146,12 @@ function toRootOptions(plan: ResourcePlan, { config, projectName }: RenderOption
     hasDatabase: functions.some(({ name }) => getEnvironment(name).usesCluster),
     hasApi: plan.routes.length > 0,
     hasWebSocket: plan.sockets.length > 0,
-    variables: plan.environments.variables,
+    variables: [
+      ...plan.environments.variables,
+      ...functions.some(isRelay) ? [ALARM_VARIABLE] : [],
+      ...config.infra.mail.identity === undefined ? [] : [IDENTITY_VARIABLE],
+    ],
+    hasChangeStream: functions.some(readsChanges),
     functions: Object.fromEntries(functions.map(({ name, id }) => [name, `module.fn_${id}`])),
     deadLetters: [
       ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
@@ -153,7 +173,8 @@ function listResourceFiles(
     files.push({ name: "queues.tf", blocks });
   }
   if (topics.ids.size > 0) {
-    files.push({ name: "topics.tf", blocks: renderTopics(topics, getModule("topic")) });
+    const publish = infra.mail.identity === undefined ? undefined : getMailPublisher;
+    files.push({ name: "topics.tf", blocks: renderTopics(topics, getModule("topic"), publish) });
   }
   if (ownBuses.size > 0) {
     const blocks = renderBuses(buses, infra.buses, getModule("event-bus"));
@@ -173,6 +194,48 @@ function listIdempotencyFiles({ functions, getEnvironment, getModule }: Resource
   );
   if (!isUsed) return [];
   return [{ name: "idempotency.tf", blocks: [renderIdempotencyTable(getModule("idempotency"))] }];
+}
+
+function listJobFiles({ functions, getEnvironment }: ResourcePlan, { jobs }: Infra): InfraFile[] {
+  const alarms = functions.filter(isRelay).flatMap((relay) =>
+    renderJobAlarms(relay, getEnvironment(relay.name), jobs.oldestJobSeconds)
+  );
+  return [
+    { name: "jobs.tf", blocks: alarms },
+    {
+      name: "change_stream.tf",
+      blocks: functions.some(readsChanges) ? renderChangeStream() : [],
+    },
+  ];
+}
+
+function listMailFiles({ functions, topics }: ResourcePlan, { mail }: Infra): InfraFile[] {
+  if (mail.identity === undefined) return [];
+  return [{ name: "mail.tf", blocks: renderMail(mail.identity, functions, topics) }];
+}
+
+function getMailPublisher(functions: readonly InfraFunction[]): typeof MAIL_PUBLISHER | undefined {
+  return functions.some(handlesMailEvents) ? MAIL_PUBLISHER : undefined;
+}
+
+/** The change stream is one of the generated cluster. */
+function findJobErrors({ functions, getEnvironment }: ResourcePlan): Problem[] {
+  return functions.filter((fn) => readsChanges(fn) && !getEnvironment(fn.name).usesCluster).map(
+    ({ name }) => ({
+      message: `${name} reads the change stream of Aurora DSQL, but does not connect to the ` +
+        "generated cluster: read DATABASE_ENDPOINT in getDb, and leave infra.database at distsql",
+      functionName: name,
+    }),
+  );
+}
+
+function findJobWarnings({ functions }: ResourcePlan): Problem[] {
+  const usesJobs = functions.some(({ jobs }) => jobs.has("enqueue") || jobs.has("work"));
+  if (!usesJobs || functions.some(isRelay)) return [];
+  return [{
+    message: "no function is the relay of jobs, so jobs that are delayed, repeated or were not " +
+      "delivered never run: add src/functions/schedule/jobs-relay.ts with defineJobRelayHandler",
+  }];
 }
 
 function renderRestApi(plan: ResourcePlan, options: RenderOptions): HclBlock[] {
@@ -210,6 +273,7 @@ function toFunctionFile(fn: InfraFunction, plan: ResourcePlan, distDir: string):
       }),
       ...fn.kind === "api" ? renderRoute(fn, paths, authorizers.api !== undefined) : [],
       ...renderTrigger(fn, buses, topics),
+      ...readsChanges(fn) ? [renderChangesTrigger(fn)] : [],
     ],
   };
 }

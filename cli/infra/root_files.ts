@@ -9,6 +9,8 @@ export interface RootOptions {
   readonly hasDatabase: boolean;
   readonly hasApi: boolean;
   readonly hasWebSocket: boolean;
+  /** True if a function consumes the change stream of the database. */
+  readonly hasChangeStream: boolean;
   readonly variables: readonly TerraformVariable[];
   /** Module addresses by function name. */
   readonly functions: Readonly<Record<string, string>>;
@@ -16,8 +18,15 @@ export interface RootOptions {
   readonly deadLetters: readonly Expression[];
 }
 
-/** Renders the required versions of Terraform and providers. */
-export function renderVersions(): HclBlock[] {
+/** The version with which the size of a stream's records was validated; 6.0 cannot set it. */
+const STREAM_PROVIDER = ">= 6.66, < 7.0";
+
+/**
+ * Renders the required versions of Terraform and providers.
+ *
+ * @param options The project.
+ */
+export function renderVersions({ hasChangeStream }: RootOptions): HclBlock[] {
   return [
     block(
       "terraform",
@@ -26,7 +35,10 @@ export function renderVersions(): HclBlock[] {
       nested(block("required_providers", [], {
         archive: { source: "hashicorp/archive", version: ">= 2.7, < 3.0" },
       }, {
-        aws: { source: "hashicorp/aws", version: ">= 6.0, < 7.0" },
+        aws: {
+          source: "hashicorp/aws",
+          version: hasChangeStream ? STREAM_PROVIDER : ">= 6.0, < 7.0",
+        },
       })),
     ),
     block("provider", ["aws"], { region: expression("var.region") }),

@@ -104,14 +104,22 @@ export function renderQueues(
  *
  * @param topics Names and subscribers.
  * @param source The module.
+ * @param getPublisher Returns the arguments for an AWS service that publishes to the topic.
  */
-export function renderTopics(topics: Resources, source: string): HclBlock[] {
+export function renderTopics(
+  topics: Resources,
+  source: string,
+  getPublisher: (
+    functions: readonly InfraFunction[],
+  ) => Readonly<Record<string, HclValue>> | undefined = () => undefined,
+): HclBlock[] {
   return [...topics.functions].map(([name, functions]) =>
     block(
       "module",
       [`topic_${topics.ids.get(name)}`],
       { source },
       { topic_name: name, ...NAMING },
+      { ...getPublisher(functions) },
       {
         subscriptions: functions.length === 0 ? undefined : Object.fromEntries(
           functions.map((fn) => [fn.name, {

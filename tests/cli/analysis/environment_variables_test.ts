@@ -36,6 +36,23 @@ function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[]
 
 const ENV = `import { defineEnv, getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";`;
 
+const MAILS =
+  `${ENV} import { configureMail, createSesTransport, createSmtpTransport, defineMail } from "@trellis/fn/mail";
+import { getDrizzleClient } from "@trellis/fn/database";
+import * as z from "zod";
+export const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
+configureMail({ transport: TRANSPORT, from: () => getRequiredEnv("MAIL_FROM") });
+export const welcome = defineMail({ name: "welcome", schema: z.null(),
+  render: () => ({ subject: getRequiredEnv("APP_NAME"), text: "" }) });`;
+const SMTP = `createSmtpTransport({ url: () => getRequiredEnv("SMTP_URL") })`;
+const SEND = handler(
+  `import { getDb, welcome } from "./mails.ts";`,
+  `await welcome.send(await getDb(), { to: "a@example.com", data: null });`,
+);
+const MAIL_WORKER = `import { defineJobQueueHandler } from "@trellis/fn/jobs";
+import { getDb, welcome } from "./mails.ts";
+export const handler = defineJobQueueHandler({ getDb, jobs: [welcome.job] });`;
+
 const CASES: readonly (readonly [what: string, expected: string, files: Fixture])[] = [
   ["finds what a function reads when it runs and when it is loaded", "A! B C! D!", {
     "config.ts":
@@ -63,6 +80,34 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
   ["knows that the auth routes read the CDN's secret", "ORIGIN_VERIFY_SECRET", {
     "fn.ts":
       `import { createAuthHandler } from "@trellis/fn/auth"; export const handler = createAuthHandler(() => null);`,
+  }],
+  ["gives a function that only writes mails to the outbox nothing of the transport", "", {
+    "mails.ts": MAILS.replace("TRANSPORT", SMTP),
+    "fn.ts": SEND,
+  }],
+  [
+    "gives the worker of mails what transport, sender and template read",
+    "APP_NAME! MAIL_FROM! SMTP_URL!",
+    {
+      "mails.ts": MAILS.replace("TRANSPORT", SMTP),
+      "fn.ts": MAIL_WORKER,
+    },
+  ],
+  ["finds the transport of mails in a constant", "APP_NAME! MAIL_FROM! SMTP_URL!", {
+    "mails.ts": MAILS.replace("TRANSPORT", "transport")
+      .replace("configureMail({", `const transport = ${SMTP}; configureMail({`),
+    "fn.ts": MAIL_WORKER,
+  }],
+  ["knows what is read when the module of mails is loaded", "SMTP_URL!", {
+    "mails.ts": MAILS.replace(
+      "TRANSPORT",
+      `createSmtpTransport({ url: getRequiredEnv("SMTP_URL") })`,
+    ),
+    "fn.ts": SEND,
+  }],
+  ["knows the configuration set of SES", "APP_NAME! MAIL_CONFIGURATION_SET MAIL_FROM!", {
+    "mails.ts": MAILS.replace("TRANSPORT", "createSesTransport()"),
+    "fn.ts": MAIL_WORKER,
   }],
   ["follows names through constants, helpers and other packages' entry points", "ONE! TWO! THREE", {
     "names.ts": `export const NAMES = { one: "ONE" } as const;`,

@@ -1,0 +1,75 @@
+import type { Collector } from "./collector.ts";
+import { type CallStep, DEFER, isCall, isUnused, type Path } from "./effects.ts";
+import { asObject, getProperty } from "./object_literals.ts";
+import type { ts } from "./typescript.ts";
+
+/** The variable with the name of the configuration set of SES. */
+export const CONFIGURATION_SET_VARIABLE = "MAIL_CONFIGURATION_SET";
+
+/** Properties of a mail that send nothing. */
+const METADATA = ["mailName", "render"];
+
+/**
+ * Collects the use of a name that `@trellis/fn/mail` exports. A function that only writes mails to the
+ * outbox needs neither their templates nor the transport; only a worker, which uses the job, needs both.
+ *
+ * @param c The collector.
+ * @param node The reference.
+ * @param name The exported name.
+ * @param path The use of the value.
+ * @returns False if the name is none of these.
+ */
+export function collectMail(c: Collector, node: ts.Node, name: string, path: Path): boolean {
+  const [first, second] = path;
+  if (!isCall(first)) return false;
+  switch (name) {
+    case "defineMail":
+      collectDefinition(c, node, second, path);
+      return true;
+    case "configureMail":
+      for (const argument of first.call.arguments ?? []) {
+        c.emit({ kind: "mail-transport", unit: c.units.get(argument, []).unit });
+      }
+      return true;
+    case "createSesTransport":
+      if (isEvaluatedOnly(path)) return true;
+      c.emit({ kind: "ses", node });
+      collectConfigurationSet(c, node, first);
+      c.unknown(node, path);
+      return true;
+    case "createSmtpTransport":
+      // the arguments are evaluated anyway; their functions are called when a mail is sent
+      if (!isEvaluatedOnly(path)) c.unknown(node, path);
+      return true;
+    default:
+      return false;
+  }
+}
+
+function collectDefinition(
+  c: Collector,
+  node: ts.Node,
+  member: Path[number] | undefined,
+  path: Path,
+): void {
+  if (member === "send") {
+    // the worker renders the mail; a function that sends it only writes the outbox
+    c.emit({ kind: "jobs", need: "enqueue", why: "send of a mail", node });
+    return c.unknown(node, path.slice(2));
+  }
+  const isUsed = !isUnused(path.slice(1)) && path.at(-1) !== DEFER;
+  if (isUsed && !METADATA.includes(member as string)) c.emit({ kind: "mail-worker", node });
+  c.unknown(node, path);
+}
+
+function isEvaluatedOnly(path: Path): boolean {
+  return isUnused(path.slice(1));
+}
+
+/** The variable is read unless the options name a configuration set. */
+function collectConfigurationSet(c: Collector, node: ts.Node, { call }: CallStep): void {
+  const [options] = call.arguments ?? [];
+  const given = options && asObject(c.evaluator.evaluate(options));
+  if (given && getProperty(c.evaluator, given, "configurationSet") !== undefined) return;
+  c.emit({ kind: "env", name: CONFIGURATION_SET_VARIABLE, isRequired: false, node });
+}

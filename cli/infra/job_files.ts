@@ -1,0 +1,203 @@
+import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
+import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
+
+/** Schedule of a relay without a setting. */
+const RELAY_SCHEDULE = "rate(1 minute)";
+/** Age of the oldest job, in seconds, that sets off the alarm. */
+const OLDEST_JOB_SECONDS = 900;
+
+/** Variable with the topics of the alarms. */
+export const ALARM_VARIABLE: TerraformVariable = {
+  name: "alarm_topic_arns",
+  description: "Topics that the alarms of jobs are sent to.",
+  type: "list(string)",
+  default: [],
+};
+
+/** Name of the policy of functions that read the change stream. */
+export const CHANGES_POLICY = "read-changes";
+
+/**
+ * Checks whether a function is the relay of jobs.
+ *
+ * @param fn The function.
+ */
+export function isRelay({ definer }: InfraFunction): boolean {
+  return definer === "defineJobRelayHandler";
+}
+
+/**
+ * Checks whether a function consumes the change stream of the database.
+ *
+ * @param fn The function.
+ */
+export function readsChanges({ definer }: InfraFunction): boolean {
+  return definer === "defineJobStreamHandler";
+}
+
+/**
+ * Returns the default schedule of a function, by what declares its handler.
+ *
+ * @param definer The function of this package that creates the handler.
+ */
+export function getDefaultSchedule(definer: string | undefined): string | undefined {
+  return definer === "defineJobRelayHandler" ? RELAY_SCHEDULE : undefined;
+}
+
+/**
+ * Renders the alarms of a relay: the age of the oldest job, and dead jobs.
+ *
+ * @param relay The relay.
+ * @param environment Its environment.
+ * @param oldestJobSeconds The setting.
+ */
+export function renderJobAlarms(
+  relay: InfraFunction,
+  { values }: FunctionEnvironment,
+  oldestJobSeconds: number = OLDEST_JOB_SECONDS,
+): HclBlock[] {
+  const shared = {
+    namespace: values.METRICS_NAMESPACE ?? "Trellis",
+    dimensions: {
+      service: values.SERVICE_NAME ?? expression(`module.fn_${relay.id}.function_name`),
+    },
+    statistic: "Maximum",
+    comparison_operator: "GreaterThanThreshold",
+    period: 300,
+    evaluation_periods: 1,
+    alarm_actions: expression(`var.${ALARM_VARIABLE.name}`),
+    ok_actions: expression(`var.${ALARM_VARIABLE.name}`),
+    tags: expression("module.core.common_tags"),
+  };
+  const named = (name: string): Expression =>
+    expression(`"\${module.core.name_prefix}-${relay.name}-${name}"`);
+  // a relay that runs each minute and reports nothing has stopped
+  const silence = relay.settings.schedule === undefined ? "breaching" : "notBreaching";
+  return [
+    block("resource", ["aws_cloudwatch_metric_alarm", `${relay.id}_oldest_job`], {
+      alarm_name: named("oldest-job"),
+      alarm_description:
+        `The oldest job has been waiting for more than ${oldestJobSeconds} seconds, or the relay has stopped.`,
+      metric_name: "OldestJobAge",
+      threshold: oldestJobSeconds,
+      treat_missing_data: silence,
+    }, shared),
+    block("resource", ["aws_cloudwatch_metric_alarm", `${relay.id}_dead_jobs`], {
+      alarm_name: named("dead-jobs"),
+      alarm_description: "Jobs have failed for the last time: see trellis jobs list --state dead.",
+      metric_name: "DeadJobs",
+      threshold: 0,
+      treat_missing_data: "notBreaching",
+    }, shared),
+  ];
+}
+
+/**
+ * Renders the Kinesis stream of the database's changes and the role with which Aurora DSQL writes to
+ * it. The provider has no resource for the change stream itself: an output has the command.
+ */
+export function renderChangeStream(): HclBlock[] {
+  const tags = expression("module.core.common_tags");
+  const name = expression(`"\${module.core.name_prefix}-changes"`);
+  const stream = expression("aws_kinesis_stream.changes.arn");
+  return [
+    block(
+      "resource",
+      ["aws_kinesis_stream", "changes"],
+      {
+        name,
+        encryption_type: "KMS",
+        kms_key_id: "alias/aws/kinesis",
+        // a larger record would stop the change stream; Aurora DSQL splits records at 9 MiB
+        max_record_size_in_kib: 10_240,
+        tags,
+      },
+      nested(block("stream_mode_details", [], { stream_mode: "ON_DEMAND" })),
+    ),
+    block("resource", ["aws_iam_role", "changes"], {
+      name,
+      tags,
+      assume_role_policy: call("jsonencode", {
+        Version: "2012-10-17",
+        Statement: [{
+          Sid: "WriteChanges",
+          Effect: "Allow",
+          Principal: { Service: "dsql.amazonaws.com" },
+          Action: "sts:AssumeRole",
+          Condition: {
+            StringEquals: { "aws:SourceAccount": expression("module.core.account_id") },
+            ArnLike: { "aws:SourceArn": expression('"${module.database.cluster_arn}/stream/*"') },
+          },
+        }],
+      }),
+    }),
+    block("resource", ["aws_iam_role_policy", "changes"], {
+      name: "write-changes",
+      role: expression("aws_iam_role.changes.name"),
+      policy: renderPolicy("WriteChanges", [
+        "kinesis:PutRecord",
+        "kinesis:PutRecords",
+        "kinesis:DescribeStreamSummary",
+        "kinesis:ListShards",
+      ]),
+    }),
+    block("output", ["change_stream_command"], {
+      description: "Command that connects the database to the Kinesis stream, once.",
+      value: expression(
+        '"aws dsql create-stream --cluster-identifier ${module.database.cluster_identifier} --ordering UNORDERED --format JSON ' +
+          "--target-definition '${jsonencode({ kinesis = { streamArn = " + stream.hcl +
+          ", roleArn = aws_iam_role.changes.arn } })}'\"",
+      ),
+    }),
+  ];
+}
+
+/** The policy of functions that read the stream. */
+export const CHANGES_READER: Expression = renderPolicy("ReadChanges", [
+  "kinesis:DescribeStream",
+  "kinesis:DescribeStreamSummary",
+  "kinesis:GetRecords",
+  "kinesis:GetShardIterator",
+  "kinesis:ListShards",
+]);
+
+/**
+ * Renders the trigger of a function that consumes the change stream. Only insertions of jobs are
+ * delivered. A batch that keeps failing is dropped: the relay runs its jobs.
+ *
+ * @param fn The function.
+ */
+export function renderChangesTrigger({ id }: InfraFunction): HclBlock {
+  const pattern = { data: { op: ["c"], source: { table: ["trellis_jobs"] } } };
+  return block(
+    "resource",
+    ["aws_lambda_event_source_mapping", `${id}_changes`],
+    {
+      event_source_arn: expression("aws_kinesis_stream.changes.arn"),
+      function_name: expression(`module.fn_${id}.function_name`),
+      starting_position: "TRIM_HORIZON",
+      bisect_batch_on_function_error: true,
+      maximum_retry_attempts: 5,
+      tags: expression("module.core.common_tags"),
+    },
+    nested(
+      block(
+        "filter_criteria",
+        [],
+        nested(block("filter", [], { pattern: call("jsonencode", pattern) })),
+      ),
+    ),
+  );
+}
+
+function renderPolicy(sid: string, actions: readonly string[]): Expression {
+  return call("jsonencode", {
+    Version: "2012-10-17",
+    Statement: [{
+      Sid: sid,
+      Effect: "Allow",
+      Action: [...actions],
+      Resource: expression("aws_kinesis_stream.changes.arn"),
+    }],
+  });
+}
