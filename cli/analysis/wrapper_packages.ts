@@ -4,21 +4,31 @@ import { getPackageName, withoutVersion } from "./package_specifier.ts";
 import { TRELLIS } from "./resolve_module.ts";
 
 /**
- * Creates a check for packages that depend on this one, directly or through others. Packages are
- * not analyzed, so their use of sessions and tables is unknown.
+ * Checks whether a package depends on this one, directly or through others.
+ *
+ * @param specifier The specifier of an import, or the package's name.
+ * @param folder The package's folder, if it is known; else it is searched in node_modules.
+ */
+export type WrapperCheck = (specifier: string, folder?: string) => boolean;
+
+/**
+ * Creates a check for packages that depend on this one. Packages are not analyzed, so their use of
+ * sessions and tables is unknown.
  *
  * @param root Absolute path of the project.
- * @returns The check; it takes the specifier of an import.
+ * @returns The check.
  */
-export function createWrapperCheck(root: string): (specifier: string) => boolean {
+export function createWrapperCheck(root: string): WrapperCheck {
   const known = new Map<string, boolean>();
   let locked: ReadonlySet<string> | undefined;
-  return function wrapsTrellis(specifier: string): boolean {
+  return function wrapsTrellis(specifier, folder): boolean {
     const name = getPackageName(specifier);
-    let wraps = known.get(name);
+    const key = folder ?? name;
+    let wraps = known.get(key);
     if (wraps === undefined) {
       locked ??= readLock(root);
-      known.set(name, wraps = locked.has(name) || isInstalledWrapper(root, name));
+      const installed = folder ?? findInstalled(root, name);
+      known.set(key, wraps = locked.has(name) || isInstalledWrapper(installed));
     }
     return wraps;
   };
@@ -29,8 +39,7 @@ type Json = Record<string, unknown>;
 const KINDS = ["dependencies", "peerDependencies", "optionalDependencies"];
 
 /** Follows dependencies in node_modules like Node.js: from the real path of the importing package. */
-function isInstalledWrapper(root: string, name: string): boolean {
-  const first = findInstalled(root, name);
+function isInstalledWrapper(first: string | undefined): boolean {
   const seen = new Set(first === undefined ? [] : [first]);
   for (const folder of seen) {
     const manifest = readJson(join(folder, "package.json")) ?? {};

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
+import { createWrapperCheck } from "../analysis/wrapper_packages.ts";
 
 /** Maps modules to packages. A path is absolute, or the URL of a remote module. */
 export interface ModulePaths {
@@ -17,8 +18,8 @@ export interface ModulePaths {
    */
   getPackage(path: string): string | undefined;
   /**
-   * Checks whether a package depends on `@trellis/fn`, so that it may open a database or use the
-   * auth library.
+   * Checks whether a package depends on `@trellis/fn`, directly or through others, so that it may
+   * open a database or use the auth library.
    *
    * @param path A module of the package.
    */
@@ -32,8 +33,6 @@ const REMOTE = /^https?:\/\/[^/]+\/(@[^/]+\/[^/]+)\/[^/]+\//;
 
 interface Manifest {
   readonly name?: string;
-  readonly dependencies?: Record<string, string>;
-  readonly peerDependencies?: Record<string, string>;
 }
 
 /**
@@ -45,7 +44,7 @@ interface Manifest {
  */
 export function createModulePaths(project: string): ModulePaths {
   const roots = new Map<string, string | undefined>();
-  const users = new Map<string, boolean>();
+  const wrapsTrellis = createWrapperCheck(project);
 
   function trellisRoot(path: string): string | undefined {
     const remote = REMOTE.exec(path);
@@ -79,17 +78,7 @@ export function createModulePaths(project: string): ModulePaths {
 
   function usesTrellis(path: string): boolean {
     const found = CACHED.exec(path) ?? INSTALLED.exec(path);
-    if (found === null) return true;
-    const [folder] = found;
-    if (!users.has(folder)) {
-      const file = join(folder, "package.json");
-      const { dependencies, peerDependencies } = existsSync(file) ? readManifest(file) : {};
-      users.set(
-        folder,
-        dependencies?.[TRELLIS] !== undefined || peerDependencies?.[TRELLIS] !== undefined,
-      );
-    }
-    return users.get(folder)!;
+    return found === null || wrapsTrellis(found[2].replaceAll("\\", "/"), found[0]);
   }
 
   return { trellisRoot, getPackage, usesTrellis };

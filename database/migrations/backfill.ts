@@ -1,5 +1,5 @@
 import type { SqlSession } from "../providers/provider.ts";
-import { isOverLimit, shrinkBatch } from "../sql/batch_size.ts";
+import { runBatches } from "../sql/run_batches.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
 import { type BatchDecision, decideBatch, refuseWithoutKey } from "./row_changes/batch_decision.ts";
@@ -11,16 +11,13 @@ import { type ReadRows, readSchemaFacts } from "./row_changes/read_facts.ts";
 import { readRowChange } from "./row_changes/row_change.ts";
 import { MAX_ROWS } from "./row_changes/row_limit.ts";
 import { emptyFacts } from "./row_changes/schema_facts.ts";
-import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
+import { retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /**
  * A third of the provider's limit of 3,000 rows, because cascading changes of foreign keys count
  * too.
  */
 const ROWS_PER_BATCH = 1000;
-
-/** Maximum number of lost connections over all batches. */
-const MAX_LOSSES = 12;
 
 /** Access to the record of a change in batches. */
 export interface BatchNotes {
@@ -126,47 +123,50 @@ interface WalkOptions {
   readonly notes: BatchNotes;
 }
 
-async function runWalk(
-  walk: BatchWalk,
-  start: BatchProgress,
-  { table, context, notes }: WalkOptions,
-): Promise<void> {
-  const { moment } = start;
-  let { key } = start;
-  let size = ROWS_PER_BATCH;
-  let losses = 0;
-  for (let count = 1;; count++) {
-    await context.lock.check();
-    const batch = await walk.next(key, size);
-    const mark = batch === undefined ? undefined : writeProgress({ key: batch.key, moment });
-    try {
-      await notes.run(async (tx) => {
-        if (batch !== undefined) batch.check(await tx.query(batch.sql));
-        await tx.query(notes.note(batch === undefined ? "done" : "running", mark));
-      });
-    } catch (error) {
-      if (isConnectionLost(error) && ++losses < MAX_LOSSES) {
-        // the batch and its record were committed together or not at all
-        const row = await notes.read();
-        if (row?.state === "done") return;
-        if (batch !== undefined && row?.watermark === mark) key = batch.key;
-        continue;
-      }
-      size = shrink(size, error);
-      continue;
-    }
-    if (batch === undefined) return;
-    key = batch.key;
-    if (count % 50 === 0) context.logger(`${table}: ${count} batches`);
-  }
+interface WalkPosition {
+  readonly key: readonly string[] | undefined;
+  readonly isDone: boolean;
 }
 
-function shrink(size: number, error: unknown): number {
-  if (!isOverLimit(error)) throw error;
-  if (size > 1) return shrinkBatch(size);
-  throw new MigrationError(
+async function runWalk(
+  walk: BatchWalk,
+  { key, moment }: BatchProgress,
+  { table, context, notes }: WalkOptions,
+): Promise<void> {
+  async function run(position: WalkPosition, rows: number): Promise<WalkPosition> {
+    await context.lock.check();
+    const batch = await walk.next(position.key, rows);
+    const isDone = batch === undefined;
+    const mark = isDone ? undefined : writeProgress({ key: batch.key, moment });
+    await notes.run(async (tx) => {
+      batch?.check(await tx.query(batch.sql));
+      await tx.query(notes.note(isDone ? "done" : "running", mark));
+    });
+    return isDone ? { ...position, isDone } : { key: batch.key, isDone };
+  }
+
+  async function recover(position: WalkPosition): Promise<WalkPosition> {
+    // the batch and its record were committed together or not at all
+    const row = await notes.read();
+    if (row?.state === "done") return { ...position, isDone: true };
+    return { key: readProgress(row?.watermark).key ?? position.key, isDone: false };
+  }
+
+  await runBatches({
+    limits: { rows: ROWS_PER_BATCH, bytes: Infinity },
+    run: (position, { rows }) => run(position, rows),
+    recover,
+    describeTooLarge: rowTooLarge,
+    onBatch(_position, batches) {
+      if (batches % 50 === 0) context.logger(`${table}: ${batches} batches`);
+    },
+  }, { key, isDone: false });
+}
+
+function rowTooLarge(cause: unknown): MigrationError {
+  return new MigrationError(
     "One row, with the rows that its foreign keys delete or change, is more than a " +
       "transaction can change: change the referencing rows first, in separate statements",
-    { cause: error },
+    { cause },
   );
 }

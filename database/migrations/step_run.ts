@@ -11,7 +11,7 @@ import { indexOf, lookUpStatement } from "./recover.ts";
 import { recreateTable } from "./recreate.ts";
 import { inTransaction } from "./step_transaction.ts";
 import type { MigrationStep } from "./steps.ts";
-import { isOverLimit } from "../sql/batch_size.ts";
+import { isOverLimit } from "../sql/over_limit.ts";
 import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
 
 /** Maximum attempts of a statement whose connection is lost. */

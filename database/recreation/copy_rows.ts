@@ -1,21 +1,11 @@
 import type { DrizzleClient } from "../providers/provider.ts";
-import { isOverLimit, shrinkBatch } from "../sql/batch_size.ts";
+import { type BatchLimits, runBatches } from "../sql/run_batches.ts";
+import { isOverLimit } from "../sql/over_limit.ts";
 import { inRange, keyColumns, type KeyMark, keyTexts, readMark, withoutKey } from "./key_range.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
 import { readWork, relationOid, runSql, writeWork } from "./work_table.ts";
 import { quoteName } from "../sql/quote.ts";
-
-/** Limits of a batch. */
-export interface BatchLimits {
-  /** Maximum number of rows. */
-  rows: number;
-  /**
-   * Maximum size of the rows as text, in bytes; half of the provider's 10 MiB is reserved for index
-   * entries.
-   */
-  bytes: number;
-}
 
 /**
  * Progress of a copy. Written before each batch, so that a later run can check whether the batch
@@ -44,11 +34,13 @@ export class RowCopy {
   readonly #plan: RecreationPlan;
   readonly #limits: BatchLimits;
   readonly #logger: (message: string) => void;
+  #batchRows = 0;
 
   /**
    * @param db A client.
    * @param plan The plan.
-   * @param limits Initial limits of a batch; reduced if the server rejects a batch.
+   * @param limits Initial limits of a batch; half of the provider's 10 MiB is reserved for index
+   * entries.
    * @param logger Called with the progress.
    */
   constructor(
@@ -59,7 +51,7 @@ export class RowCopy {
   ) {
     this.#db = db;
     this.#plan = plan;
-    this.#limits = { ...limits };
+    this.#limits = limits;
     this.#logger = logger;
   }
 
@@ -74,22 +66,19 @@ export class RowCopy {
 
   /** Copies the remaining rows. Can be called again after any failure. */
   async run(): Promise<void> {
-    const { key } = this.#plan.copy;
-    let state = await this.#readState();
-    if (state.mark === null && state.batch === 0 && !state.isDone) await this.#assertKeys();
-    for (let batches = 1; !state.isDone; batches++) {
-      if (state.batch === 0) {
-        state = key.length === 0
-          ? { ...state, batch: Math.max(1, this.#plan.rows) }
-          : await this.#nextBatch(state);
-        await this.#write(state);
-      }
-      if (state.isDone) break;
-      state = await this.#runBatch(state);
-      if (batches % 100 === 0) {
-        this.#logger(`${this.#plan.table}: ${state.rows} of about ${this.#plan.rows} rows copied`);
-      }
-    }
+    const { table, rows } = this.#plan;
+    const start = await this.#readState();
+    if (start.mark === null && !start.isDone) await this.#assertKeys();
+    await runBatches({
+      limits: this.#limits,
+      run: (state, limits) => this.#copyBatch(state, limits),
+      recover: () => this.#readState(),
+      getBatchRows: () => this.#batchRows,
+      onBatch: (state, batches) => {
+        if (batches % 100 > 0) return;
+        this.#logger(`${table}: ${state.rows} of about ${rows} rows copied`);
+      },
+    }, start);
   }
 
   async #readState(): Promise<CopyState> {
@@ -117,47 +106,54 @@ export class RowCopy {
     };
   }
 
-  async #runBatch(state: CopyState): Promise<CopyState> {
-    const { copy, table } = this.#plan;
-    const names = copy.columns.map(({ name }) => quoteName(name)).join(", ");
-    const values = copy.columns.map(({ expression }) => expression).join(", ");
-    const where = copy.key.length === 0 ? "true" : inRange(copy.key, state.mark, state.bound);
-    const into = copy.columns.length === 0
-      ? ""
-      : ` (${names})${copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""}`;
-    try {
-      await runSql(
-        this.#db,
-        `INSERT INTO ${copy.target}${into} SELECT ${values} FROM ${copy.source} AS ${
-          quoteName(table)
-        } WHERE ${where}`,
-      );
-      return this.#afterBatch(state);
-    } catch (error) {
-      if (!isOverLimit(error)) throw error;
-      return await this.#shrink(state, error);
-    }
+  async #copyBatch(state: CopyState, limits: BatchLimits): Promise<CopyState> {
+    const { key } = this.#plan.copy;
+    if (key.length === 0) return await this.#copyAll(state);
+    // a batch that an earlier run recorded, unless the server rejected it as too large
+    const isRecorded = state.batch > 0 && state.batch <= limits.rows;
+    const batch = isRecorded ? state : await this.#nextBatch(state, limits);
+    if (!isRecorded) await this.#write(batch);
+    if (batch.isDone) return batch;
+    this.#batchRows = batch.batch;
+    await this.#insert(inRange(key, batch.mark, batch.bound));
+    return this.#afterBatch(batch);
   }
 
-  /** Reduces the batch size after the server rejected a transaction as too large. */
-  async #shrink(state: CopyState, error: unknown): Promise<CopyState> {
-    const { copy } = this.#plan;
-    if (copy.key.length === 0) {
+  /** Copies a table without a key in one transaction. */
+  async #copyAll(state: CopyState): Promise<CopyState> {
+    const isRecorded = state.batch > 0;
+    const all = isRecorded ? state : { ...state, batch: Math.max(1, this.#plan.rows) };
+    if (!isRecorded) await this.#write(all);
+    try {
+      await this.#insert("true");
+    } catch (error) {
+      if (!isOverLimit(error)) throw error;
       throw new RecreationError(
         "the table has no key to order batches by, and its rows do not fit into one " +
           "transaction: add a unique index over NOT NULL columns first",
         { reason: "failed", cause: error },
       );
     }
-    if (state.batch === 1) throw error;
-    this.#limits.rows = shrinkBatch(state.batch);
-    const next = await this.#nextBatch(state);
-    await this.#write(next);
-    return next;
+    return this.#afterBatch(all);
+  }
+
+  async #insert(condition: string): Promise<void> {
+    const { copy, table } = this.#plan;
+    const names = copy.columns.map(({ name }) => quoteName(name)).join(", ");
+    const values = copy.columns.map(({ expression }) => expression).join(", ");
+    const into = copy.columns.length === 0
+      ? ""
+      : ` (${names})${copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""}`;
+    await runSql(
+      this.#db,
+      `INSERT INTO ${copy.target}${into} SELECT ${values} FROM ${copy.source} AS ${
+        quoteName(table)
+      } WHERE ${condition}`,
+    );
   }
 
   /** Determines the next batch after the last one; marks the copy as done if no row is left. */
-  async #nextBatch(state: CopyState): Promise<CopyState> {
+  async #nextBatch(state: CopyState, limits: BatchLimits): Promise<CopyState> {
     const { copy, current } = this.#plan;
     const { key } = copy;
     const size = current.columns.map(({ name }) =>
@@ -173,10 +169,10 @@ export class RowCopy {
         }, ${size} AS trellis_size ` +
         `FROM ${copy.source} WHERE ${inRange(key, state.mark, null)} ORDER BY ${
           keyColumns(key)
-        } LIMIT ${this.#limits.rows}) AS ${SOURCE_ALIAS} ` +
+        } LIMIT ${limits.rows}) AS ${SOURCE_ALIAS} ` +
         `WINDOW along AS (ORDER BY ${keyColumns(key)})) AS sized ` +
         `WHERE trellis_number = 1 OR trellis_bytes <= ` +
-        `${this.#limits.bytes} ORDER BY trellis_number DESC LIMIT 1`,
+        `${limits.bytes} ORDER BY trellis_number DESC LIMIT 1`,
     );
     if (row === undefined) return { ...state, bound: null, batch: 0, isDone: true };
     return { ...state, bound: readMark(key, row), batch: Number(row.rows) };

@@ -1,5 +1,6 @@
 import type { CopyKey } from "./recreation_plan.ts";
-import { quoteLiteral, quoteName } from "../sql/quote.ts";
+import { compareKey } from "../sql/key_range.ts";
+import { quoteName } from "../sql/quote.ts";
 
 /** Key of a row, as texts. */
 export type KeyMark = string[];
@@ -31,12 +32,10 @@ export function inRange(
   after: KeyMark | null,
   upTo: KeyMark | null,
 ): string {
-  const row = `(${keyColumns(key)})`;
-  const value = (mark: KeyMark): string =>
-    `(${mark.map((text, at) => `${quoteLiteral(text)}::${key[at].type}`).join(", ")})`;
+  const columns = key.map(({ name, type }) => ({ sql: quoteName(name), type }));
   const conditions = [
-    ...after === null ? [] : [`${row} > ${value(after)}`],
-    ...upTo === null ? [] : [`${row} <= ${value(upTo)}`],
+    ...after === null ? [] : [compareKey(columns, ">", after)],
+    ...upTo === null ? [] : [compareKey(columns, "<=", upTo)],
   ];
   return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }

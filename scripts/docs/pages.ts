@@ -73,6 +73,7 @@ export const SECTIONS: readonly Section[] = [
       "security.md",
       "decisions/speed.md",
       "decisions/package.md",
+      "decisions/analysis.md",
     ],
   },
 ];

@@ -1,11 +1,5 @@
+import type { BatchLimits } from "../../../database/sql/run_batches.ts";
 import type { CloneConnection } from "./connection.ts";
-
-/** Maximum size of a batch. */
-export interface BatchLimits {
-  readonly rows: number;
-  /** Size of the rows as text. */
-  readonly bytes: number;
-}
 
 /**
  * Returns the maximum size of a batch. Aurora DSQL allows 3,000 rows and 10 MiB including index

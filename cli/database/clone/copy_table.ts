@@ -1,8 +1,11 @@
-import { isOverLimit, shrinkBatch } from "../../../database/sql/batch_size.ts";
-import { isConnectionLost } from "../../../database/sql/retry_idempotent.ts";
+import { compareKey } from "../../../database/sql/key_range.ts";
+import { qualify, quoteName } from "../../../database/sql/quote.ts";
+import {
+  type BatchLimits,
+  PositionChangedError,
+  runBatches,
+} from "../../../database/sql/run_batches.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
-import type { BatchLimits } from "./batch_limits.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
 import type { CloneConnection } from "./connection.ts";
 import type { TableCopy } from "./plan_clone.ts";
@@ -28,15 +31,6 @@ export interface CopyContext {
   readonly onProgress: (rows: number) => void;
 }
 
-const MAX_LOST_CONNECTIONS = 8;
-const MAX_MARK_CONFLICTS = 2;
-
-/**
- * Thrown if the mark has changed: the rows of the batch are already in the target, and the
- * transaction is rolled back.
- */
-class MarkConflict extends Error {}
-
 function concurrentCloneError({ name }: TableCopy, { target }: CopyContext): ConfigurationError {
   return new ConfigurationError(
     `${name}: another clone is writing to ${target.label}: wait ` +
@@ -54,46 +48,48 @@ function concurrentCloneError({ name }: TableCopy, { target }: CopyContext): Con
  * @throws {ConfigurationError} If another clone copies the same rows.
  */
 export async function copyRows(copy: TableCopy, context: CopyContext): Promise<number> {
-  const { state, onProgress } = context;
-  const limits = { ...context.limits };
+  const { state, limits, onProgress } = context;
   const item = await state.item(copy);
-  let at = await state.readCopy(item);
-  onProgress(at.rows);
+  const start = await state.readCopy(item);
+  onProgress(start.rows);
   let ahead: Promise<Page> | undefined;
-  for (let lost = 0, moved = 0; !at.isDone;) {
+
+  async function run(at: CopyState, limits: BatchLimits): Promise<CopyState> {
+    const page = await (ahead ?? readPage(copy, context, at.mark, limits));
+    ahead = page.isLast ? undefined : readPage(copy, context, page.last, limits);
+    // a rejection is handled when the batch is awaited
+    ahead?.catch(() => {});
+    const next: CopyState = {
+      mark: page.last ?? at.mark,
+      rows: at.rows + page.rows,
+      isDone: page.isLast,
+    };
+    await writePage(copy, context, item, page, at, next);
+    return next;
+  }
+
+  async function runOrDiscard(at: CopyState, limits: BatchLimits): Promise<CopyState> {
     try {
-      const page = await (ahead ?? readPage(copy, context, at.mark, limits));
-      ahead = page.isLast ? undefined : readPage(copy, context, page.last, limits);
-      // a rejection is handled when the batch is awaited
-      ahead?.catch(() => {});
-      const next: CopyState = {
-        mark: page.last ?? at.mark,
-        rows: at.rows + page.rows,
-        isDone: page.isLast,
-      };
-      await writePage(copy, context, item, page, at, next);
-      at = next;
-      lost = moved = 0;
-      onProgress(at.rows);
+      return await run(at, limits);
     } catch (error) {
       await ahead?.catch(() => {});
       ahead = undefined;
-      if (error instanceof MarkConflict) {
-        // a COMMIT of this clone whose response was lost may still succeed; another clone causes
-        // conflicts repeatedly
-        if (++moved > MAX_MARK_CONFLICTS) throw concurrentCloneError(copy, context);
-      } else if (isOverLimit(error) && limits.rows > 1) shrink(limits);
-      else if (!isConnectionLost(error) || ++lost > MAX_LOST_CONNECTIONS) throw error;
-      // the stored mark shows which rows are in the target
-      at = await state.readCopy(item);
+      throw error;
     }
   }
-  return at.rows;
-}
 
-function shrink(limits: { rows: number; bytes: number }): void {
-  limits.rows = shrinkBatch(limits.rows);
-  limits.bytes = Math.max(64 * 1024, Math.floor(limits.bytes / 2));
+  try {
+    const end = await runBatches({
+      limits,
+      run: runOrDiscard,
+      recover: () => state.readCopy(item),
+      onBatch: ({ rows }) => onProgress(rows),
+    }, start);
+    return end.rows;
+  } catch (error) {
+    if (error instanceof PositionChangedError) throw concurrentCloneError(copy, context);
+    throw error;
+  }
 }
 
 /**
@@ -117,11 +113,7 @@ function buildBatchQuery(
   const marks = key.map((_, at) =>
     `(array_agg(k${at} ORDER BY number DESC) FILTER (WHERE fits))[1] AS k${at}`
   );
-  const where = after === null
-    ? ""
-    : ` WHERE (${key.map(({ sql }) => sql).join(", ")}) > (${
-      after.map((text, at) => `${quoteLiteral(text)}::${key[at].type}`).join(", ")
-    })`;
+  const where = after === null ? "" : ` WHERE ${compareKey(key, ">", after)}`;
   return `SELECT string_agg(tuple, ',' ORDER BY number) FILTER (WHERE fits) AS tuples, ` +
     `count(*) FILTER (WHERE fits)::text AS rows, count(*)::text AS seen, ${
       marks.join(", ")
@@ -167,7 +159,7 @@ async function writePage(
     copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""
   } VALUES ${page.tuples}`;
   await target.transaction(async (run) => {
-    if (!await state.move(run, item, from, to)) throw new MarkConflict(copy.name);
+    if (!await state.move(run, item, from, to)) throw new PositionChangedError(copy.name);
     if (page.rows > 0) await run(insert);
   });
 }

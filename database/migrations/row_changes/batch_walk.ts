@@ -4,7 +4,7 @@ import type { BatchPlan } from "./batch_decision.ts";
 import { fromList, getCondition, keyColumns } from "./count_rows.ts";
 import type { ReadRows } from "./read_facts.ts";
 import { filledColumn, getText, type RowChange } from "./row_change.ts";
-import { quoteLiteral } from "../../sql/quote.ts";
+import { compareKey } from "../../sql/key_range.ts";
 
 /** One batch of a change. */
 export interface Batch {
@@ -60,19 +60,15 @@ function writeChange(change: RowChange, condition: string): string {
 function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRows): BatchWalk {
   const columns = keyColumns(change, key);
   const names = key.map((_, place) => `k${String(place).padStart(2, "0")}`);
-  const row = `(${columns.join(", ")})`;
-  const value = (values: readonly string[]): string =>
-    `(${
-      values.map((text, place) =>
-        `${quoteLiteral(text)}::${table?.types.get(key[place]) ?? "text"}`
-      )
-        .join(", ")
-    })`;
+  const typed = columns.map((sql, place) => ({
+    sql,
+    type: table?.types.get(key[place]) ?? "text",
+  }));
   const distinct = getText(change, change.from) === "" ? "" : "DISTINCT ";
   const keys = columns.map((column, place) => `${column} AS ${names[place]}`).join(", ");
   return {
     async next(after, size) {
-      const start = after === undefined ? "true" : `${row} > ${value(after)}`;
+      const start = after === undefined ? "true" : compareKey(typed, ">", after);
       const where = [start, getCondition(change)].filter((part) => part !== undefined).join(
         " AND ",
       );
@@ -90,7 +86,7 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
       if (last === undefined) return undefined;
       const end = names.map((name) => String(last[name]));
       return {
-        sql: writeChange(change, `${start} AND ${row} <= ${value(end)}`),
+        sql: writeChange(change, `${start} AND ${compareKey(typed, "<=", end)}`),
         key: end,
         check: () => {},
       };

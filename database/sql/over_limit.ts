@@ -10,8 +10,3 @@ import { getSqlState } from "../../errors/driver_error.ts";
 export function isOverLimit(error: unknown): boolean {
   return findInCauseChain(error, (link) => getSqlState(link) === "54000") !== undefined;
 }
-
-/** Returns a smaller number of rows to try after a batch was too large. */
-export function shrinkBatch(rows: number): number {
-  return Math.max(1, Math.floor(rows / 4));
-}
