@@ -1,8 +1,7 @@
-import { randomInt } from "node:crypto";
-import type { Socket } from "node:net";
 import { type Backend, type BackendSession, queryRows } from "./backend.ts";
 import { watchBlocked } from "./blocked_watch.ts";
-import { accessDenied, ClientConnection, type ConnectionHost } from "./connection.ts";
+import { accessDenied, type ConnectionHost } from "./connection.ts";
+import { ConnectionTable } from "./connection_table.ts";
 import { openEmbeddedBackend } from "./embedded_backend.ts";
 import { type DistSqlInjection, FaultRegistry, type InjectedFault } from "./faults.ts";
 import { checkIamToken, type DistSqlPrincipal } from "./iam_token.ts";
@@ -16,7 +15,6 @@ import {
   type DistSqlBackend,
   type DistSqlServerOptions,
 } from "./server_options.ts";
-import type { Session } from "./session.ts";
 import { SqlError } from "./sql_error.ts";
 import { loadStatementParser, type StatementParser } from "./statements.ts";
 import { prepareDatabase } from "./sys_schema.ts";
@@ -68,9 +66,6 @@ const DEFAULT_LIMITS: DistSqlLimits = {
   transactionAgeMs: 300_000,
 };
 
-/** Milliseconds that a transaction which began in the session's last minute may still run (Q). */
-const EXPIRY_GRACE_MS = 300_000;
-
 async function openBackend(options: DistSqlBackend, surrenderAfterMs: number): Promise<Backend> {
   if ("url" in options) return await openPostgresBackend(options.url);
   return await openEmbeddedBackend({ ...options, surrenderAfterMs });
@@ -91,60 +86,6 @@ function createSystemWork(session: BackendSession): SystemWork {
     last = result.catch(() => {});
     return result;
   };
-}
-
-/** Connections of the server, by their process ids. */
-class ConnectionTable {
-  readonly #byProcessId = new Map<number, ClientConnection>();
-  readonly #lifetimeMs: number;
-  #lastProcessId = 0;
-
-  constructor(lifetimeMs: number) {
-    this.#lifetimeMs = lifetimeMs;
-  }
-
-  get size(): number {
-    return this.#byProcessId.size;
-  }
-
-  all(): ClientConnection[] {
-    return [...this.#byProcessId.values()];
-  }
-
-  sessions(): Session[] {
-    return this.all().flatMap(({ session }) => session ? [session] : []);
-  }
-
-  open(host: ConnectionHost, socket: Socket): void {
-    const connection = new ClientConnection(
-      host,
-      socket,
-      ++this.#lastProcessId,
-      randomInt(2 ** 31),
-    );
-    this.#byProcessId.set(connection.processId, connection);
-    const timers = [
-      setTimeout(() => connection.expire(), this.#lifetimeMs),
-      setTimeout(() => connection.destroy(), this.#lifetimeMs + EXPIRY_GRACE_MS),
-    ];
-    connection.done.finally(() => {
-      timers.forEach((timer) => clearTimeout(timer));
-      this.#byProcessId.delete(connection.processId);
-    });
-  }
-
-  async cancel(processId: number, secretKey: number): Promise<void> {
-    const connection = this.#byProcessId.get(processId);
-    if (!connection || connection.secretKey !== secretKey) return;
-    connection.cancelWait();
-    await connection.session?.cancel();
-  }
-
-  async close(): Promise<void> {
-    const open = this.all();
-    for (const connection of open) connection.destroy();
-    await Promise.all(open.map((connection) => connection.done));
-  }
 }
 
 /**

@@ -1,17 +1,10 @@
-import {
-  changeIamMapping,
-  createIndexAsync,
-  type DdlConnection,
-  recordDrops,
-  validateConstraintAsync,
-} from "./async_ddl.ts";
+import type { DdlConnection } from "./async_ddl.ts";
 import { type BackendSession, queryRows, throwBackendError } from "./backend.ts";
-import { toBackendSql } from "./backend_sql.ts";
-import { checkAgainstCatalog } from "./catalog_checks.ts";
+import { type ConflictContext, runWithConflicts } from "./conflicts.ts";
+import { runDdlStatement } from "./ddl_statement.ts";
 import type { DistSqlFault } from "./faults.ts";
-import { isJobId } from "./jobs.ts";
+import { isJobId, type Query } from "./jobs.ts";
 import type { ServerContext } from "./server_context.ts";
-import { shadowTables } from "./shadow_tables.ts";
 import {
   abortedTransactionError,
   conflictError,
@@ -19,16 +12,11 @@ import {
   ConnectionCut,
   SqlError,
 } from "./sql_error.ts";
+import { affectedRows, type Answer, hidesRows, relay, tagged } from "./statement_answer.ts";
 import type { Statement } from "./statements.ts";
-import { findNodes, getText } from "./syntax_tree.ts";
-import { measureTransaction } from "./transaction_size.ts";
-import {
-  commandComplete,
-  frame,
-  textDataRow,
-  textRowDescription,
-  type WireMessage,
-} from "./wire.ts";
+import { faultError, limitError, mixedError } from "./transaction_errors.ts";
+import { countChangedRows, measureTransaction, measureWal } from "./transaction_size.ts";
+import { frame, type WireMessage } from "./wire.ts";
 import { quoteName } from "../../database/sql/quote.ts";
 
 /** Execution of a statement on the database: with the simple or the extended protocol. */
@@ -41,15 +29,6 @@ export interface Execution {
   readonly isBatch: boolean;
   /** Returns the first argument of a CALL, if it has a value. */
   firstArgument(): string | undefined;
-}
-
-/**
- * Answer of a statement: whole messages; RowDescription is separate because the extended protocol
- * sends it earlier.
- */
-export interface Answer {
-  readonly description?: Uint8Array;
-  readonly messages: readonly Uint8Array[];
 }
 
 /**
@@ -68,41 +47,12 @@ const COMMIT_FAULTS: readonly DistSqlFault[] = [
   ] as const,
 ];
 
-function relay(messages: readonly WireMessage[]): Answer {
-  return {
-    messages: messages.filter(({ type }) => type !== "Z").map(({ type, payload }) =>
-      frame(type, payload)
-    ),
-  };
-}
-
-function tagged(tag: string): Answer {
-  return { messages: [commandComplete(tag)] };
-}
-
-function affectedRows(messages: readonly WireMessage[]): number {
-  const complete = messages.find((message) => message.type === "C");
-  const tag = complete ? new TextDecoder().decode(complete.payload.subarray(0, -1)) : "";
-  return /^(INSERT|UPDATE|DELETE|COPY) /.test(tag) ? Number(tag.split(" ").at(-1)) : 0;
-}
-
-/**
- * Checks whether the command tag may hide changed rows: UPDATE and DELETE cascade, and WITH has
- * several parts.
- */
-function hidesRows(statement: Statement): boolean {
-  return statement.type !== "InsertStmt" || findNodes(statement.node, "CommonTableExpr").length > 0;
-}
-
-function limitError(message: string): SqlError {
-  return new SqlError({ sqlstate: "54000", message });
-}
-
 /** Runner of a session's statements with the provider's transaction semantics. */
 export class TransactionRunner {
   readonly #server: ServerContext;
   readonly #backend: BackendSession;
   readonly #user: string;
+  readonly #query: Query;
   #state: "idle" | "implicit" | "explicit" | "failed" = "idle";
   #startedAt = 0;
   #ddlCount = 0;
@@ -125,8 +75,9 @@ export class TransactionRunner {
     this.#backend = backend;
     this.#user = user;
     this.#catalogVersion = server.catalogVersion;
+    this.#query = (sql) => queryRows(backend, sql);
     this.#ddl = {
-      query: (sql) => queryRows(backend, sql),
+      query: this.#query,
       asSuperuser: (work) => this.#asSuperuser(work),
     };
   }
@@ -283,8 +234,7 @@ export class TransactionRunner {
     const timeout = isExplicit && this.#server.isConcurrent
       ? `SET LOCAL lock_timeout = ${CONFLICT_WAIT_MS}; `
       : "";
-    const [[walStart]] = await queryRows(
-      this.#backend,
+    const [[walStart]] = await this.#query(
       `${sql}; ${timeout}SELECT pg_current_wal_insert_lsn()`,
     );
     this.#walStart = walStart ?? "";
@@ -301,40 +251,17 @@ export class TransactionRunner {
     if (this.#hasWritten) throw mixedError();
     await this.#enter(true);
     this.#ddlCount++;
-    return await this.#withConflicts("OC001", () => this.#executeDdl(statement, execution));
-  }
-
-  async #executeDdl(statement: Statement, execution: Execution): Promise<Answer> {
-    if (statement.iam) {
-      await changeIamMapping(statement.iam, this.#user, this.#ddl);
-      return tagged(statement.iam.grants ? "GRANT" : "REVOKE");
-    }
-    if (statement.type === "IndexStmt") {
-      return this.#jobAnswer(
-        "CREATE INDEX",
-        await createIndexAsync(statement, toBackendSql(statement), this.#ddl),
-      );
-    }
-    if (statement.isAsync) {
-      return this.#jobAnswer("ALTER TABLE", await validateConstraintAsync(statement, this.#ddl));
-    }
-    await checkAgainstCatalog(statement, this.#ddl.query);
-    const isDrop = statement.type === "DropStmt" &&
-      ["OBJECT_TABLE", "OBJECT_INDEX"].includes(getText(statement.node, "removeType"));
-    return relay(
-      isDrop
-        ? await recordDrops(statement, this.#ddl, () => execution.run())
-        : await execution.run(),
+    return await runWithConflicts(
+      this.#conflictContext(),
+      "OC001",
+      () =>
+        runDdlStatement(statement, {
+          connection: this.#ddl,
+          user: this.#user,
+          run: () => execution.run(),
+          onJob: (jobId) => this.#jobs.push(jobId),
+        }),
     );
-  }
-
-  #jobAnswer(tag: string, jobId: string | undefined): Answer {
-    if (jobId !== undefined) this.#jobs.push(jobId);
-    const rows = jobId === undefined ? [] : [textDataRow([jobId])];
-    return {
-      description: textRowDescription(["job_id"]),
-      messages: [...rows, commandComplete(tag)],
-    };
   }
 
   async #runWrite(statement: Statement, execution: Execution): Promise<Answer> {
@@ -344,70 +271,28 @@ export class TransactionRunner {
     if (isWrite) this.#hasWritten = true;
     this.#bytes += execution.bytes;
     const counts = isWrite && hidesRows(statement);
-    const before = counts ? await this.#changedRows() : 0;
-    const messages = await this.#withConflicts("OC000", () => execution.run(), statement);
-    this.#rows += counts ? await this.#changedRows() - before : affectedRows(messages);
+    const before = counts ? await countChangedRows(this.#query) : 0;
+    const messages = await runWithConflicts(
+      this.#conflictContext(),
+      "OC000",
+      () => execution.run(),
+      statement,
+    );
+    this.#rows += counts ? await countChangedRows(this.#query) - before : affectedRows(messages);
     if (isWrite && this.#rows > this.#server.limits.rows) {
       throw limitError("transaction row limit exceeded");
     }
     return relay(messages);
   }
 
-  async #changedRows(): Promise<number> {
-    const [[rows]] = await queryRows(
-      this.#backend,
-      "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables " +
-        "WHERE schemaname !~ '^pg_temp'",
-    );
-    return Number(rows);
-  }
-
-  /**
-   * Runs work that may conflict with another transaction. In autocommit the other transaction
-   * loses, because this one commits first; in a transaction this one continues on copies and loses
-   * at its COMMIT.
-   */
-  async #withConflicts<T>(
-    marker: ConflictMarker,
-    work: () => Promise<T>,
-    statement?: Statement,
-  ): Promise<T> {
-    if (!this.#server.isConcurrent) return await work();
-    if (this.#state === "implicit") {
-      const stopWatching = this.#server.watchBlocked(this.#backend.processId, marker);
-      try {
-        return await work();
-      } catch (error) {
-        throw isConflict(error) ? conflictError(marker) : error;
-      } finally {
-        stopWatching();
-      }
-    }
-    await queryRows(this.#backend, "SAVEPOINT distsql");
-    try {
-      const result = await work();
-      await queryRows(this.#backend, "RELEASE SAVEPOINT distsql");
-      return result;
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      await queryRows(this.#backend, "ROLLBACK TO SAVEPOINT distsql");
-      if (!statement) throw conflictError(marker);
-      return await this.#runOverCopies(statement, work);
-    }
-  }
-
-  async #runOverCopies<T>(statement: Statement, work: () => Promise<T>): Promise<T> {
-    try {
-      if (!await shadowTables((sql) => queryRows(this.#backend, sql), statement, this.#shadowed)) {
-        throw conflictError("OC000");
-      }
-      this.#conflict = "OC000";
-      return await work();
-    } catch (error) {
-      throw isConflict(error) || (error instanceof SqlError && error.sqlstate === "42501")
-        ? conflictError("OC000")
-        : error;
-    }
+  #conflictContext(): ConflictContext {
+    return {
+      server: this.#server,
+      backend: this.#backend,
+      isImplicit: this.#state === "implicit",
+      shadowed: this.#shadowed,
+      onConflict: () => this.#conflict = "OC000",
+    };
   }
 
   async #runWait(execution: Execution): Promise<Answer> {
@@ -455,24 +340,17 @@ export class TransactionRunner {
 
   async #isTooLarge(): Promise<boolean> {
     const { bytes: limit } = this.#server.limits;
-    const [[logged]] = await queryRows(
-      this.#backend,
-      `SELECT pg_current_wal_insert_lsn() - '${this.#walStart}'::pg_lsn`,
-    );
-    if (this.#bytes <= limit && Number(logged) <= limit) return false;
-    const bytes = await this.#asSuperuser(() =>
-      measureTransaction((sql) => queryRows(this.#backend, sql))
-    );
-    return bytes > limit;
+    const logged = await measureWal(this.#query, this.#walStart);
+    if (this.#bytes <= limit && logged <= limit) return false;
+    return await this.#asSuperuser(() => measureTransaction(this.#query)) > limit;
   }
 
   async #asSuperuser<T>(work: () => Promise<T>): Promise<T> {
-    await queryRows(
-      this.#backend,
+    await this.#query(
       `SET SESSION AUTHORIZATION ${quoteName(this.#server.superuser)}`,
     );
     const result = await work();
-    await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteName(this.#user)}`);
+    await this.#query(`SET SESSION AUTHORIZATION ${quoteName(this.#user)}`);
     return result;
   }
 
@@ -495,24 +373,4 @@ export class TransactionRunner {
     this.#conflict = undefined;
     this.#lost = undefined;
   }
-}
-
-function mixedError(): SqlError {
-  return new SqlError({
-    sqlstate: "0A000",
-    message: "ddl and dml are not supported in the same transaction",
-  });
-}
-
-function faultError(fault: DistSqlFault | undefined): Error {
-  if (fault?.startsWith("cut")) return new ConnectionCut();
-  return new SqlError({ sqlstate: "XX000", message: "server unavailable" });
-}
-
-/**
- * Checks for serialization failures, unavailable locks and deadlocks, all of which are conflicts on
- * the provider.
- */
-function isConflict(error: unknown): boolean {
-  return error instanceof SqlError && ["40001", "55P03", "40P01"].includes(error.sqlstate);
 }

@@ -40,3 +40,18 @@ export async function measureTransaction(query: Query): Promise<number> {
   }
   return bytes;
 }
+
+/** Returns the bytes of the write-ahead log since a position, which other sessions add to. */
+export async function measureWal(query: Query, start: string): Promise<number> {
+  const [[logged]] = await query(`SELECT pg_current_wal_insert_lsn() - '${start}'::pg_lsn`);
+  return Number(logged);
+}
+
+/** Returns the number of rows that the open transaction has changed. */
+export async function countChangedRows(query: Query): Promise<number> {
+  const [[rows]] = await query(
+    "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables " +
+      "WHERE schemaname !~ '^pg_temp'",
+  );
+  return Number(rows);
+}

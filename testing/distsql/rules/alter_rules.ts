@@ -1,7 +1,7 @@
 import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
 import type { Statement } from "../statements.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
-import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
+import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
 import { listWords } from "../../../database/distsql/list_words.ts";
 

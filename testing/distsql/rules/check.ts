@@ -2,6 +2,8 @@ import type { Statement } from "../statements.ts";
 import { child } from "../syntax_tree.ts";
 import { ALTER_RULES } from "./alter_rules.ts";
 import { INDEX_RULES } from "./index_rules.ts";
+import { OBJECT_RULES } from "./object_rules.ts";
+import { QUERY_RULES } from "./query_rules.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
 import { STATEMENT_RULES } from "./statement_rules.ts";
 import { TABLE_RULES } from "./table_rules.ts";
@@ -9,6 +11,8 @@ import { TABLE_RULES } from "./table_rules.ts";
 /** All rules that reject a statement by its text, in the order of the provider's answers. */
 export const REFUSAL_RULES: readonly RefusalRule[] = [
   ...STATEMENT_RULES,
+  ...OBJECT_RULES,
+  ...QUERY_RULES,
   ...INDEX_RULES,
   ...TABLE_RULES,
   ...ALTER_RULES,

@@ -2,7 +2,7 @@ import { displayType, isKeyType, refuseType, typeName } from "../column_types.ts
 import { child, children, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
 import { TOO_MANY_KEYS } from "./index_rules.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
-import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
+import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 
 function columns(node: SyntaxNode): SyntaxNode[] {
   return children(node, "tableElts").map((element) => child(element, "ColumnDef")).filter((
