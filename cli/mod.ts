@@ -32,12 +32,8 @@ export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
 export type { LocalRoute } from "./dev/route_table.ts";
-export {
-  findFunctionFiles,
-  FUNCTION_KINDS,
-  type FunctionFile,
-  type FunctionKind,
-} from "./discovery/function_files.ts";
+export { findFunctionFiles, type FunctionFile } from "./discovery/function_files.ts";
+export { FUNCTION_KINDS, type FunctionKind } from "./discovery/function_kinds.ts";
 export { findRouteFiles, ROUTE_METHODS, type RouteFile } from "./discovery/route_files.ts";
 export {
   ModulesPathError,

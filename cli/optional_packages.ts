@@ -4,6 +4,7 @@ import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
 import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
 import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
+import { ROUTER_PACKAGES } from "../validation/router/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
 export const CLI_PACKAGES = { "esbuild": ">=0.28.2 <1", "typescript": ">=5.9" } as const;
@@ -17,6 +18,7 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
     ...IDEMPOTENCY_PACKAGES,
     ...JOBS_PACKAGES,
     ...MAIL_PACKAGES,
+    ...ROUTER_PACKAGES,
     ...TESTING_PACKAGES,
   })
     .sort(([a], [b]) => a < b ? -1 : 1),

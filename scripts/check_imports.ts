@@ -18,6 +18,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ".": ["zod"],
   "./validation": ["zod"],
+  "./router": ["hono", "zod"],
   "./core": [],
   "./observability": [],
   "./env": [],

@@ -54,6 +54,7 @@ const HOMES: Record<string, readonly string[]> = {
   "nodemailer": ["mail"],
   "@aws-sdk/dsql-signer": ["database"],
   "croner": ["jobs"],
+  "hono": ["validation"],
   "@electric-sql/pglite": ["database", "testing"],
   "better-auth": ["auth"],
   "jose": ["auth"],

@@ -16,6 +16,8 @@ export interface HandlerDefinition {
   readonly line: number;
   /** The options, if they are an object literal; found through variables and wrappers. */
   readonly options?: ts.ObjectLiteralExpression;
+  /** `defineRouter`: the handlers by route. */
+  readonly routes?: ScopedExpression;
   /** Code that cannot be resolved: any option may be set there. */
   readonly unresolved: readonly { readonly node: ts.Node; readonly message: string }[];
   /**
@@ -36,6 +38,7 @@ const OPTIONS_INDEX: Readonly<Record<string, number>> = {
   defineJobQueueHandler: 0,
   defineJobRelayHandler: 0,
   defineJobStreamHandler: 0,
+  defineRouter: 1,
   withObservability: 1,
 };
 
@@ -47,6 +50,8 @@ interface Found {
   readonly node: ts.Node;
   /** The options argument, if there is one. */
   readonly options?: ScopedExpression;
+  /** `defineRouter`: the handlers by route. */
+  readonly routes?: ScopedExpression;
   readonly message?: string;
 }
 
@@ -72,7 +77,26 @@ export function readHandlerDefinition(
   evaluator: Evaluator,
   file: string,
 ): HandlerDefinition {
-  const found = new HandlerFinder(project, evaluator).find(file);
+  return describe(project, evaluator, new HandlerFinder(project, evaluator).find(file));
+}
+
+/**
+ * Finds how the handler that an expression gives is defined, such as a route of a router.
+ *
+ * @param project The sources.
+ * @param evaluator Evaluates constants.
+ * @param expression The expression.
+ * @returns The definition. Options are read on demand.
+ */
+export function readHandlerExpression(
+  project: Project,
+  evaluator: Evaluator,
+  expression: ScopedExpression,
+): HandlerDefinition {
+  return describe(project, evaluator, new HandlerFinder(project, evaluator).findIn(expression, 0));
+}
+
+function describe(project: Project, evaluator: Evaluator, found: Found): HandlerDefinition {
   const given = found.options && evaluator.evaluate(found.options.node, found.options.bindings);
   const options = given && asObject(given);
   const unresolved: { node: ts.Node; message: string }[] = [];
@@ -98,6 +122,7 @@ export function readHandlerDefinition(
     node: found.node,
     line: project.getLine(found.node),
     options: options?.node,
+    routes: found.routes,
     unresolved,
     getExpression(option): ts.Expression | undefined {
       const property = find(option);
@@ -146,7 +171,7 @@ class HandlerFinder {
           "const handler = defineApiHandler({ … })(…)",
       };
     }
-    if (target.kind === "expression") return this.#findIn({ node: target.node }, 0);
+    if (target.kind === "expression") return this.findIn({ node: target.node }, 0);
     if (target.kind !== "declaration") return { node: module.source, message: UNKNOWN_HANDLER };
     const { node } = target;
     if (ts.isFunctionDeclaration(node) || ts.isClassLike(node)) return { node };
@@ -159,10 +184,11 @@ class HandlerFinder {
         message: "the handler is declared with let, so it may be reassigned. Use const",
       };
     }
-    return this.#findIn({ node: node.initializer }, 0);
+    return this.findIn({ node: node.initializer }, 0);
   }
 
-  #findIn(expression: ScopedExpression, wrappers: number): Found {
+  /** Finds the handler that an expression gives. */
+  findIn(expression: ScopedExpression, wrappers: number): Found {
     const resolution = this.#evaluator.evaluate(expression.node, expression.bindings);
     if (resolution.kind === "function") return { node: resolution.node };
     if (resolution.kind !== "expression") {
@@ -182,7 +208,12 @@ class HandlerFinder {
     if (direct !== undefined) {
       // define…Handler returns a function; calling that returns the handler
       if (!Object.hasOwn(OPTIONS_INDEX, direct)) return { node, message: UNKNOWN_HANDLER };
-      return { definer: direct, node, options: argument(node, OPTIONS_INDEX[direct], bindings) };
+      return {
+        definer: direct,
+        node,
+        options: argument(node, OPTIONS_INDEX[direct], bindings),
+        routes: direct === "defineRouter" ? argument(node, 0, bindings) : undefined,
+      };
     }
     const maker = this.#evaluator.evaluate(node.expression, bindings);
     if (maker.kind === "expression" && ts.isCallExpression(maker.node)) {
@@ -195,7 +226,7 @@ class HandlerFinder {
     for (const each of node.arguments) {
       const inner = ts.isSpreadElement(each)
         ? undefined
-        : this.#findIn({ node: each, bindings }, wrappers + 1);
+        : this.findIn({ node: each, bindings }, wrappers + 1);
       if (inner?.definer !== undefined) return inner;
     }
     return this.#comesFromAnotherPackage(node, bindings)

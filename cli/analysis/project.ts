@@ -23,6 +23,8 @@ export interface Project {
   readonly root: string;
   /** Number of parsed files. */
   readonly fileCount: number;
+  /** Returns the absolute paths of the parsed files. */
+  listFiles(): string[];
   /** Parses a file. */
   read(path: string): SourceModule;
   /** Resolves a specifier. */
@@ -174,6 +176,10 @@ class SourceProject implements Project {
 
   get fileCount(): number {
     return this.#modules.size;
+  }
+
+  listFiles(): string[] {
+    return [...this.#modules.keys()];
   }
 
   getTarget(name: ts.Identifier): Target {

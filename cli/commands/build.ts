@@ -78,10 +78,10 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
     ]);
   const config = readConfig(folder, options.config as string | undefined);
   const functionsDir = resolve(folder, config.functionsDir);
-  findFunctionFiles(functionsDir);
+  findFunctionFiles(functionsDir, config);
   // resolvers return real paths, so relative paths must be based on the real path of the project
   const root = realpathSync(folder);
-  const functions = findFunctionFiles(resolve(root, config.functionsDir));
+  const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
 

@@ -9,7 +9,13 @@ import {
   toProjectPath,
 } from "../generated_files.ts";
 import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
-import type { InfraFunction, Problem, TerraformVariable } from "../infra/infra_plan.ts";
+import {
+  type InfraFunction,
+  listRoutes,
+  type Problem,
+  type TerraformVariable,
+} from "../infra/infra_plan.ts";
+import { findRenamedFunctions } from "../infra/renamed_functions.ts";
 import type { ModuleSources } from "../infra/module_sources.ts";
 import type { FunctionSources } from "../infra/read_functions.ts";
 import type { Output } from "../output.ts";
@@ -101,7 +107,7 @@ async function planFiles(
   const { infra } = config;
   const dir = toProjectPath(root, infra.dir);
   const modules = await findModules(root, dir, options["modules-path"] ?? infra.modulesPath);
-  const files = findFunctionFiles(resolve(root, config.functionsDir));
+  const files = findFunctionFiles(resolve(root, config.functionsDir), config);
   const sources = await readFunctions({
     root,
     files,
@@ -110,7 +116,11 @@ async function planFiles(
   });
   output.endProgress();
 
-  const locate = createLocator(sources.functions, given ?? "trellis.config.ts", root);
+  const locate = createLocator(
+    [...sources.functions, ...listRoutes(sources.functions)],
+    given ?? "trellis.config.ts",
+    root,
+  );
   const settingErrors = checkSettings(infra, sources.functions);
   // invalid settings would cause follow-up errors
   if (settingErrors.length > 0) {
@@ -137,7 +147,13 @@ async function planFiles(
     sources,
     variables: rendered.variables,
     errors,
-    warnings: [...sources.warnings, ...rendered.warnings.map(locate)],
+    warnings: [
+      ...sources.warnings,
+      ...rendered.warnings.map(locate),
+      ...findRenamedFunctions(sources.functions, resolve(root, dir), config.functionsDir).map(
+        locate,
+      ),
+    ],
     changes: errors.length > 0 ? [] : planGeneratedFiles({
       root,
       files: texts,
@@ -166,7 +182,8 @@ async function findModules(
 function describeFunction(fn: InfraFunction): object {
   const { name, kind, source, method, path, routeKey, options, variables } = fn;
   const environment = variables.map(({ name, isRequired }) => ({ name, isRequired }));
-  return { name, kind, file: source, method, path, routeKey, options, environment };
+  const routes = fn.routes?.map(({ method, path, options }) => ({ method, path, options }));
+  return { name, kind, file: source, method, path, routes, routeKey, options, environment };
 }
 
 function describeVariable(variable: TerraformVariable): object {

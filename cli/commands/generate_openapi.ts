@@ -65,7 +65,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const { openapi } = config;
   const { document, findings, warnings, undescribed } = await buildProjectDocument(
     root,
-    findFunctionFiles(resolve(root, config.functionsDir)),
+    findFunctionFiles(resolve(root, config.functionsDir), config),
     config,
     (done, total) => output.progress("Reading functions", done, total),
   );

@@ -62,7 +62,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const config = readConfig(root, options.config as string | undefined);
   const analysis = await analysePermissions({
     root,
-    functions: findFunctionFiles(resolve(root, config.functionsDir)),
+    functions: findFunctionFiles(resolve(root, config.functionsDir), config),
     extra: config.permissions.functions,
     onProgress: (done, total) => output.progress("Reading functions", done, total),
   });

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TablePermission } from "../../database/table_permission.ts";
+import type { FunctionKind } from "../discovery/function_kinds.ts";
 import { AUTH_SCHEMA_SETTINGS, type AuthSchemaSettings } from "./auth.ts";
 import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
 import { DATABASE_SETTINGS, type DatabaseSettings } from "./database.ts";
@@ -17,6 +18,18 @@ export interface TrellisConfig {
    * @default "src/functions"
    */
   functionsDir?: string;
+  /**
+   * Triggers of more folders in `functionsDir`: `{ sqs: "queue", s3: "storage", scheduled:
+   * "schedule" }`.
+   * @default {}
+   */
+  folders?: Record<string, FunctionKind>;
+  /**
+   * Names of functions by file, relative to `functionsDir`: `{ "api/rooms/[roomId].get.ts": "Room"
+   * }`. Roles, Terraform resources and bundles have these names.
+   * @default names of the files
+   */
+  functionNames?: Record<string, string>;
   /** Settings of database roles and grants. */
   permissions?: PermissionsSettings;
   /** Settings of the generated Terraform. */
@@ -46,6 +59,8 @@ const GROUPS = {
 /** A validated configuration with defaults applied. */
 export interface ResolvedConfig {
   readonly functionsDir: string;
+  readonly folders: Readonly<Record<string, FunctionKind>>;
+  readonly functionNames: Readonly<Record<string, string>>;
   readonly permissions:
     & Readonly<Required<Omit<PermissionsSettings, "functions">>>
     & { readonly functions: Readonly<Record<string, TablePermission[]>> };
@@ -94,11 +109,14 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   }
   checkLevel(config, "", file, {
     functionsDir: ["a folder", isText],
+    folders: ['an object: { sqs: "queue" }', isObject],
+    functionNames: ['an object: { "api/notes.get.ts": "ListNotes" }', isObject],
     ...Object.fromEntries(
       Object.keys(GROUPS).map((name) => [name, ["an object", isObject] as const]),
     ),
   });
-  const { functionsDir = "src/functions" } = config as TrellisConfig;
+  const { functionsDir = "src/functions", folders = {}, functionNames = {} } =
+    config as TrellisConfig;
   const groups = Object.fromEntries(
     Object.entries(GROUPS).map(([name, { checks, defaults }]) => {
       const settings = (config[name] ?? {}) as Record<string, unknown>;
@@ -106,7 +124,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       return [name, { ...defaults, ...withoutUndefined(settings) }];
     }),
   );
-  return { functionsDir, ...groups } as unknown as ResolvedConfig;
+  return { functionsDir, folders, functionNames, ...groups } as unknown as ResolvedConfig;
 }
 
 type Checks = Readonly<Record<string, readonly [what: string, check: Check]>>;

@@ -84,7 +84,7 @@ const GRACE_MS = 2000;
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   const { root, config } = options;
   // checks the project before anything is written to its folder
-  findFunctionFiles(resolve(root, config.functionsDir));
+  findFunctionFiles(resolve(root, config.functionsDir), config);
   const dataDir = createDataDir(root);
   const cleanup = createCleanup();
   try {
@@ -228,6 +228,7 @@ function openStore(
   return createFunctionStore({
     root,
     functionsDir: resolve(root, config.functionsDir),
+    naming: config,
     outDir: join(dataDir, "functions"),
     beforeLoad(files): void {
       for (const name of environment.provideFor(files)) {

@@ -3,8 +3,10 @@ import { dirname, join } from "node:path";
 import type { LambdaContext } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
-import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
-import { findRouteFiles } from "../discovery/route_files.ts";
+import { findFunctionFiles, type FunctionFile, sortRoutes } from "../discovery/function_files.ts";
+import type { FunctionNaming } from "../discovery/function_naming.ts";
+import { readRouterRoutes } from "../discovery/router_routes.ts";
+import type { Route } from "../../validation/router/define_router.ts";
 import { importFile } from "../import_file.ts";
 import { BuildError, toLoadError } from "./build_error.ts";
 import { bundleFunction } from "./bundle.ts";
@@ -15,6 +17,10 @@ export interface LoadedFunction {
   readonly handler: (event: unknown, context: LambdaContext) => unknown;
   /** The operation that `defineApiHandler` registered. */
   readonly operation?: RegisteredOperation;
+  /** The routes of a router. */
+  readonly routes?: readonly Route[];
+  /** Settings of a router's Lambda function. */
+  readonly resources?: Readonly<Record<string, unknown>>;
 }
 
 /** Options of {@link createFunctionStore}. */
@@ -23,6 +29,8 @@ export interface FunctionStoreOptions {
   readonly root: string;
   /** Absolute path of the functions' folder. */
   readonly functionsDir: string;
+  /** Folders and names from the configuration. */
+  readonly naming?: FunctionNaming;
   /** Absolute path of the folder for bundles; its contents are deleted. */
   readonly outDir: string;
   /** Called with the source paths of a function before they run. */
@@ -37,7 +45,10 @@ export interface FunctionStoreOptions {
 export interface FunctionStore {
   /** Returns the functions of the last scan, sorted by name. */
   list(): readonly FunctionFile[];
-  /** Returns the API functions, the most specific routes first. */
+  /**
+   * Returns the routes, the most specific first: API functions, and an entry with the file and name
+   * of its function for each route of a router.
+   */
   routes(): readonly FunctionFile[];
   /** Scans for added and removed files; returns true if a folder has changed. */
   scan(): boolean;
@@ -80,6 +91,8 @@ class ProjectFunctionStore implements FunctionStore {
   #folders: Inputs = new Map();
   #functions: readonly FunctionFile[] = [];
   #routes: readonly FunctionFile[] = [];
+  /** The files that declare the routes of routers. */
+  #routers: Inputs = new Map();
   // module URLs must be unique: importing the same URL again returns the cached module
   readonly #prefix = Date.now().toString(36);
   #bundles = 0;
@@ -92,17 +105,31 @@ class ProjectFunctionStore implements FunctionStore {
   }
 
   scan(): boolean {
-    if (this.#folders.size > 0 && !isChanged(this.#folders)) return false;
+    const isKnown = this.#folders.size > 0 && !isChanged(this.#folders);
+    if (isKnown && !isChanged(this.#routers)) return false;
     // stamped before reading, so that a concurrent change is detected by the next scan
     const present = stampFolders(this.#options.functionsDir);
-    const api = join(this.#options.functionsDir, "api");
-    const found = findFunctionFiles(this.#options.functionsDir);
-    const files = new Map(found.map((fn) => [fn.file, fn]));
-    this.#routes = existsSync(api) ? findRouteFiles(api).map(({ file }) => files.get(file)!) : [];
+    const { functionsDir, naming } = this.#options;
+    const found = findFunctionFiles(functionsDir, naming);
+    const files = new Set(found.map(({ file }) => file));
+    this.#routes = sortRoutes([...found, ...this.#readRouters(found)]);
     this.#functions = found;
     this.#folders = present;
     for (const file of this.#states.keys()) if (!files.has(file)) this.#states.delete(file);
     return true;
+  }
+
+  #readRouters(functions: readonly FunctionFile[]): FunctionFile[] {
+    this.#routers = new Map();
+    return functions.filter(({ isRouter }) => isRouter).flatMap((fn) => {
+      const { routes, errors, files } = readRouterRoutes(this.#options.root, fn);
+      for (const file of files) this.#routers.set(file, getStamp(file));
+      if (errors.length > 0) {
+        const errorList = errors.map((message) => ({ message }));
+        this.#options.onFailed?.(fn, new BuildError(fn.name, errorList));
+      }
+      return routes;
+    });
   }
 
   load(fn: FunctionFile): Promise<LoadedFunction> {
@@ -154,7 +181,9 @@ class ProjectFunctionStore implements FunctionStore {
   }
 
   async #evaluate(fn: FunctionFile, file: string): Promise<LoadedFunction> {
-    let module: { handler?: LoadedFunction["handler"] & { operation?: RegisteredOperation } };
+    let module: {
+      handler?: LoadedFunction["handler"] & Omit<LoadedFunction, "handler">;
+    };
     try {
       module = await importFile(file);
     } catch (error) {
@@ -166,7 +195,8 @@ class ProjectFunctionStore implements FunctionStore {
         `const handler = define…Handler({ … })(…)`;
       throw new BuildError(fn.name, [{ message }], { cause: new ConfigurationError(message) });
     }
-    return { handler, operation: handler.operation };
+    const { operation, routes, resources } = handler;
+    return { handler, operation, routes, resources };
   }
 
   list(): readonly FunctionFile[] {

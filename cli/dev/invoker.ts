@@ -5,6 +5,7 @@ import type {
   RestApiEvent,
 } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { createRequestAuthorizerEvent } from "../../testing/gateway_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { BuildError } from "./build_error.ts";
@@ -116,11 +117,12 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
       let note: string | undefined;
       try {
         const loaded = await load(call, fn);
-        if (loaded.operation?.auth.startsWith("authorizer")) {
+        const operation = getOperation(loaded, fn);
+        if (operation?.auth.startsWith("authorizer")) {
           const context = await authorize(invoker, selectAuthorizer(store, authorizer), event);
           if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
         }
-        const context = createLocalContext(fn.name, loaded.operation?.resources);
+        const context = createLocalContext(fn.name, loaded.resources ?? operation?.resources);
         result = checkResult(fn, await run(call, loaded, event, context));
       } catch (error) {
         note = describe(error);
@@ -136,6 +138,15 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
     },
   };
   return invoker;
+}
+
+/** Returns the operation of a function, or of its route. */
+function getOperation(
+  { operation, routes }: LoadedFunction,
+  { method, path }: FunctionFile,
+): RegisteredOperation | undefined {
+  const route = routes?.find((each) => each.method === method && each.path === path);
+  return route === undefined ? operation : route.handler.operation;
 }
 
 /** Returns the configured authorizer, else the only one; `undefined` if the project has none. */

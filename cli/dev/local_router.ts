@@ -22,18 +22,18 @@ export function createLocalRouter(
 ): (method: string, path: string) => LocalMatch {
   let builtFrom: readonly FunctionFile[] | undefined;
   let match: (method: string, path: string) => RouteMatch;
-  let byName: Map<string, FunctionFile>;
+  let functions: Map<LocalRoute, FunctionFile>;
 
   function lookUp(method: string, path: string): LocalMatch | { readonly allowed: string[] } {
     const routes = store.routes();
     if (builtFrom !== routes) {
       builtFrom = routes;
-      match = createRouteTable(routes.map(toLocalRoute));
-      byName = new Map(routes.map((fn) => [fn.name, fn]));
+      functions = new Map(routes.map((fn) => [toLocalRoute(fn), fn]));
+      match = createRouteTable([...functions.keys()]);
     }
     const found = match(method, path);
     return "route" in found
-      ? { fn: byName.get(found.route.name)!, parameters: found.parameters }
+      ? { fn: functions.get(found.route)!, parameters: found.parameters }
       : found;
   }
 

@@ -12,6 +12,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   env: "env/mod",
   errors: "errors/mod",
   observability: "observability/mod",
+  router: "validation/router/mod",
   testing: "testing/mod",
   validation: "validation/mod",
 };

@@ -157,7 +157,9 @@ function describeState(
     url,
     database: { summary: database.summary, canBrowse: database.config !== undefined },
     secrets: secrets(),
-    functions: store.list().map((fn) => describeFunction(store, fn)),
+    functions: store.list().flatMap((fn) => listRoutes(store, fn)).map((fn) =>
+      describeFunction(store, fn)
+    ),
     calls: recorder.calls.map(getSummary),
     sent,
     mails,
@@ -167,6 +169,11 @@ function describeState(
 function requireAccounts({ accounts }: PageSource): LocalAccounts {
   if (accounts !== undefined) return accounts;
   throw new NotFoundError("Accounts are not available for the database in the environment");
+}
+
+/** Returns the routes of a router, else the function. */
+function listRoutes(store: FunctionStore, fn: FunctionFile): readonly FunctionFile[] {
+  return fn.isRouter ? store.routes().filter(({ file }) => file === fn.file) : [fn];
 }
 
 function describeFunction(store: FunctionStore, fn: FunctionFile): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { setLogOutput } from "../../observability/output.ts";
 import { redactValue } from "../../observability/redact.ts";
 import type { Span } from "../../observability/span.ts";
 import { onSpanEnd } from "../../observability/tracer.ts";
-import type { FunctionKind } from "../discovery/function_files.ts";
+import type { FunctionKind } from "../discovery/function_kinds.ts";
 import type { SentMail } from "./sent_mail.ts";
 
 /** A log line that a function wrote. */

@@ -13,7 +13,8 @@ import {
   createTopicEvent,
   type QueueRecordOptions,
 } from "../../testing/trigger_events.ts";
-import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import type { FunctionKind } from "../discovery/function_kinds.ts";
 
 /** The body and query string that a user sends to a function. */
 export interface TriggerInput {

@@ -150,7 +150,7 @@ export function checkLimits(
         functionName: fn.name,
         message: `${whole} has ${whole.length} characters, but a function ` +
           `name may have at most ${MAX_FUNCTION_NAME}: ` +
-          "rename the file, or shorten infra.projectName",
+          "set functionNames in trellis.config.ts, rename the file, or shorten infra.projectName",
       });
     }
     const resource = getResource(fn) ?? "";

@@ -8,7 +8,12 @@ import {
   toReference,
 } from "./environment_references.ts";
 import { type Expression, expression, type HclValue, quote } from "./hcl.ts";
-import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import {
+  type FunctionEnvironment,
+  type InfraFunction,
+  listRoutes,
+  type TerraformVariable,
+} from "./infra_plan.ts";
 import { CHANGES_POLICY, CHANGES_READER, readsChanges } from "./job_files.ts";
 import { CONFIGURATION_SET, MAIL_POLICY } from "./mail_file.ts";
 import { getResource } from "./triggers.ts";
@@ -244,16 +249,18 @@ interface Read {
   readonly isSecret: boolean;
 }
 
+const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];
+
 function getReads(fn: InfraFunction): Map<string, Read> {
   const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
   const sumByPackage = fn.definer === undefined ? [] : [
     ...READ_BY_ALL,
-    ...fn.definer === "defineApiHandler" || fn.definer === "createAuthHandler" ? READ_BY_API : [],
+    ...API_DEFINERS.includes(fn.definer) ? READ_BY_API : [],
   ];
   for (const name of sumByPackage) {
     if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false });
   }
-  if (fn.options.auth === "bearer") {
+  if (listRoutes([fn]).some(({ options }) => options.auth === "bearer")) {
     reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true });
   }
   return reads;

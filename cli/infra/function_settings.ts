@@ -1,6 +1,6 @@
 import type { FunctionInfra } from "../config/infra.ts";
 import { type Check, isObject, isText } from "../config/settings.ts";
-import type { FunctionKind } from "../discovery/function_files.ts";
+import type { FunctionKind } from "../discovery/function_kinds.ts";
 
 interface Setting {
   /** The kinds of functions that may have the setting. */

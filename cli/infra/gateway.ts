@@ -51,7 +51,7 @@ export function renderRoute(
       http_method: expression(`${method}.http_method`),
       type: "AWS_PROXY",
       integration_http_method: "POST",
-      uri: expression(`module.fn_${fn.id}.invoke_arn`),
+      uri: expression(`module.fn_${fn.owner ?? fn.id}.invoke_arn`),
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import { type Expression, expression } from "./hcl.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
+import { getRouteShape } from "../discovery/route_files.ts";
 import { getIdentifiers } from "./names.ts";
 
 /** A path segment, which becomes an API Gateway resource. */
@@ -41,7 +42,7 @@ const FIXED_PART = /^[A-Za-z0-9._:~$-]+$/;
 export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
   const parts = new Map<string, PathPart & { readonly owner: string }>();
   const parameters = new Map<string, { readonly part: string; readonly owner: string }>();
-  const errors: Problem[] = [];
+  const errors: Problem[] = findDuplicates(functions);
   for (const { name, path = "/" } of functions) {
     const segments = path.split("/").filter(Boolean);
     let parent = "";
@@ -85,4 +86,18 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
     message: `the API has ${ids.size} resources, but the default quota of AWS is ${MAX_RESOURCES}`,
   }];
   return { parts: sorted, ids, names, errors, warnings };
+}
+
+/** Finds routes that two functions serve, such as a router and a file. */
+function findDuplicates(functions: readonly InfraFunction[]): Problem[] {
+  const seen = new Map<string, InfraFunction>();
+  return functions.flatMap((fn): Problem[] => {
+    const shape = getRouteShape(fn);
+    const other = seen.get(shape);
+    seen.set(shape, other ?? fn);
+    return other === undefined ? [] : [{
+      functionName: fn.name,
+      message: `${fn.method} ${fn.path} is in ${other.source} too: remove one of the routes`,
+    }];
+  });
 }

@@ -43,8 +43,17 @@ export interface InfraFunction extends FunctionFile {
   readonly jobs: ReadonlySet<JobNeed>;
   /** True if the function sends mails through Amazon SES. */
   readonly sendsBySes: boolean;
+  /** `defineRouter`: an entry for each route, with the options of its handler. */
+  readonly routes?: readonly InfraFunction[];
+  /** A route of a router: the Terraform name of the function. */
+  readonly owner?: string;
   /** Only for functions in `authorizer/`. */
   readonly inputs?: AuthorizerInputs;
+}
+
+/** Returns the functions with the routes of routers in place of these. */
+export function listRoutes(functions: readonly InfraFunction[]): readonly InfraFunction[] {
+  return functions.flatMap((fn) => fn.routes ?? [fn]);
 }
 
 /** The environment of a function. */

@@ -2,7 +2,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
 import { type Environments, planEnvironments } from "./environment.ts";
 import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
-import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
+import { type FunctionEnvironment, type InfraFunction, listRoutes } from "./infra_plan.ts";
 import { DEFAULT_BUS, gatherResources, type Resources } from "./triggers.ts";
 
 /** Options of {@link planResources}. */
@@ -44,7 +44,7 @@ export function planResources(options: PlanOptions): ResourcePlan {
   const { config: { infra }, functions: all, moduleSource } = options;
   const functions = [...all].sort((a, b) => a.name < b.name ? -1 : 1);
   const ofKind = (kind: InfraFunction["kind"]) => functions.filter((fn) => fn.kind === kind);
-  const routes = ofKind("api");
+  const routes = listRoutes(ofKind("api"));
   const sockets = ofKind("websocket");
   const queues = gatherResources(ofKind("queue"), Object.keys(infra.queues));
   const topics = gatherResources(ofKind("topic"), Object.keys(infra.topics));
@@ -68,7 +68,7 @@ export function planResources(options: PlanOptions): ResourcePlan {
     buses,
     ownBuses,
     buckets,
-    authorizers: chooseAuthorizers(functions, infra),
+    authorizers: chooseAuthorizers(listRoutes(functions), infra),
     paths: planPaths(routes),
     environments,
     getEnvironment: (name) => environments.byFunction.get(name)!,

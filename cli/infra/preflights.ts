@@ -80,9 +80,9 @@ function renderFunctionPreflights(
 ): HclBlock[] {
   const name = "preflight_of_functions";
   const method = `aws_api_gateway_method.${name}[each.key]`;
-  const table = [...asked].map(([path, { id }]) => [path, {
+  const table = [...asked].map(([path, { id, owner = id }]) => [path, {
     resource_id: paths.ids.get(path === "/" ? "" : path)!,
-    uri: expression(`module.fn_${id}.invoke_arn`),
+    uri: expression(`module.fn_${owner}.invoke_arn`),
   }]);
   const each = { for_each: expression("local.preflight_functions") };
   return [

@@ -1,4 +1,9 @@
-import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES } from "../../core/function_options.ts";
+import {
+  checkDeadLetterQueue,
+  checkRange,
+  FUNCTION_RANGES,
+  FUNCTION_RULES,
+} from "../../core/function_options.ts";
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
@@ -8,8 +13,10 @@ import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
 import { openProject, type Project } from "../analysis/project.ts";
+import { readRouterDefinition, type RouteDefinition } from "../analysis/router_definition.ts";
 import type { FunctionInfra } from "../config/infra.ts";
-import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import type { FunctionKind } from "../discovery/function_kinds.ts";
 import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
 import { snakeCase } from "./names.ts";
 
@@ -33,7 +40,7 @@ export interface ReadFunctionsOptions {
 
 /** Functions of this package by the folder in which their handlers belong. */
 const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
-  api: ["defineApiHandler", "createAuthHandler"],
+  api: ["defineApiHandler", "createAuthHandler", "defineRouter"],
   queue: ["defineQueueHandler", "defineJobQueueHandler"],
   topic: ["defineTopicHandler", "defineMailEventHandler"],
   event: ["defineEventHandler", "defineMailEventHandler"],
@@ -80,7 +87,7 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       );
     }
     const { source } = project.read(file.file);
-    functions.push({
+    const fn: InfraFunction = {
       ...file,
       source: project.getPath(source),
       line: definition.line,
@@ -93,12 +100,39 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       jobs: environment.jobs,
       sendsBySes: environment.sendsBySes,
       inputs: file.kind === "authorizer" ? readInputs(project, definition) : undefined,
-    });
+    };
+    const router = readRouterDefinition(project, evaluator, file, definition);
+    for (const { node, message } of router.unresolved) errors.add(node, message, file.name);
+    functions.push(
+      file.isRouter
+        ? { ...fn, routes: router.routes.map((route) => toRoute(fn, route, errors)) }
+        : fn,
+    );
     options.onProgress?.(functions.length, options.files.length);
     // lets signals and timers run
     if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return { functions, errors: errors.list(), warnings: warnings.list() };
+}
+
+/** Returns the entry of a router's route. */
+function toRoute(
+  fn: InfraFunction,
+  { method, path, name, definition }: RouteDefinition,
+  errors: Findings,
+): InfraFunction {
+  const { definer, line, node } = definition;
+  const options = readOptions(fn.name, definition, errors);
+  const shared = Object.keys(options).filter((option) => option in FUNCTION_RULES);
+  if (shared.length > 0) {
+    errors.add(
+      node,
+      `the handler of ${method} ${path} has the option ${shared[0]}, but the routes of a router ` +
+        "share one function: set it in the options of defineRouter",
+      fn.name,
+    );
+  }
+  return { ...fn, name, method, path, id: snakeCase(name), owner: fn.id, definer, line, options };
 }
 
 function readInputs(project: Project, definition: HandlerDefinition): AuthorizerInputs {
@@ -112,10 +146,22 @@ function readInputs(project: Project, definition: HandlerDefinition): Authorizer
 }
 
 function checkDefiner(
-  { name, kind }: FunctionFile,
+  { name, kind, isRouter }: FunctionFile,
   { definer, node }: HandlerDefinition,
   errors: Findings,
 ): void {
+  if (
+    definer !== undefined && kind === "api" &&
+    isRouter !== (definer === "defineRouter" || undefined)
+  ) {
+    errors.add(
+      node,
+      isRouter
+        ? `the file's name ends with .router, but ${definer} creates the handler: use defineRouter`
+        : "defineRouter creates the handler: rename the file, so that its name ends with .router.ts",
+      name,
+    );
+  }
   const expected = DEFINERS[kind];
   const others = Object.values(DEFINERS).flat().filter((each) =>
     expected !== undefined && !expected.includes(each)

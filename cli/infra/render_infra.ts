@@ -20,7 +20,12 @@ import {
   renderJobAlarms,
 } from "./job_files.ts";
 import { handlesMailEvents, IDENTITY_VARIABLE, MAIL_PUBLISHER, renderMail } from "./mail_file.ts";
-import type { InfraFunction, Problem, TerraformVariable } from "./infra_plan.ts";
+import {
+  type InfraFunction,
+  listRoutes,
+  type Problem,
+  type TerraformVariable,
+} from "./infra_plan.ts";
 import { type PlanOptions, planResources, type ResourcePlan } from "./plan_resources.ts";
 import {
   renderMain,
@@ -271,7 +276,11 @@ function toFunctionFile(fn: InfraFunction, plan: ResourcePlan, distDir: string):
         queues,
         isApiAuthorizer: fn === authorizers.api?.fn,
       }),
-      ...fn.kind === "api" ? renderRoute(fn, paths, authorizers.api !== undefined) : [],
+      ...fn.kind === "api"
+        ? listRoutes([fn]).flatMap((route) =>
+          renderRoute(route, paths, authorizers.api !== undefined)
+        )
+        : [],
       ...renderTrigger(fn, buses, topics),
       ...readsChanges(fn) ? [renderChangesTrigger(fn)] : [],
     ],

@@ -3,6 +3,7 @@ import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { asObject, getNames, getProperty } from "../analysis/object_literals.ts";
 import { openProject, type Project } from "../analysis/project.ts";
+import { readRouterDefinition } from "../analysis/router_definition.ts";
 import { createResponseReader, type SuccessResponse } from "../analysis/reachable_responses.ts";
 import { findDeclaration } from "../analysis/scopes.ts";
 import { createSlicer } from "../analysis/schema_slice.ts";
@@ -102,21 +103,27 @@ export async function readOperations(
       // lets signals run
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const definition = readHandlerDefinition(project, evaluator, fn.file);
+    const file = readHandlerDefinition(project, evaluator, fn.file);
+    const router = readRouterDefinition(project, evaluator, fn, file);
     const find = (node: ts.Node, message: string) => {
       findings.push({ file: project.getPath(node), line: project.getLine(node), message });
     };
-    for (const { node, message } of definition.unresolved) find(node, message);
-    if (definition.definer === "defineApiHandler") {
-      operations.push(
-        readOperation(fn, definition, { project, evaluator, slicer, getResponses, find }),
-      );
-    } else if (definition.definer === "createAuthHandler") {
-      authFunctions.push(readAuthFunction(fn, definition, project, find));
-    } else if (definition.unresolved.length === 0) {
-      undescribed.push({ file: project.getPath(definition.node), line: definition.line });
+    for (const { node, message } of [...file.unresolved, ...router.unresolved]) {
+      find(node, message);
+    }
+    for (const { definition, ...route } of fn.isRouter ? router.routes : [{ definition: file }]) {
+      const target = { ...fn, ...route };
+      if (definition.definer === "defineApiHandler") {
+        const context = { project, evaluator, slicer, getResponses, find };
+        operations.push(readOperation(target, definition, context));
+      } else if (definition.definer === "createAuthHandler") {
+        authFunctions.push(readAuthFunction(target, definition, project, find));
+      } else if (definition.unresolved.length === 0) {
+        undescribed.push({ file: project.getPath(definition.node), line: definition.line });
+      }
     }
   }
+  operations.sort((one, other) => compareRoutes(one.fn, other.fn));
   return { operations, slice: slicer.finish(), findings, authFunctions, undescribed };
 }
 
@@ -143,9 +150,10 @@ const BATCH = 50;
 
 /** Compares functions by path, then by the conventional order of methods. */
 function compareRoutes(one: FunctionFile, other: FunctionFile): number {
-  if (one.path !== other.path) return one.path! < other.path! ? -1 : 1;
+  const path = one.path ?? "", otherPath = other.path ?? "";
+  if (path !== otherPath) return path < otherPath ? -1 : 1;
   const rank = ({ method }: FunctionFile) =>
-    (ROUTE_METHODS as readonly string[]).indexOf(method!.toLowerCase());
+    (ROUTE_METHODS as readonly string[]).indexOf(method?.toLowerCase() ?? "");
   return rank(one) - rank(other);
 }
 

@@ -31,6 +31,7 @@ export const SECTIONS: readonly Section[] = [
     title: "HTTP and triggers",
     paths: [
       "handlers",
+      "routes",
       "triggers",
       "jobs",
       "idempotency",

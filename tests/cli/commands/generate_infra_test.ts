@@ -271,7 +271,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "a name that is too long",
-      /has \d+ characters, but a function name may have at most 64: rename the file, or shorten infra.projectName/,
+      /has \d+ characters, but a function name may have at most 64: set functionNames in trellis.config.ts, rename the file, or shorten infra.projectName/,
       {
         [`${API}/organizations/[organizationId]/members/[memberId]/invitations.get.ts`]: define(
           "defineApiHandler",

@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import type { SentMessage } from "../../../cli/dev/aws_sink.ts";
 import { findReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
 import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
-import type { FunctionFile, FunctionKind } from "../../../cli/discovery/function_files.ts";
+import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
+import type { FunctionKind } from "../../../cli/discovery/function_kinds.ts";
 
 const fn = (kind: FunctionKind, name: string): FunctionFile => ({
   kind,

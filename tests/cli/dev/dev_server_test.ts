@@ -484,3 +484,57 @@ Deno.test("startDevServer() serves the API reference and its document", SERVED, 
     assertEquals([home.status, home.headers.get("Location")], [302, "/_trellis"]);
   });
 });
+
+Deno.test(
+  "startDevServer() serves the routes of a router, and those that are added to it",
+  SERVED,
+  async () => {
+    const router = (more: string) =>
+      `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineRouter } from "@trellis/fn/router";
+import { defineApiHandler } from "@trellis/fn/validation";
+const echo = defineApiHandler({ auth: "authorizer-optional", cors: "http://localhost:3000" })(function echo({ event, userId, context }) {
+  return buildValidatedResponse(context, 200, { resource: event.resource, parameters: event.pathParameters, userId });
+});
+export const handler = defineRouter({ "GET /notes": echo, "DELETE /notes/{noteId}": echo${more} });
+`;
+    const files = {
+      ...FILES,
+      "src/functions/api/notes.router.ts": router(""),
+      "src/functions/authorizer/caller.ts":
+        `import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
+export const handler = defineAuthorizerHandler()(() => ({ userStatus: UserStatus.Authenticated, userId: "u1" }));
+`,
+    };
+    await withDevServer(async ({ url }, project) => {
+      const removed = await fetch(`${url}/notes/n%201`, { method: "DELETE" });
+      assertEquals([removed.status, await removed.json()], [200, {
+        resource: "/notes/{noteId}",
+        parameters: { noteId: "n 1" },
+        userId: "u1",
+      }]);
+      const refused = await fetch(`${url}/notes/n1`, { method: "PUT" });
+      assertEquals([refused.status, refused.headers.get("allow")], [405, "DELETE"]);
+      await refused.body?.cancel();
+      const preflight = await fetch(`${url}/notes/n1`, {
+        method: "OPTIONS",
+        headers: { Origin: "http://localhost:3000", "Access-Control-Request-Method": "DELETE" },
+      });
+      assertEquals([preflight.status, preflight.headers.get("access-control-allow-origin")], [
+        204,
+        "http://localhost:3000",
+      ]);
+      const routes = (await getState(url)).functions.filter(({ name }) => name === "Notes");
+      assertEquals(routes.map(({ method, path }) => `${method} ${path}`), [
+        "GET /notes",
+        "DELETE /notes/{noteId}",
+      ]);
+      assertEquals((await get(`${url}/notes/latest/full`)).status, 404);
+      await project.write(
+        "src/functions/api/notes.router.ts",
+        router(`, "GET /notes/latest/full": echo`),
+      );
+      assertEquals((await get(`${url}/notes/latest/full`)).status, 200);
+    }, files);
+  },
+);

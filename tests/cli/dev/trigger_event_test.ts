@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { toTriggerEvent } from "../../../cli/dev/trigger_event.ts";
-import type { FunctionFile, FunctionKind } from "../../../cli/discovery/function_files.ts";
+import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
+import type { FunctionKind } from "../../../cli/discovery/function_kinds.ts";
 import { ValidationError } from "../../../errors/mod.ts";
 
 // deno-lint-ignore no-explicit-any

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { findFunctionFiles } from "../../../cli/discovery/function_files.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 
-function inFolder(files: string[], test: (folder: string) => void): void {
+function inFolder(files: readonly string[], test: (folder: string) => void): void {
   const folder = Deno.makeTempDirSync();
   try {
     for (const file of files) {
@@ -43,7 +43,7 @@ Deno.test("findFunctionFiles() reads kind and name from a file's place", () => {
     inFolder([file], (folder) => {
       const [{ file: path, ...rest }] = findFunctionFiles(folder);
       assertEquals(path, join(folder, file));
-      assertEquals({ ...rest } as Record<string, string>, expected);
+      assertEquals({ ...rest } as object, expected);
     });
   }
 });
@@ -84,3 +84,100 @@ Deno.test("findFunctionFiles() refuses what it cannot place, with the path", () 
     "set functionsDir in trellis.config.ts",
   );
 });
+
+Deno.test("findFunctionFiles() names routers after their path", () => {
+  inFolder(["api/notes.router.ts", "api/admin/index.router.ts", "api/x.get.ts"], (folder) => {
+    const found = findFunctionFiles(folder).map((
+      { name, isRouter, path },
+    ) => [name, isRouter, path]);
+    assertEquals(found, [
+      ["AdminRouter", true, undefined],
+      ["Notes", true, undefined],
+      ["X", undefined, "/x"],
+    ]);
+  });
+});
+
+Deno.test("findFunctionFiles() takes the files beside an index as its parts unless they export a handler", () => {
+  const files = [
+    "queue/orders/index.ts",
+    "queue/orders/parse.ts",
+    "queue/orders/lib/prices.ts",
+    "queue/orders/retry.ts",
+    "queue/mail/send.ts",
+    "queue/mail/format.ts",
+  ];
+  inFolder(files, (folder) => {
+    Deno.writeTextFileSync(
+      join(folder, "queue/orders/retry.ts"),
+      "export const handler = defineQueueHandler()(() => {});",
+    );
+    assertEquals(findFunctionFiles(folder).map(({ name }) => name), [
+      "MailFormat",
+      "MailSend",
+      "Orders",
+      "OrdersRetry",
+    ]);
+  });
+});
+
+Deno.test("findFunctionFiles() takes folders and names from the configuration", () => {
+  const files = [
+    "sqs/send.ts",
+    "s3/resize.ts",
+    "scheduled/nightly.ts",
+    "http/rooms/[id].get.ts",
+    "api/a.get.ts",
+  ];
+  inFolder(files, (folder) => {
+    const found = findFunctionFiles(folder, {
+      folders: { sqs: "queue", s3: "storage", scheduled: "schedule", http: "api" },
+      functionNames: { "http/rooms/[id].get.ts": "Room" },
+    });
+    assertEquals(found.map(({ kind, name, path }) => [kind, name, path]), [
+      ["api", "A", "/a"],
+      ["schedule", "Nightly", undefined],
+      ["storage", "Resize", undefined],
+      ["api", "Room", "/rooms/{id}"],
+      ["queue", "Send", undefined],
+    ]);
+  });
+});
+
+Deno.test("findFunctionFiles() keeps a configured name when another method of the path is added", () => {
+  inFolder(["api/rooms/[id].get.ts", "api/rooms/[id].delete.ts"], (folder) => {
+    const found = findFunctionFiles(folder, {
+      functionNames: { "api/rooms/[id].get.ts": "RoomsById" },
+    });
+    assertEquals(found.map(({ name, shortName }) => [name, shortName]), [
+      ["RoomsById", undefined],
+      ["RoomsByIdDelete", "RoomsById"],
+    ]);
+  });
+});
+
+for (
+  const [naming, message] of [
+    [{ folders: { api: "queue" } }, "folders.api: api/ always holds api functions"],
+    [{ folders: { sqs: "sqs" } }, 'folders.sqs: got "sqs": use api, queue'],
+    [{ folders: { none: "queue" } }, "none does not exist"],
+    [{ folders: { "a/b": "queue" } }, "name a subfolder"],
+    [{ functionNames: { "api/b.get.ts": "B" } }, "b.get.ts does not exist"],
+    [{ functionNames: { "api/a.get.ts": "a b" } }, "letters and digits"],
+    [{ functionNames: { "api/a.get.ts": "A".repeat(65) } }, "at most 64"],
+    [{ functionNames: { "api/a.get.ts": "Send" } }, "Two files define the function Send"],
+    [{ functionNames: { "api/_shared.ts": "Shared" } }, "is not the file of a function"],
+  ] as const
+) {
+  Deno.test(`findFunctionFiles() refuses ${JSON.stringify(naming)}`, () => {
+    inFolder(["api/a.get.ts", "api/_shared.ts", "queue/send.ts", "sqs/x.ts"], (folder) => {
+      Deno.mkdirSync(join(folder, "sqs"), { recursive: true });
+      const folders = { sqs: "queue", ...("folders" in naming ? naming.folders : {}) };
+      assertThrows(
+        () => findFunctionFiles(folder, { ...naming, folders }),
+        ConfigurationError,
+        message,
+      );
+    });
+  });
+}

@@ -65,7 +65,7 @@ Deno.test("findRouteFiles() puts fixed segments before parameters and these befo
 
 Deno.test("findRouteFiles() names both files when two have one route or one name", () => {
   const cases: [files: string[], message: string][] = [
-    [["user/login.post.ts", "user/login.get.ts"], "the name UserLogin"],
+    [["user/a-b.get.ts", "user/a_b.get.ts"], "the name UserABGet"],
     [["files/[a]/x.get.ts", "files/[b]/x.get.ts"], "the route GET /files/{}/x"],
   ];
   for (const [files, message] of cases) {
@@ -86,4 +86,26 @@ Deno.test("findRouteFiles() says how to name a file without a known method", () 
       );
     });
   }
+});
+
+Deno.test("findRouteFiles() adds the method to the names of files that share one", () => {
+  inFolder(
+    [
+      "rooms/[roomId].get.ts",
+      "rooms/[roomId].delete.ts",
+      "rooms/[roomId]/seats.get.ts",
+      "rooms/index.get.ts",
+      "rooms/index.post.ts",
+    ],
+    (folder) => {
+      const names = findRouteFiles(folder).map(({ method, path, name }) => [method, path, name]);
+      assertEquals(names, [
+        ["GET", "/rooms", "RoomsGet"],
+        ["POST", "/rooms", "RoomsPost"],
+        ["DELETE", "/rooms/{roomId}", "RoomsByRoomIdDelete"],
+        ["GET", "/rooms/{roomId}", "RoomsByRoomIdGet"],
+        ["GET", "/rooms/{roomId}/seats", "RoomsByRoomIdSeats"],
+      ]);
+    },
+  );
 });

@@ -1,0 +1,32 @@
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { OBJECT_OPTION } from "../../core/option_rules.ts";
+import type { RegisteredOperation } from "../openapi/registry.ts";
+
+/**
+ * Checks the handlers of a router.
+ *
+ * @param handlers Handlers by route.
+ * @throws {ConfigurationError} If there is none, one is no function, or one has settings of a Lambda function.
+ */
+export function checkHandlers(handlers: Readonly<Record<string, unknown>>): void {
+  if (!OBJECT_OPTION[0](handlers) || Object.keys(handlers).length === 0) {
+    throw new ConfigurationError(
+      'defineRouter needs routes: { "GET /notes": defineApiHandler({ … })(…) }',
+    );
+  }
+  for (const [key, handler] of Object.entries(handlers)) {
+    if (typeof handler !== "function") {
+      throw new ConfigurationError(
+        `The route ${key} has no handler: write defineApiHandler({ … })(…)`,
+      );
+    }
+    const { operation } = handler as { operation?: RegisteredOperation };
+    for (const [name, value] of Object.entries(operation?.resources ?? {})) {
+      if (value === undefined) continue;
+      throw new ConfigurationError(
+        `The handler of ${key} has the option ${name}, but the routes of a router share one ` +
+          `function: set it in the options of defineRouter`,
+      );
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { getMethod } from "../../core/http/api_event.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
+import { withPreflight } from "../../core/http/preflight.ts";
+import type { RegisteredOperation } from "../openapi/registry.ts";
+import { checkHandlers } from "./check_handlers.ts";
+import { getRoutePath, toRoutedEvent } from "./route_event.ts";
+import { parseRouteKey, type RouteKey, type RoutePattern } from "./route_key.ts";
+import { createRouteMatcher } from "./route_matcher.ts";
+import { checkRouterOptions, type RouterOptions } from "./router_options.ts";
+import { answerPreflight, createUnmatchedHandler } from "./unmatched.ts";
+
+/** A handler of `defineApiHandler` or `createAuthHandler`. */
+export interface RouteHandler {
+  (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
+  /** The operation in the OpenAPI document. */
+  readonly operation?: RegisteredOperation;
+}
+
+/** A route of a {@link Router}. */
+export interface Route extends RoutePattern {
+  /** The handler. */
+  readonly handler: RouteHandler;
+}
+
+/** The Lambda function of several routes. */
+export interface Router {
+  (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
+  /** The routes in the order of their declaration. */
+  readonly routes: readonly Route[];
+  /** Settings of the Lambda function, for the infrastructure generator. */
+  readonly resources: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Combines several handlers to one Lambda function, for small services. A request is answered by the handler of the
+ * most specific route: at each segment of the path a fixed text comes before a parameter, a parameter before the rest
+ * of the path (`{proxy+}`). Each handler keeps its own authentication, validation, CORS, log line and metrics.
+ *
+ * Path parameters have the same values as behind API Gateway, decoded once. An unknown path is answered with 404, an
+ * unknown method with 405 and `Allow`. `HEAD` is answered by the handler of `GET`, without the body; `OPTIONS` with
+ * 204 and `Allow`, or as a CORS preflight request by the handler of the requested method. Needs the package `hono`,
+ * of which only the router is bundled.
+ *
+ * @param handlers Handlers by method and path: `GET /notes/{noteId}`. `ANY` matches all methods.
+ * @param options Settings of the Lambda function, and of the responses to unknown routes.
+ * @returns The function to export for Lambda. It works behind REST APIs, HTTP APIs, function URLs and load balancers.
+ * @throws {ConfigurationError} If a route is invalid, two routes match the same requests, or a handler has options of a
+ * Lambda function, such as `timeout`: they belong in the options of the router.
+ *
+ * @example
+ * ```ts
+ * import { buildValidatedResponse } from "@trellis/fn/core";
+ * import { defineRouter } from "@trellis/fn/router";
+ * import { createFunctionUrlEvent, createLambdaContext } from "@trellis/fn/testing";
+ * import { defineApiHandler } from "@trellis/fn/validation";
+ * import * as z from "zod";
+ *
+ * const options = { logging: { level: "SILENT" }, metrics: false } as const;
+ * const getNote = defineApiHandler({ ...options, pathSchema: z.object({ noteId: z.string() }) })(
+ *   function getNote({ path, context }) {
+ *     return buildValidatedResponse(context, 200, { id: path.noteId });
+ *   },
+ * );
+ *
+ * const handler = defineRouter({ "GET /notes/{noteId}": getNote }, { timeout: 10 });
+ *
+ * const event = createFunctionUrlEvent({ path: "/notes/n1" });
+ * console.log((await handler(event, createLambdaContext())).body); // {"id":"n1"}
+ * ```
+ */
+export function defineRouter(
+  handlers: Readonly<Partial<Record<RouteKey, RouteHandler>>>,
+  options: RouterOptions = {},
+): Router {
+  checkHandlers(handlers);
+  checkRouterOptions(options);
+  const routes = Object.entries(handlers).map(([key, handler]): Route => ({
+    ...parseRouteKey(key),
+    handler: handler!,
+  }));
+  const matcher = createRouteMatcher(routes);
+  const answerUnmatched = createUnmatchedHandler(matcher, options);
+
+  async function route(event: ApiEvent, context: LambdaContext): Promise<ProxyResult> {
+    const method = getMethod(event);
+    const path = getRoutePath(event);
+    const found = matcher.find(method, path);
+    if (found !== undefined) return found.route.handler(toRoutedEvent(event, found), context);
+    const get = method === "HEAD" ? matcher.find("GET", path) : undefined;
+    if (get === undefined) return answerUnmatched(event, context);
+    return withoutBody(await get.route.handler(toRoutedEvent(event, get), context));
+  }
+
+  // a local gateway asks for the response to a preflight request
+  withPreflight(route, (event) => answerPreflight(matcher, event));
+  const { timeout, memorySize, reservedConcurrency, ephemeralStorage } = options;
+  const resources = { timeout, memorySize, reservedConcurrency, ephemeralStorage };
+  return Object.assign(route, { routes, resources });
+}
+
+function withoutBody(result: ProxyResult): ProxyResult {
+  return { ...result, body: "", isBase64Encoded: false };
+}

@@ -1,0 +1,67 @@
+import { getPath, isAlbEvent, isHttpApiEvent } from "../../core/http/api_event.ts";
+import type { ApiEvent, RestApiEvent } from "../../core/http/lambda.ts";
+import type { RoutePattern } from "./route_key.ts";
+import type { RouteMatch } from "./route_matcher.ts";
+
+/**
+ * Returns the path of a request below the base path of a custom domain and the stage of an HTTP API. Gateways leave
+ * both in the path of the event; the template of the gateway's own route shows where it begins.
+ *
+ * @param event The event.
+ * @returns The path, still encoded.
+ */
+export function getRoutePath(event: ApiEvent): string {
+  const path = stripStage(event, getPath(event) || "/");
+  const template = getTemplate(event);
+  if (template === undefined || template === path) return path;
+  const given = path.split("/"), expected = template.split("/");
+  const rest = /^\{([^{}+]+)\+\}$/.exec(expected[expected.length - 1])?.[1];
+  const restValue = rest && (event as RestApiEvent).pathParameters?.[rest];
+  const length = expected.length + (restValue ? restValue.split("/").length - 1 : 0);
+  const extra = given.length - length - (path.length > 1 && path.endsWith("/") ? 1 : 0);
+  return extra <= 0 ? path : `/${given.slice(extra + 1).join("/")}`;
+}
+
+function stripStage(event: ApiEvent, path: string): string {
+  if (!isHttpApiEvent(event)) return path;
+  const { stage } = event.requestContext;
+  if (!stage || stage === "$default") return path;
+  const prefix = `/${stage}`;
+  if (path === prefix) return "/";
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
+}
+
+/** Returns the path of the gateway's own route, if the gateway has one. */
+function getTemplate(event: ApiEvent): string | undefined {
+  if (isHttpApiEvent(event)) {
+    const { routeKey } = event;
+    const at = routeKey?.indexOf(" ") ?? -1;
+    return at < 0 ? undefined : routeKey.slice(at + 1);
+  }
+  return isAlbEvent(event) ? undefined : event.resource ?? undefined;
+}
+
+/**
+ * Returns the event as a gateway would send it that has the route itself: with the route's template and the values of
+ * its parameters.
+ *
+ * @param event The event.
+ * @param match The route, and the values of its parameters.
+ * @returns The same event if the gateway has the route.
+ */
+export function toRoutedEvent(
+  event: ApiEvent,
+  { route, parameters }: RouteMatch<RoutePattern>,
+): ApiEvent {
+  if (getTemplate(event) === route.path && hasParameters(event, parameters)) return event;
+  if (isHttpApiEvent(event)) {
+    return { ...event, routeKey: route.key, pathParameters: parameters };
+  }
+  if (isAlbEvent(event)) return Object.assign({ ...event }, { pathParameters: parameters });
+  return { ...event, resource: route.path, pathParameters: parameters };
+}
+
+function hasParameters(event: ApiEvent, parameters: object | null): boolean {
+  const given = (event as RestApiEvent).pathParameters;
+  return parameters === null || (given !== null && given !== undefined);
+}
