@@ -131,12 +131,20 @@ function isOwned(file: string, root: string, owned: ReadonlySet<string>): boolea
   return false;
 }
 
-const HANDLER_EXPORT =
-  /\bexport\s+(?:const|let|var|function|async\s+function)\s+handler\b|\bexport\s*\{[^}]*\bhandler\b/;
-
+/** Checks for `export const handler`, `export function handler` and `export { handler }`. */
 function exportsHandler(file: string): boolean {
-  return HANDLER_EXPORT.test(readFileSync(file, "utf8"));
+  return readFileSync(file, "utf8").split("export").slice(1).some((text) => {
+    const statement = text.trimStart();
+    if (statement.startsWith("{")) {
+      const names = statement.slice(1, statement.indexOf("}")).split(",");
+      return names.some((name) => name.trim().split(" ").at(-1) === "handler");
+    }
+    const words = statement.slice(0, 100).split(/[^A-Za-z0-9_$]+/).filter(Boolean);
+    return DECLARATIONS.includes(words[0]) && words.slice(1, 3).includes("handler");
+  });
 }
+
+const DECLARATIONS = ["const", "let", "var", "function", "async"];
 
 function readFile(
   kind: FunctionKind,

@@ -112,12 +112,27 @@ Deno.test("findFunctionFiles() takes the files beside an index as its parts unle
       join(folder, "queue/orders/retry.ts"),
       "export const handler = defineQueueHandler()(() => {});",
     );
-    assertEquals(findFunctionFiles(folder).map(({ name }) => name), [
-      "MailFormat",
-      "MailSend",
-      "Orders",
-      "OrdersRetry",
-    ]);
+    const names = ["MailFormat", "MailSend", "Orders"];
+    const find = () => findFunctionFiles(folder).map(({ name }) => name);
+    assertEquals(find(), [...names, "OrdersRetry"]);
+    const parse = join(folder, "queue/orders/parse.ts");
+    for (
+      const text of [
+        "export async function handler(event) {}",
+        "export const handler: Handler = 1;",
+        "const x = 1;\nexport { x as handler, y };",
+        "export { handler } from './other.ts';",
+      ]
+    ) {
+      Deno.writeTextFileSync(parse, text);
+      assertEquals(find(), [...names, "OrdersParse", "OrdersRetry"], text);
+    }
+    for (
+      const text of ["export const handlers = {};", "export { handler as run };", "// handler"]
+    ) {
+      Deno.writeTextFileSync(parse, text);
+      assertEquals(find(), [...names, "OrdersRetry"], text);
+    }
   });
 });
 
