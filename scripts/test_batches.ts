@@ -12,7 +12,7 @@ const RELEASE = [
   "consumers",
   "terraform_test.ts",
   "cli/commands/generate_infra_terraform_test.ts",
-  "cli/init/deno_template_test.ts",
+  "cli/init",
 ];
 
 /**
@@ -21,7 +21,6 @@ const RELEASE = [
  */
 const LONGEST = [
   "security/regular_expressions_test.ts",
-  "cli/init",
   "faults",
   "cli/database",
   "cli/dev/local_database_test.ts",

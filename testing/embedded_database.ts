@@ -8,7 +8,7 @@ import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
-import { loadEmptySnapshot, loadPglite } from "./embedded_snapshot.ts";
+import { dumpDatabase, loadEmptySnapshot, loadPglite } from "./embedded_snapshot.ts";
 
 const snapshots: SingleFlight<string, Blob> = new SingleFlight();
 const CALLER = "createTestDatabase()";
@@ -43,11 +43,11 @@ let opening: Promise<unknown> = Promise.resolve();
 
 function openFrom<T>(snapshot: Blob, open: () => Promise<T>): Promise<T> {
   const opened = opening.then(async () => {
-    setEmbeddedSnapshot(() => Promise.resolve(snapshot));
+    const previous = setEmbeddedSnapshot(() => Promise.resolve(snapshot));
     try {
       return await open();
     } finally {
-      setEmbeddedSnapshot(undefined);
+      setEmbeddedSnapshot(previous);
     }
   });
   opening = opened.catch(() => {});
@@ -70,7 +70,7 @@ async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
     await runMigrations({ migrationsFolder, database });
     await closeDrizzleClient(database);
     const pglite = await PGlite.create(folder);
-    const snapshot = await pglite.dumpDataDir("none");
+    const snapshot = await dumpDatabase(pglite);
     await pglite.close();
     return snapshot;
   } finally {

@@ -1,3 +1,4 @@
+import type { PGlite } from "@electric-sql/pglite";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +9,28 @@ import { explainMissing } from "../core/optional_package.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 
 const snapshot: SingleFlight<string, Blob> = new SingleFlight();
+
+/** Files of a database, whose bytes are not copied each time that they are read. */
+class SnapshotBlob extends Blob {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    super();
+    this.#bytes = bytes;
+  }
+
+  override arrayBuffer(): Promise<ArrayBuffer> {
+    return Promise.resolve(this.#bytes.buffer);
+  }
+}
+
+/** PGlite can open one database only; two more would double the files to copy each time. */
+const DROP_TEMPLATES = [
+  "UPDATE pg_database SET datistemplate = false",
+  "DROP DATABASE template0",
+  "DROP DATABASE template1",
+  "CHECKPOINT",
+];
 
 /**
  * Returns the files of an empty embedded database, for PGlite's `loadDataDir`. They are created once
@@ -39,14 +62,15 @@ async function readOrMakeSnapshot(caller: string): Promise<Blob> {
   // runtime
   const key = createHash("sha256").update(String(PGlite)).digest("hex").slice(0, 16);
   const folder = join(tmpdir(), "trellis-testing");
-  const file = join(folder, `pglite-${key}.tar`);
+  const file = join(folder, `empty-${key}.tar`);
   try {
-    return new Blob([new Uint8Array(await readFile(file))]);
+    return new SnapshotBlob(new Uint8Array(await readFile(file)));
   } catch {
     // no snapshot on this machine yet
   }
   const pglite = await PGlite.create();
-  const snapshot = await pglite.dumpDataDir("none");
+  for (const statement of DROP_TEMPLATES) await pglite.exec(statement);
+  const snapshot = await dumpDatabase(pglite);
   await pglite.close();
   await mkdir(folder, { recursive: true });
   // concurrent processes each write their own file; the last rename wins
@@ -54,4 +78,10 @@ async function readOrMakeSnapshot(caller: string): Promise<Blob> {
   await writeFile(own, new Uint8Array(await snapshot.arrayBuffer()));
   await rename(own, file);
   return snapshot;
+}
+
+/** Returns the files of a database, for PGlite's `loadDataDir`. */
+export async function dumpDatabase(pglite: PGlite): Promise<Blob> {
+  const dump = await pglite.dumpDataDir("none");
+  return new SnapshotBlob(new Uint8Array(await dump.arrayBuffer()));
 }

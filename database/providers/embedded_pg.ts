@@ -22,8 +22,8 @@ function isInMemory(folder: string): boolean {
 export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection> {
   const { PGlite } = await loadPglite();
   const folder = config.connectionString ?? "memory://";
-  if (!isInMemory(folder)) await makeFolder(folder);
-  const loadDataDir = isInMemory(folder) ? await loadEmbeddedSnapshot() : undefined;
+  const isNew = isInMemory(folder) || await makeFolder(folder);
+  const loadDataDir = isNew ? await loadEmbeddedSnapshot() : undefined;
   const pglite = await PGlite.create(folder, { loadDataDir });
   const driver = toSqlDriver(pglite);
   const slots = new ConnectionSlots(1);
@@ -36,10 +36,16 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   };
 }
 
-/** Creates the parent folders. PGlite creates only the last folder. */
-async function makeFolder(folder: string): Promise<void> {
-  const { mkdir } = await import("node:fs/promises");
-  await mkdir(folder.replace(/^file:\/\//, ""), { recursive: true });
+/**
+ * Creates a folder and its parents. PGlite creates only the last folder.
+ *
+ * @returns Whether the folder is empty.
+ */
+async function makeFolder(folder: string): Promise<boolean> {
+  const { mkdir, readdir } = await import("node:fs/promises");
+  const path = folder.replace(/^file:\/\//, "");
+  await mkdir(path, { recursive: true });
+  return (await readdir(path)).length === 0;
 }
 
 function toSession(target: PGlite | Transaction): SqlSession {

@@ -6,16 +6,21 @@ export type EmbeddedSnapshot = () => Promise<Blob | undefined>;
 let snapshot: EmbeddedSnapshot | undefined;
 
 /**
- * Sets the initial content of new databases in memory. Initializing one without a snapshot takes
- * seconds of CPU time. For tests.
+ * Sets the initial content of new databases. Initializing one without a snapshot takes seconds of
+ * CPU time. For tests.
  *
  * @param load Returns the snapshot; `undefined` removes it.
+ * @returns The function that was set before.
  */
-export function setEmbeddedSnapshot(load: EmbeddedSnapshot | undefined): void {
+export function setEmbeddedSnapshot(
+  load: EmbeddedSnapshot | undefined,
+): EmbeddedSnapshot | undefined {
+  const previous = snapshot;
   snapshot = load;
+  return previous;
 }
 
-/** Returns the files for a new database in memory, if a snapshot was set. */
+/** Returns the files for a new database, if a snapshot was set. */
 export async function loadEmbeddedSnapshot(): Promise<Blob | undefined> {
   return await snapshot?.();
 }

@@ -23,10 +23,10 @@ import { startIssuer } from "./jwt_issuer.ts";
 import { createRandom, type Random } from "./random.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const CALLS = IS_FULL ? 1_000_000 : 2000;
+const CALLS = IS_FULL ? 1_000_000 : 1200;
 /** The full form ends after this time with the calls that it made. */
 const MAX_MS = 10 * 60_000;
-const CALLS_BETWEEN_CHANGES = IS_FULL ? 2000 : 100;
+const CALLS_BETWEEN_CHANGES = IS_FULL ? 2000 : 60;
 const FRESH_SECONDS = 300;
 
 const database = await openAccountsDatabase();
@@ -345,7 +345,7 @@ Deno.test("handlers accept no session, API key or token that better-auth or anot
   const startMs = performance.now();
   const { counts, violations, byKind } = await run(testSeed, CALLS);
   assertEquals(violations, []);
-  for (const kind of ["session", "api-key", "jwt"]) assert(byKind[kind] > 10, `${kind}: few calls`);
+  for (const kind of ["session", "api-key", "jwt"]) assert(byKind[kind] > 5, `${kind}: few calls`);
   assert(counts.refused > counts.calls / 10);
   const seconds = Math.round((performance.now() - startMs) / 1000);
   // deno-lint-ignore no-console -- the figures are part of the result
@@ -353,7 +353,7 @@ Deno.test("handlers accept no session, API key or token that better-auth or anot
 });
 
 Deno.test("the comparison with better-auth finds handlers that ask for less", async () => {
-  const { violations } = await run(testSeed, 2000, () => ({}));
+  const { violations } = await run(testSeed, 1000, () => ({}));
   const broken = new Set(violations.map((each) => each.split(" ", 1)[0]));
   assertEquals([...broken].sort(), ["fresh", "member", "own", "owner", "roles"]);
 });

@@ -150,21 +150,17 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
       assertMatch(logged, /explode \(?[^"]*src\/functions\/api\/broken\.get\.ts:6/);
     });
 
-    await test.step("gives the same bytes again, alone or together, and writes nothing then", async () => {
-      const second = await buildJson(project);
-      assertEquals(
-        second.functions.map(({ sha256 }) => sha256),
-        first.functions.map(({ sha256 }) => sha256),
-      );
-      assert(second.functions.every(({ change }) => change === "unchanged"));
+    await test.step("gives the same bytes again, with fewer functions too, and writes nothing then", async () => {
       for (const name of ["broken.get.ts", "ping.get.ts", "me.get.ts"]) {
         await Deno.remove(join(root, API, name));
       }
-      const third = await buildJson(project);
-      assertEquals(third.removed, ["Broken", "Me", "Ping"]);
+      const second = await buildJson(project);
+      assertEquals(second.removed, ["Broken", "Me", "Ping"]);
       assertEquals(
-        third.functions.map(({ name, sha256 }) => [name, sha256]),
-        ["AuthSignInEmail", "Health", "Work"].map((name) => [name, byName.get(name)!.sha256]),
+        second.functions.map(({ name, sha256, change }) => [name, sha256, change]),
+        ["AuthSignInEmail", "Health", "Work"].map(
+          (name) => [name, byName.get(name)!.sha256, "unchanged"],
+        ),
       );
       assertFalse(await exists(join(root, "dist/Ping")));
     });
