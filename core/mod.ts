@@ -37,6 +37,12 @@ export {
   type EventHandlerParams,
 } from "./triggers/event.ts";
 export {
+  defineKafkaHandler,
+  type KafkaHandlerFunction,
+  type KafkaHandlerOptions,
+  type KafkaHandlerParams,
+} from "./triggers/kafka.ts";
+export {
   defineQueueHandler,
   type QueueHandlerFunction,
   type QueueHandlerOptions,
@@ -53,6 +59,31 @@ export {
   type StorageHandlerFunction,
   type StorageHandlerParams,
 } from "./triggers/storage.ts";
+export {
+  defineStreamHandler,
+  type StreamHandlerFunction,
+  type StreamHandlerOptions,
+  type StreamHandlerParams,
+} from "./triggers/stream.ts";
+export type {
+  AttributeMap,
+  AttributeValue,
+  KafkaBatchResult,
+  KafkaEvent,
+  KafkaRecord,
+  KinesisEvent,
+  KinesisRecord,
+  StreamBatchResult,
+  TableStreamEvent,
+  TableStreamRecord,
+} from "./triggers/stream_events.ts";
+export {
+  defineTableStreamHandler,
+  type TableStreamHandlerFunction,
+  type TableStreamHandlerOptions,
+  type TableStreamHandlerParams,
+  type TableStreamParams,
+} from "./triggers/table_stream.ts";
 export {
   defineTopicHandler,
   type TopicHandlerFunction,
@@ -84,6 +115,7 @@ export type {
 } from "./triggers/trigger_events.ts";
 export type {
   AsyncTriggerOptions,
+  StreamTriggerOptions,
   TriggerHandler,
   TriggerOptions,
 } from "./triggers/trigger_options.ts";

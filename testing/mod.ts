@@ -33,6 +33,14 @@ export {
   type WebSocketEventOptions,
 } from "./gateway_events.ts";
 export {
+  createKafkaEvent,
+  createStreamEvent,
+  createTableStreamEvent,
+  type KafkaRecordOptions,
+  type StreamRecordOptions,
+  type TableStreamRecordOptions,
+} from "./stream_events.ts";
+export {
   createEventBridgeEvent,
   createQueueEvent,
   createScheduleEvent,

@@ -25,6 +25,8 @@ export interface QueueRecordOptions {
   messageId?: string;
   /** Value of the message attribute `correlationId`. */
   correlationId?: string;
+  /** Further message attributes, as strings. */
+  messageAttributes?: Record<string, string>;
   /**
    * Number of this delivery.
    * @default 1
@@ -57,10 +59,7 @@ export function createQueueEvent(
   const isFifo = queueName.endsWith(".fifo");
   return {
     Records: records.map(
-      (
-        { body = "", messageId = crypto.randomUUID(), correlationId, receiveCount = 1, groupId },
-        i,
-      ) => {
+      ({ body = "", messageId = crypto.randomUUID(), receiveCount = 1, groupId, ...sent }, i) => {
         const group = groupId ?? (isFifo ? "group" : undefined);
         return {
           messageId,
@@ -78,14 +77,12 @@ export function createQueueEvent(
                 SequenceNumber: String(10n ** 19n + BigInt(i)),
               }),
           },
-          messageAttributes: correlationId === undefined ? {} : {
-            correlationId: {
-              dataType: "String",
-              stringValue: correlationId,
-              stringListValues: [],
-              binaryListValues: [],
-            },
-          },
+          messageAttributes: mapAttributes(sent, (stringValue) => ({
+            dataType: "String",
+            stringValue,
+            stringListValues: [],
+            binaryListValues: [],
+          })),
           md5OfBody: "d41d8cd98f00b204e9800998ecf8427e",
           eventSource: "aws:sqs",
           eventSourceARN: `arn:aws:sqs:${REGION}:${ACCOUNT}:${queueName}`,
@@ -107,6 +104,8 @@ export interface TopicRecordOptions {
   messageId?: string;
   /** Value of the message attribute `correlationId`. */
   correlationId?: string;
+  /** Further message attributes, as strings. */
+  messageAttributes?: Record<string, string>;
   /** The subject line. */
   subject?: string;
 }
@@ -119,7 +118,7 @@ export interface TopicRecordOptions {
  * @returns The notification.
  */
 export function createTopicNotification(options: TopicRecordOptions = {}): SnsMessage {
-  const { message = "", messageId = crypto.randomUUID(), correlationId, subject } = options;
+  const { message = "", messageId = crypto.randomUUID(), subject } = options;
   return {
     Type: "Notification",
     MessageId: messageId,
@@ -127,9 +126,7 @@ export function createTopicNotification(options: TopicRecordOptions = {}): SnsMe
     Subject: subject ?? null,
     Message: asText(message),
     Timestamp: TIME,
-    MessageAttributes: correlationId === undefined
-      ? {}
-      : { correlationId: { Type: "String", Value: correlationId } },
+    MessageAttributes: mapAttributes(options, (Value) => ({ Type: "String", Value })),
   };
 }
 
@@ -339,6 +336,21 @@ export function createStorageEventBridgeEvent(options: StorageRecordOptions): S3
  */
 export function createStorageTestEvent(bucket = "test-bucket"): S3TestEvent {
   return { Service: "Amazon S3", Event: "s3:TestEvent", Time: TIME, Bucket: bucket };
+}
+
+/** Converts the attributes of a message to the form of a service. */
+function mapAttributes<T>(
+  { correlationId, messageAttributes }: Pick<
+    QueueRecordOptions,
+    "correlationId" | "messageAttributes"
+  >,
+  convert: (value: string) => T,
+): Record<string, T> {
+  const all = {
+    ...messageAttributes,
+    ...(correlationId !== undefined && { correlationId }),
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, convert(value)]));
 }
 
 function asText(content: unknown): string {

@@ -25,6 +25,32 @@ export type EnvironmentValue =
    */
   | { variable: true; default?: string; secret?: boolean };
 
+/** The source of a stream: its ARN, or a reference to it in Terraform files of your own. */
+export type SourceArn =
+  | string
+  /** A reference such as `aws_kinesis_stream.orders.arn` or `module.orders.stream_arn`. */
+  | { reference: string };
+
+/** The topic that a function in `kafka/` consumes. */
+export interface KafkaInfra {
+  /** Name of the topic. */
+  topic: string;
+  /**
+   * The consumer group.
+   * @default the deployed function's name
+   */
+  consumerGroup?: string;
+  /** Addresses of brokers, `host:port`, for clusters that are not of Amazon MSK. */
+  bootstrapServers?: string[];
+  /** Credentials for the brokers: type of Lambda's source access, and the ARN of a secret or the id of a subnet or security group. */
+  access?: { type: string; uri: string }[];
+  /**
+   * Turns provisioned mode on, which Lambda bills for each poller. Only there `partialFailures`,
+   * `bisectOnError`, `maximumRetryAttempts` and `maximumRecordAgeSeconds` work.
+   */
+  provisionedPollers?: { minimum: number; maximum: number };
+}
+
 /**
  * Settings of one function: its trigger, where the file does not define it, and its environment.
  */
@@ -36,10 +62,49 @@ export interface FunctionInfra {
    * @default the function's name: `send-mail` for `SendMail`
    */
   queue?: string;
-  /** `queue`: maximum number of messages per invocation, 1 to 10,000. */
+  /**
+   * `queue`, streams: maximum number of records per invocation, 1 to 10,000; of a DynamoDB stream
+   * 1,000.
+   * @default 10 for queues, 100 for streams
+   */
   batchSize?: number;
-  /** `queue`: how long messages are gathered into a batch, in seconds, 0 to 300. */
+  /** `queue`, streams: how long records are gathered into a batch, in seconds, 0 to 300. */
   batchingWindowSeconds?: number;
+  /**
+   * `queue`, streams: patterns of the records that the function receives; one match is enough. The
+   * keys are those of Lambda: `body` (queue), `data` (stream), `dynamodb` and `eventName`
+   * (table-stream), `value` and `key` (kafka). A queue deletes the other messages.
+   */
+  filters?: Record<string, unknown>[];
+  /** `stream`, `table-stream`: the stream. `kafka`: the cluster of Amazon MSK. */
+  source?: SourceArn;
+  /** `kafka`: the topic. */
+  kafka?: KafkaInfra;
+  /**
+   * Streams: the first record of a new trigger.
+   * @default "TRIM_HORIZON", the oldest record
+   */
+  startingPosition?: "TRIM_HORIZON" | "LATEST";
+  /**
+   * Streams: splits a batch whose invocation failed, to find the record that fails.
+   * @default true
+   */
+  bisectOnError?: boolean;
+  /**
+   * Streams: retries of a record before it is given up, 0 to 10,000, or -1 until it expires.
+   * @default 10
+   */
+  maximumRetryAttempts?: number;
+  /**
+   * Streams: seconds after which a record is given up, 60 to 604,800, or -1 for none.
+   * @default -1
+   */
+  maximumRecordAgeSeconds?: number;
+  /**
+   * `stream`, `table-stream`: batches of one shard at once, 1 to 10. Order is kept by partition key.
+   * @default 1
+   */
+  parallelizationFactor?: number;
   /** `queue`: maximum number of concurrent invocations, 2 to 1,000. */
   maximumConcurrency?: number;
   /**

@@ -3,11 +3,12 @@ import {
   createQueueEvent,
   createTopicEvent,
 } from "../../testing/trigger_events.ts";
+import type { SqsEvent } from "../../core/triggers/trigger_events.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
 import type { SentMessage } from "./aws_sink.ts";
-import { matchesPattern } from "./match_pattern.ts";
+import { type EventPattern, matchesPattern } from "./match_pattern.ts";
 
 /** The configuration `infra.functions`. */
 export type Wiring = Readonly<Record<string, FunctionInfra>>;
@@ -26,9 +27,10 @@ export function findReceivers(
   wiring: Wiring,
 ): FunctionFile[] {
   return functions.filter((fn) => {
-    const { queue, topic, filterPolicy, pattern } = wiring[fn.name] ?? {};
+    const { queue, topic, filterPolicy, pattern, filters } = wiring[fn.name] ?? {};
     if (sent.service === "sqs") {
-      return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name);
+      return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name) &&
+        (filters === undefined || matchesFilter(filters, sent, fn));
     }
     if (sent.service === "sns") {
       const attributes = Object.fromEntries(
@@ -42,6 +44,17 @@ export function findReceivers(
       ? isNamed(sent.detailType ?? "", fn.name)
       : matchesPattern(pattern, toDeliveredEvent(sent, fn));
   });
+}
+
+/** Checks whether one of the patterns of a queue's trigger matches a message. */
+function matchesFilter(
+  filters: readonly EventPattern[],
+  sent: SentMessage,
+  fn: FunctionFile,
+): boolean {
+  const { Records: [record] } = toDeliveredEvent(sent, fn) as SqsEvent;
+  const opened = { ...record, body: parse(record.body) };
+  return filters.some((filter) => matchesPattern(filter, opened));
 }
 
 /**

@@ -227,10 +227,13 @@ function checkResult(fn: FunctionFile, result: unknown): ProxyResult {
 
 function getFailures(result: unknown): string[] {
   const { batchItemFailures } = (result ?? {}) as {
-    batchItemFailures?: { itemIdentifier: string }[];
+    batchItemFailures?: { itemIdentifier: unknown }[];
   };
   return Array.isArray(batchItemFailures)
-    ? batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)
+    ? batchItemFailures.map(({ itemIdentifier: id }) =>
+      // Kafka's are objects
+      typeof id === "string" ? id : JSON.stringify(id)
+    )
     : [];
 }
 

@@ -6,6 +6,12 @@ import {
   createWebSocketMessageEvent,
 } from "../../testing/gateway_events.ts";
 import {
+  createKafkaEvent,
+  createStreamEvent,
+  createTableStreamEvent,
+  type TableStreamRecordOptions,
+} from "../../testing/stream_events.ts";
+import {
   createEventBridgeEvent,
   createQueueEvent,
   createScheduleEvent,
@@ -13,6 +19,7 @@ import {
   createTopicEvent,
   type QueueRecordOptions,
 } from "../../testing/trigger_events.ts";
+import { isObject } from "../config/settings.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
 
@@ -36,13 +43,19 @@ export interface TriggerForm {
 export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, TriggerForm>> = {
   queue: {
     body: "The message; with as=records a list of { body, " +
-      "messageId, correlationId, groupId, receiveCount }",
-    params: ["queue", "correlationId", "groupId"],
+      "messageId, correlationId, messageAttributes, groupId, receiveCount }",
+    params: ["queue", "correlationId", "groupId", "attributes"],
   },
-  topic: { body: "The message", params: ["subject", "correlationId"] },
+  topic: { body: "The message", params: ["subject", "correlationId", "attributes"] },
   event: { body: "The detail, as JSON", params: ["detailType", "source"] },
   schedule: { params: ["time"] },
   storage: { params: ["bucket", "key", "change"] },
+  stream: { body: "The record's content", params: ["partitionKey"] },
+  "table-stream": {
+    body: 'Changes as JSON: [{ "keys": { … }, "before": { … }, "after": { … } }]',
+    params: ["table"],
+  },
+  kafka: { body: "The record's value", params: ["topic", "key", "partition", "correlationId"] },
   websocket: { body: "The message", params: ["connectionId"] },
   authorizer: { params: ["token", "method", "path"] },
   standalone: { body: "The event, as JSON", params: [] },
@@ -66,9 +79,12 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
           `route, or send a complete event with as=event`,
       );
     case "queue": {
-      const records = params.get("as") === "records"
-        ? parseRecords(body)
-        : [{ body, correlationId, groupId: params.get("groupId") ?? undefined }];
+      const records = params.get("as") === "records" ? parseRecords(body) : [{
+        body,
+        correlationId,
+        messageAttributes: parseAttributes(params.get("attributes")),
+        groupId: params.get("groupId") ?? undefined,
+      }];
       return createQueueEvent(records, params.get("queue") || fn.name);
     }
     case "topic":
@@ -76,6 +92,7 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
         message: body,
         subject: params.get("subject") ?? undefined,
         correlationId,
+        messageAttributes: parseAttributes(params.get("attributes")),
       }]);
     case "event":
       return createEventBridgeEvent({
@@ -100,6 +117,20 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
         change,
       });
     }
+    case "stream":
+      return createStreamEvent([{
+        data: body,
+        partitionKey: params.get("partitionKey") || undefined,
+      }]);
+    case "table-stream":
+      return createTableStreamEvent(parseChanges(body), params.get("table") || undefined);
+    case "kafka":
+      return createKafkaEvent([{
+        value: body,
+        key: params.get("key") || undefined,
+        partition: Number(params.get("partition") || 0),
+        correlationId,
+      }], params.get("topic") || undefined);
     case "websocket": {
       const options = {
         connectionId: params.get("connectionId") || undefined,
@@ -125,11 +156,11 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
   }
 }
 
-function parse(text: string, what: string): unknown {
+function parse(text: string, what: string, source = "The body"): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ValidationError(`The body must be ${what} as JSON: ${(cause as Error).message}`, {
+    throw new ValidationError(`${source} must be ${what} as JSON: ${(cause as Error).message}`, {
       cause,
     });
   }
@@ -144,4 +175,23 @@ function parseRecords(text: string): QueueRecordOptions[] {
     return records;
   }
   throw new ValidationError('With as=records the body must be a list: [{ "body": { … } }, …]');
+}
+
+/** Reads message attributes: a JSON object of strings. */
+function parseAttributes(text: string | null): Record<string, string> | undefined {
+  if (text === null || text === "") return undefined;
+  const attributes = parse(text, "an object", "attributes");
+  if (isObject(attributes) && Object.values(attributes).every((each) => typeof each === "string")) {
+    return attributes as Record<string, string>;
+  }
+  throw new ValidationError('attributes must be an object of strings: { "tenant": "t1" }');
+}
+
+function parseChanges(text: string): TableStreamRecordOptions[] {
+  const changes = parse(text, "a list of changes");
+  const isChange = (change: unknown) => isObject(change) && isObject(change.keys);
+  if (Array.isArray(changes) && changes.every(isChange)) return changes;
+  throw new ValidationError(
+    'The body must be a list of changes: [{ "keys": { … }, "before": { … }, "after": { … } }]',
+  );
 }

@@ -2,6 +2,7 @@ import { block, type Expression, expression, type HclBlock, type HclValue } from
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { shorten } from "./names.ts";
+import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
 import type { Resources } from "./triggers.ts";
 import { getResource } from "./triggers.ts";
 
@@ -19,9 +20,12 @@ export interface FunctionBlockOptions {
 /** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
 const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
 
+/** Sources that are read in order: records that failed for good are lost without a destination. */
+const STREAMS = ["stream", "table-stream", "kafka"];
+
 /** Returns true if the function gets its own dead-letter queue. */
 export function hasDeadLetters({ kind, options: { deadLetterQueue } }: InfraFunction): boolean {
-  if (deadLetterQueue === undefined) return ASYNCHRONOUS.includes(kind);
+  if (deadLetterQueue === undefined) return [...ASYNCHRONOUS, ...STREAMS].includes(kind);
   return deadLetterQueue === true ||
     typeof deadLetterQueue === "object" && deadLetterQueue.targetArn === undefined;
 }
@@ -64,9 +68,10 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       ephemeral_storage: fn.options.ephemeralStorage,
       reserved_concurrent_executions: fn.options.reservedConcurrency,
       maximum_retry_attempts: fn.options.retryAttempts,
-      dead_letter_target_arn: deadLetters,
+      dead_letter_target_arn: STREAMS.includes(fn.kind) ? undefined : deadLetters,
     },
     getTriggerArguments(fn, options),
+    getStreamArguments(fn, deadLetters),
     {
       additional_policy_arns: environment.usesCluster
         ? [expression("module.database.connect_policy_arn")]
@@ -117,6 +122,7 @@ function getTriggerArguments(
         sqs_batch_size: settings.batchSize,
         sqs_batching_window_seconds: settings.batchingWindowSeconds,
         sqs_maximum_concurrency: settings.maximumConcurrency,
+        sqs_filter_patterns: toPatterns(settings.filters),
       };
     case "schedule":
       return {

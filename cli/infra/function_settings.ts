@@ -17,15 +17,18 @@ const isName: Check = (value) =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value);
 const NAME = "letters, digits, hyphens and underscores, at most 40";
 
+/** The kinds whose records have an order. */
+const STREAMS = ["stream", "table-stream", "kafka"] as const satisfies FunctionKind[];
+
 const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Setting>> = {
   queue: { kinds: ["queue"], what: NAME, check: isName },
   batchSize: {
-    kinds: ["queue"],
+    kinds: ["queue", ...STREAMS],
     what: "a whole number from 1 to 10000",
     check: isCount(1, 10_000),
   },
   batchingWindowSeconds: {
-    kinds: ["queue"],
+    kinds: ["queue", ...STREAMS],
     what: "a whole number from 0 to 300",
     check: isCount(0, 300),
   },
@@ -33,6 +36,44 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
     kinds: ["queue"],
     what: "a whole number from 2 to 1000",
     check: isCount(2, 1000),
+  },
+  filters: {
+    kinds: ["queue", ...STREAMS],
+    what: 'a list of 1 to 10 patterns such as [{ body: { kind: ["order"] } }]',
+    check: (value) =>
+      Array.isArray(value) && value.length > 0 && value.length <= 10 && value.every(isPattern),
+  },
+  source: {
+    kinds: STREAMS,
+    what: 'an ARN, or { reference: "aws_kinesis_stream.orders.arn" }',
+    check: isSource,
+  },
+  kafka: {
+    kinds: ["kafka"],
+    what: 'an object such as { topic: "orders" }, with consumerGroup, bootstrapServers, access ' +
+      "and provisionedPollers",
+    check: isKafka,
+  },
+  startingPosition: {
+    kinds: STREAMS,
+    what: '"TRIM_HORIZON" or "LATEST"',
+    check: (value) => value === "TRIM_HORIZON" || value === "LATEST",
+  },
+  bisectOnError: { kinds: STREAMS, what: "true or false", check: isBoolean },
+  maximumRetryAttempts: {
+    kinds: STREAMS,
+    what: "a whole number from -1 to 10000",
+    check: isCount(-1, 10_000),
+  },
+  maximumRecordAgeSeconds: {
+    kinds: STREAMS,
+    what: "-1, or a whole number from 60 to 604800",
+    check: (value) => value === -1 || isCount(60, 604_800)(value),
+  },
+  parallelizationFactor: {
+    kinds: ["stream", "table-stream"],
+    what: "a whole number from 1 to 10",
+    check: isCount(1, 10),
   },
   topic: { kinds: ["topic"], what: NAME, check: isName },
   filterPolicy: { kinds: ["topic"], what: "an object", check: isObject },
@@ -65,9 +106,48 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
   twoWay: {
     kinds: ["websocket"],
     what: "true or false",
-    check: (value) => typeof value === "boolean",
+    check: isBoolean,
   },
 };
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean";
+}
+
+/** An attribute of a resource or module, in the syntax of Terraform. */
+const REFERENCE =
+  /^(?:module|data|local|var|aws_[a-z0-9_]+)(?:\.[A-Za-z_][\w-]*|\[(?:\d+|"[\w.-]+")\])+$/;
+
+function isSource(value: unknown): boolean {
+  if (!isObject(value)) return typeof value === "string" && /^arn:[a-z-]+:[a-z]+:/.test(value);
+  const { reference, ...others } = value;
+  return Object.keys(others).length === 0 && typeof reference === "string" &&
+    REFERENCE.test(reference);
+}
+
+function isKafka(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { topic, consumerGroup, bootstrapServers, access, provisionedPollers, ...others } = value;
+  return Object.keys(others).length === 0 &&
+    typeof topic === "string" && /^[A-Za-z0-9._-]{1,249}$/.test(topic) &&
+    (consumerGroup === undefined || isText(consumerGroup)) &&
+    (bootstrapServers === undefined ||
+      Array.isArray(bootstrapServers) && bootstrapServers.every(isText)) &&
+    (access === undefined || Array.isArray(access) && access.every(isAccess)) &&
+    (provisionedPollers === undefined || isPollers(provisionedPollers));
+}
+
+function isAccess(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 2 && isText(value.type) &&
+    isText(value.uri);
+}
+
+function isPollers(value: unknown): boolean {
+  if (!isObject(value) || Object.keys(value).length !== 2) return false;
+  const { minimum, maximum } = value;
+  return isCount(1, 200)(minimum) && isCount(1, 2000)(maximum) &&
+    Number(minimum) <= Number(maximum);
+}
 
 function isPattern(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length > 0;
@@ -79,6 +159,12 @@ const NEEDED: Readonly<
 > = {
   event: ["pattern", '{ pattern: { "detail-type": ["note.created"] } }'],
   schedule: ["schedule", '{ schedule: "rate(5 minutes)" }'],
+  stream: ["source", '{ source: { reference: "aws_kinesis_stream.orders.arn" } }'],
+  "table-stream": ["source", '{ source: { reference: "module.orders.stream_arn" } }'],
+  kafka: [
+    "kafka",
+    '{ source: { reference: "aws_msk_cluster.main.arn" }, kafka: { topic: "orders" } }',
+  ],
 };
 
 /**
@@ -126,11 +212,41 @@ export function checkFunctionSettings(
       `${name} is in ${kind}/ but has no trigger: add infra.functions.${name} = ${needed[1]}`,
     );
   }
-  if (Number(settings.batchSize) > 10 && !settings.batchingWindowSeconds) {
+  errors.push(...kind === "kafka" ? checkKafka(name, settings) : []);
+  if (kind === "table-stream" && Number(settings.batchSize) > 1000) {
+    errors.push(
+      `infra.functions.${name}.batchSize is ${settings.batchSize}: a DynamoDB stream has at most 1000`,
+    );
+  }
+  if (kind === "queue" && Number(settings.batchSize) > 10 && !settings.batchingWindowSeconds) {
     errors.push(
       `infra.functions.${name}.batchSize is ${settings.batchSize}: a batch size above 10 ` +
         `requires batchingWindowSeconds of at least 1`,
     );
+  }
+  return errors;
+}
+
+/** Settings that Lambda only reads in provisioned mode. */
+const PROVISIONED = ["bisectOnError", "maximumRetryAttempts", "maximumRecordAgeSeconds"] as const;
+
+function checkKafka(name: string, settings: FunctionInfra): string[] {
+  const { source, kafka } = settings;
+  if (kafka === undefined) return [];
+  const errors: string[] = [];
+  if ((source === undefined) === (kafka.bootstrapServers === undefined)) {
+    errors.push(
+      `infra.functions.${name} needs source (the ARN of a cluster of Amazon MSK) or ` +
+        "kafka.bootstrapServers (other brokers), and not both",
+    );
+  }
+  if (kafka.provisionedPollers === undefined) {
+    for (const setting of PROVISIONED.filter((each) => settings[each] !== undefined)) {
+      errors.push(
+        `infra.functions.${name}.${setting} only works in provisioned mode: set ` +
+          `kafka.provisionedPollers, or remove it`,
+      );
+    }
   }
   return errors;
 }

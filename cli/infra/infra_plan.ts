@@ -12,6 +12,8 @@ export interface HandlerOptions {
   readonly ephemeralStorage?: number;
   readonly deadLetterQueue?: boolean | { readonly targetArn?: string };
   readonly retryAttempts?: number;
+  /** `defineKafkaHandler`: whether it reports the failed record of each partition. */
+  readonly partialFailures?: boolean;
   /** `defineApiHandler`: the auth mode. */
   readonly auth?: string;
   /** `defineApiHandler`: the allowed origins, or `false` for none. */

@@ -46,6 +46,9 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   event: ["defineEventHandler", "defineMailEventHandler"],
   schedule: ["defineScheduleHandler", "defineJobRelayHandler"],
   storage: ["defineStorageHandler"],
+  stream: ["defineStreamHandler", "defineJobStreamHandler"],
+  "table-stream": ["defineTableStreamHandler"],
+  kafka: ["defineKafkaHandler"],
   websocket: ["defineWebSocketHandler"],
   authorizer: ["defineAuthorizerHandler"],
 };
@@ -186,6 +189,7 @@ const CHECKS: Readonly<Record<keyof HandlerOptions, (name: string, value: unknow
   deadLetterQueue: (_, value) => checkDeadLetterQueue(value),
   auth: checkAuth,
   cors: () => {},
+  partialFailures: checkBoolean,
 };
 
 function readOptions(
@@ -224,6 +228,10 @@ function readOptions(
 
 function checkNumber(name: string, value: unknown): void {
   checkRange(name, value, FUNCTION_RANGES[name]);
+}
+
+function checkBoolean(name: string, value: unknown): void {
+  if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false`);
 }
 
 function checkAuth(_: string, value: unknown): void {

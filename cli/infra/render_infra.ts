@@ -34,6 +34,7 @@ import {
   renderVersions,
   type RootOptions,
 } from "./root_files.ts";
+import { checkFailureReports } from "./stream_triggers.ts";
 import {
   renderBuckets,
   renderBuses,
@@ -97,6 +98,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
     ),
     errors: [
       ...checkLimits(functions, projectName, infra.bucketPrefix),
+      ...checkFailureReports(functions),
       ...paths.errors,
       ...authorizers.errors,
       ...environments.errors,

@@ -29,6 +29,7 @@ export type TriggerWork<E, R> = (
  * @param options The trigger's options.
  * @param listCorrelationIds Returns what may be the correlation id of an event, best first. Must accept any event.
  * @param work The work.
+ * @param toLoggable Returns a copy of the event for the log.
  * @returns The function for Lambda.
  */
 export function observeTrigger<E, R>(
@@ -36,13 +37,14 @@ export function observeTrigger<E, R>(
   options: TriggerOptions,
   listCorrelationIds: (event: E) => readonly unknown[],
   work: TriggerWork<E, R>,
+  toLoggable: (event: E) => unknown = toLoggableEvent,
 ): LambdaHandler<E, R> {
   const { logging, metrics, tracing } = options;
   const reader: EventReader<E> = {
     getCorrelationId: (event, context) =>
       findCorrelationId(listCorrelationIds(event)) ?? getCorrelationId(undefined, context),
     getTraceContext: (_event, readEnvironment) => getTraceContext(undefined, readEnvironment),
-    toLoggable: toLoggableEvent,
+    toLoggable,
   };
 
   async function run(event: E, context: LambdaContext, metadata: WrapperMetadata): Promise<R> {

@@ -1,15 +1,19 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError, UnexpectedError } from "../../errors/http_errors.ts";
-import { enableConcurrentInvocations } from "../../observability/invocation_context.ts";
-import { metrics } from "../../observability/metrics.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
-import { openMessage, QUEUE_ENVELOPES, type QueueMessage } from "./queue_message.ts";
-import { beginBatch, type RecordIdentity, skipRecord, tryRecord } from "./record_scope.ts";
+import { addRecordMetrics, processLanes } from "./process_lanes.ts";
+import {
+  openMessage,
+  QUEUE_ENVELOPES,
+  type QueueEnvelope,
+  type QueueMessage,
+} from "./queue_message.ts";
+import { type RecordBatch, type RecordIdentity, skipRecord } from "./record_scope.ts";
 import type { SqsBatchResult, SqsEvent, SqsRecord } from "./trigger_events.ts";
 import {
   checkChoice,
@@ -119,8 +123,7 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
     ) ?? handler;
 
     async function handle(
-      record: SqsRecord,
-      message: QueueMessage,
+      { record, message }: OpenRecord,
       context: LambdaContext,
       metadata: WrapperMetadata,
     ) {
@@ -134,45 +137,20 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
       event: SqsEvent,
       context: LambdaContext,
       metadata: WrapperMetadata,
-    ) {
+    ): Promise<SqsBatchResult> {
       const records = getRecords(event);
-      const batch = beginBatch();
-      const failed = new Set<SqsRecord>();
-
-      async function processLane(lane: readonly SqsRecord[]): Promise<void> {
-        let reason: string | undefined;
-        for (const record of lane) {
-          const message = openMessage(record, envelope);
-          const identity = identify(record, message);
-          if (reason !== undefined) await skipRecord(batch, identity, reason);
-          else if (
-            await tryRecord(
-              batch,
-              identity,
-              metadata,
-              (own) => handle(record, message, context, own),
-            )
-          ) {
-            continue;
-          }
-          failed.add(record);
-          reason ??= `Message ${record.messageId} of the same group failed before it`;
-        }
-      }
-
-      // records that overlap need state that goes by their asynchronous context
-      if (concurrency > 1) enableConcurrentInvocations();
-      const lanes = getLanes(records).values();
-      async function work(): Promise<void> {
-        for (const lane of lanes) await processLane(lane);
-      }
-      await Promise.all(Array.from({ length: Math.min(concurrency, records.length) }, work));
-      if (options.metrics !== false) {
-        metrics.addMetricsWithDimensions({ operationName: metadata.operationName }, [
-          ["Records", "Count", records.length],
-          ["FailedRecords", "Count", failed.size],
-        ]);
-      }
+      const stopped = await processLanes({
+        lanes: getLanes(records, envelope),
+        concurrency,
+        metadata,
+        identify,
+        work: (record, own) => handle(record, context, own),
+        onStop: skipGroup,
+      });
+      const failed = new Set(
+        stopped.flatMap((lane) => [lane.failed, ...lane.rest].map(({ record }) => record)),
+      );
+      if (options.metrics !== false) addRecordMetrics(metadata, records.length, failed.size);
       return {
         batchItemFailures: records.filter((record) => failed.has(record))
           .map(({ messageId }) => ({ itemIdentifier: messageId })),
@@ -189,7 +167,13 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
   };
 }
 
-function identify(record: SqsRecord, { correlationIds }: QueueMessage): RecordIdentity {
+/** A record with its message, which is read once. */
+interface OpenRecord {
+  readonly record: SqsRecord;
+  readonly message: QueueMessage;
+}
+
+function identify({ record, message: { correlationIds } }: OpenRecord): RecordIdentity {
   const received = Number(record.attributes?.ApproximateReceiveCount);
   return {
     correlationIds,
@@ -197,18 +181,32 @@ function identify(record: SqsRecord, { correlationIds }: QueueMessage): RecordId
   };
 }
 
-/** What must go one after the other: the messages of a group in a FIFO queue, in any other each message alone. */
-function getLanes(records: readonly SqsRecord[]): SqsRecord[][] {
-  const lanes = new Map<unknown, SqsRecord[]>();
+/** Logs the messages of a FIFO group that wait for the next delivery. */
+async function skipGroup(
+  batch: RecordBatch,
+  { record: { messageId } }: OpenRecord,
+  rest: readonly OpenRecord[],
+): Promise<void> {
+  const reason = `Message ${messageId} of the same group failed before it`;
+  for (const record of rest) await skipRecord(batch, identify(record), reason);
+}
+
+/** Returns one lane for each message group of a FIFO queue, and for each message of other queues. */
+function getLanes(
+  records: readonly SqsRecord[],
+  envelope: QueueEnvelope,
+): readonly (readonly OpenRecord[])[] {
+  const lanes = new Map<unknown, OpenRecord[]>();
   for (const record of records) {
     // other queues know groups too (fair queues), without an order
     const { eventSourceARN: arn, attributes } = record;
     const lane = typeof arn === "string" && arn.endsWith(".fifo")
       ? attributes?.MessageGroupId
       : record;
+    const opened = { record, message: openMessage(record, envelope) };
     const known = lanes.get(lane);
-    if (known === undefined) lanes.set(lane, [record]);
-    else known.push(record);
+    if (known === undefined) lanes.set(lane, [opened]);
+    else known.push(opened);
   }
   return [...lanes.values()];
 }

@@ -50,6 +50,16 @@ export interface AsyncTriggerOptions extends TriggerOptions {
   retryAttempts?: number;
 }
 
+/** Options of the triggers that read a stream in order. */
+export interface StreamTriggerOptions extends TriggerOptions {
+  /**
+   * Destination for the positions of records that failed for good, for the infrastructure generator.
+   * The source keeps the records themselves, for as long as it keeps any record.
+   * @default true: a queue of the function's own
+   */
+  deadLetterQueue?: boolean | { targetArn?: string };
+}
+
 /** The function to export for Lambda. It carries the user's own, so that this can be tested apart from its wrapper. */
 export interface TriggerHandler<TEvent, TResult, TFunction> {
   (event: TEvent, context: LambdaContext): Promise<TResult>;
@@ -81,6 +91,7 @@ const RULES: OptionRules = {
   tracing: BOOLEAN_OPTION,
   idempotency: IDEMPOTENCY_OPTION,
   concurrency: wholeNumber([1, 10_000, "records at once"]),
+  partialFailures: BOOLEAN_OPTION,
   // arktype's schemas are functions
   schema: [
     (value) => typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function",

@@ -46,12 +46,87 @@ locals {
     Resource = var.sqs_trigger_arn
   } if enabled]
 
-  dead_letter_statements = [for arn in [var.dead_letter_target_arn] : {
+  # The stream of a consumer with throughput of its own stands in the consumer's ARN.
+  stream_statements = [for trigger in [var.stream_trigger] : {
+    Sid    = "ReadStream"
+    Effect = "Allow"
+    Action = trigger.service == "kinesis" ? [
+      "kinesis:DescribeStream",
+      "kinesis:DescribeStreamSummary",
+      "kinesis:GetRecords",
+      "kinesis:GetShardIterator",
+      "kinesis:ListShards",
+      "kinesis:SubscribeToShard",
+      ] : [
+      "dynamodb:DescribeStream",
+      "dynamodb:GetRecords",
+      "dynamodb:GetShardIterator",
+      "dynamodb:ListStreams",
+    ]
+    Resource = distinct([trigger.arn, split("/consumer/", trigger.arn)[0]])
+  } if trigger != null]
+
+  # Groups and topics have the ARN of their cluster, with another kind of resource.
+  kafka_statements = [for trigger in [var.kafka_trigger] : concat(
+    trigger.cluster_arn == null ? [] : [
+      {
+        Sid      = "FindBrokers"
+        Effect   = "Allow"
+        Action   = ["kafka:DescribeCluster", "kafka:DescribeClusterV2", "kafka:GetBootstrapBrokers"]
+        Resource = [trigger.cluster_arn]
+      },
+      {
+        Sid    = "ReadTopic"
+        Effect = "Allow"
+        Action = [
+          "kafka-cluster:AlterGroup",
+          "kafka-cluster:Connect",
+          "kafka-cluster:DescribeClusterDynamicConfiguration",
+          "kafka-cluster:DescribeGroup",
+          "kafka-cluster:DescribeTopic",
+          "kafka-cluster:ReadData",
+        ]
+        Resource = [
+          trigger.cluster_arn,
+          "${replace(trigger.cluster_arn, ":cluster/", ":topic/")}/${trigger.topic}",
+          "${replace(trigger.cluster_arn, ":cluster/", ":group/")}/${trigger.consumer_group_id}",
+        ]
+      },
+    ],
+    [for access in trigger.source_access : {
+      Sid      = "ReadSecret${index(trigger.source_access, access)}"
+      Effect   = "Allow"
+      Action   = ["secretsmanager:GetSecretValue"]
+      Resource = [access.uri]
+    } if strcontains(access.uri, ":secretsmanager:")],
+    [{
+      Sid    = "ReachBrokers"
+      Effect = "Allow"
+      Action = [
+        "ec2:CreateNetworkInterface",
+        "ec2:DeleteNetworkInterface",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeSecurityGroups",
+        "ec2:DescribeSubnets",
+        "ec2:DescribeVpcs",
+      ]
+      Resource = ["*"] # policy: Lambda makes the interfaces to the brokers under names of its own.
+    }],
+  ) if trigger != null]
+
+  # Null members are left out by compact().
+  failure_destinations = compact([
+    var.dead_letter_target_arn,
+    try(var.stream_trigger.failure_destination_arn, null),
+    try(var.kafka_trigger.failure_destination_arn, null),
+  ])
+
+  dead_letter_statements = [for arn in local.failure_destinations : {
     Sid      = "SendDeadLetters"
     Effect   = "Allow"
     Action   = split(":", arn)[2] == "sns" ? "sns:Publish" : "sqs:SendMessage"
     Resource = arn
-  } if arn != null]
+  }]
 
   network_statements = [for config in [var.vpc_config] : {
     Sid    = "AttachNetworkInterfaces"
@@ -120,6 +195,8 @@ resource "aws_iam_role_policy" "runtime" {
       local.log_statements,
       local.tracing_statements,
       local.queue_statements,
+      local.stream_statements,
+      flatten(local.kafka_statements),
       local.dead_letter_statements,
       local.network_statements,
     )
@@ -246,6 +323,20 @@ resource "aws_lambda_event_source_mapping" "queue" {
   function_response_types            = ["ReportBatchItemFailures"]
   tags                               = var.tags
 
+  dynamic "filter_criteria" {
+    for_each = length(var.sqs_filter_patterns) == 0 ? [] : [var.sqs_filter_patterns]
+
+    content {
+      dynamic "filter" {
+        for_each = filter_criteria.value
+
+        content {
+          pattern = filter.value
+        }
+      }
+    }
+  }
+
   dynamic "scaling_config" {
     for_each = var.sqs_maximum_concurrency == null ? [] : [var.sqs_maximum_concurrency]
 
@@ -253,6 +344,132 @@ resource "aws_lambda_event_source_mapping" "queue" {
       maximum_concurrency = scaling_config.value
     }
   }
+}
+
+resource "aws_lambda_event_source_mapping" "stream" {
+  count = var.stream_trigger == null ? 0 : 1
+
+  function_name                      = aws_lambda_function.this.arn
+  event_source_arn                   = var.stream_trigger.arn
+  starting_position                  = var.stream_trigger.starting_position
+  batch_size                         = var.stream_trigger.batch_size
+  maximum_batching_window_in_seconds = var.stream_trigger.batching_window_seconds
+  bisect_batch_on_function_error     = var.stream_trigger.bisect_on_error
+  maximum_retry_attempts             = var.stream_trigger.maximum_retry_attempts
+  maximum_record_age_in_seconds      = var.stream_trigger.maximum_record_age_seconds
+  parallelization_factor             = var.stream_trigger.parallelization_factor
+  function_response_types            = ["ReportBatchItemFailures"]
+  tags                               = var.tags
+
+  dynamic "filter_criteria" {
+    for_each = length(var.stream_trigger.filter_patterns) == 0 ? [] : [var.stream_trigger.filter_patterns]
+
+    content {
+      dynamic "filter" {
+        for_each = filter_criteria.value
+
+        content {
+          pattern = filter.value
+        }
+      }
+    }
+  }
+
+  dynamic "destination_config" {
+    for_each = var.stream_trigger.failure_destination_arn == null ? [] : [var.stream_trigger.failure_destination_arn]
+
+    content {
+      on_failure {
+        destination_arn = destination_config.value
+      }
+    }
+  }
+
+  depends_on = [aws_iam_role_policy.runtime]
+}
+
+resource "aws_lambda_event_source_mapping" "kafka" {
+  count = var.kafka_trigger == null ? 0 : 1
+
+  function_name                      = aws_lambda_function.this.arn
+  event_source_arn                   = var.kafka_trigger.cluster_arn
+  topics                             = [var.kafka_trigger.topic]
+  starting_position                  = var.kafka_trigger.starting_position
+  batch_size                         = var.kafka_trigger.batch_size
+  maximum_batching_window_in_seconds = var.kafka_trigger.batching_window_seconds
+  function_response_types            = var.kafka_trigger.partial_failures ? ["ReportBatchItemFailures"] : null
+  bisect_batch_on_function_error     = var.kafka_trigger.provisioned_pollers == null ? null : var.kafka_trigger.bisect_on_error
+  maximum_retry_attempts             = var.kafka_trigger.provisioned_pollers == null ? null : var.kafka_trigger.maximum_retry_attempts
+  maximum_record_age_in_seconds      = var.kafka_trigger.provisioned_pollers == null ? null : var.kafka_trigger.maximum_record_age_seconds
+  tags                               = var.tags
+
+  dynamic "amazon_managed_kafka_event_source_config" {
+    for_each = var.kafka_trigger.cluster_arn == null ? [] : [var.kafka_trigger.consumer_group_id]
+
+    content {
+      consumer_group_id = amazon_managed_kafka_event_source_config.value
+    }
+  }
+
+  dynamic "self_managed_kafka_event_source_config" {
+    for_each = var.kafka_trigger.cluster_arn == null ? [var.kafka_trigger.consumer_group_id] : []
+
+    content {
+      consumer_group_id = self_managed_kafka_event_source_config.value
+    }
+  }
+
+  dynamic "self_managed_event_source" {
+    for_each = var.kafka_trigger.cluster_arn == null ? [var.kafka_trigger.bootstrap_servers] : []
+
+    content {
+      endpoints = { KAFKA_BOOTSTRAP_SERVERS = join(",", self_managed_event_source.value) }
+    }
+  }
+
+  dynamic "source_access_configuration" {
+    for_each = var.kafka_trigger.source_access
+
+    content {
+      type = source_access_configuration.value.type
+      uri  = source_access_configuration.value.uri
+    }
+  }
+
+  dynamic "provisioned_poller_config" {
+    for_each = var.kafka_trigger.provisioned_pollers == null ? [] : [var.kafka_trigger.provisioned_pollers]
+
+    content {
+      minimum_pollers = provisioned_poller_config.value.minimum
+      maximum_pollers = provisioned_poller_config.value.maximum
+    }
+  }
+
+  dynamic "filter_criteria" {
+    for_each = length(var.kafka_trigger.filter_patterns) == 0 ? [] : [var.kafka_trigger.filter_patterns]
+
+    content {
+      dynamic "filter" {
+        for_each = filter_criteria.value
+
+        content {
+          pattern = filter.value
+        }
+      }
+    }
+  }
+
+  dynamic "destination_config" {
+    for_each = var.kafka_trigger.failure_destination_arn == null ? [] : [var.kafka_trigger.failure_destination_arn]
+
+    content {
+      on_failure {
+        destination_arn = destination_config.value
+      }
+    }
+  }
+
+  depends_on = [aws_iam_role_policy.runtime]
 }
 
 resource "aws_iam_role" "schedule" {

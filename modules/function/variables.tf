@@ -349,6 +349,128 @@ variable "sqs_maximum_concurrency" {
   }
 }
 
+variable "sqs_filter_patterns" {
+  description = "Patterns (JSON) of the messages that reach the function: one that matches is enough. SQS deletes the others. Empty for all messages."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(var.sqs_filter_patterns) <= 10 && alltrue([for pattern in var.sqs_filter_patterns : can(keys(jsondecode(pattern)))])
+    error_message = "sqs_filter_patterns must be at most ten patterns, each a JSON object such as {\"body\":{\"kind\":[\"order\"]}}."
+  }
+}
+
+variable "stream_trigger" {
+  description = "Kinesis data stream (service = \"kinesis\") or DynamoDB stream (\"dynamodb\") whose records the function processes in order. Null for none. A failed batch is retried from the first record that failed, and its position goes to failure_destination_arn (a queue or a topic) after maximum_retry_attempts; -1 retries until the record expires."
+  type = object({
+    arn                        = string
+    service                    = string
+    starting_position          = optional(string, "TRIM_HORIZON")
+    batch_size                 = optional(number, 100)
+    batching_window_seconds    = optional(number, 0)
+    bisect_on_error            = optional(bool, true)
+    maximum_retry_attempts     = optional(number, 10)
+    maximum_record_age_seconds = optional(number, -1)
+    parallelization_factor     = optional(number, 1)
+    filter_patterns            = optional(list(string), [])
+    failure_destination_arn    = optional(string)
+  })
+  default = null
+
+  validation {
+    condition     = var.stream_trigger == null ? true : contains(["kinesis", "dynamodb"], var.stream_trigger.service) && can(regex("^arn:[a-z-]+:${var.stream_trigger.service}:", var.stream_trigger.arn))
+    error_message = "stream_trigger needs service = \"kinesis\" or \"dynamodb\" and the ARN of such a stream."
+  }
+
+  validation {
+    condition     = var.stream_trigger == null ? true : contains(["TRIM_HORIZON", "LATEST"], var.stream_trigger.starting_position)
+    error_message = "stream_trigger.starting_position must be TRIM_HORIZON (the oldest record) or LATEST."
+  }
+
+  validation {
+    condition     = var.stream_trigger == null ? true : var.stream_trigger.batch_size >= 1 && var.stream_trigger.batch_size <= (var.stream_trigger.service == "kinesis" ? 10000 : 1000) && var.stream_trigger.batching_window_seconds >= 0 && var.stream_trigger.batching_window_seconds <= 300
+    error_message = "stream_trigger.batch_size must be from 1 to 10000 (DynamoDB: 1000), and batching_window_seconds from 0 to 300."
+  }
+
+  validation {
+    condition     = var.stream_trigger == null ? true : var.stream_trigger.maximum_retry_attempts >= -1 && var.stream_trigger.maximum_retry_attempts <= 10000 && (var.stream_trigger.maximum_record_age_seconds == -1 || (var.stream_trigger.maximum_record_age_seconds >= 60 && var.stream_trigger.maximum_record_age_seconds <= 604800))
+    error_message = "stream_trigger.maximum_retry_attempts must be from -1 to 10000, and maximum_record_age_seconds -1 or from 60 to 604800."
+  }
+
+  validation {
+    condition     = var.stream_trigger == null ? true : contains(range(1, 11), var.stream_trigger.parallelization_factor)
+    error_message = "stream_trigger.parallelization_factor must be from 1 to 10."
+  }
+
+  validation {
+    condition     = var.stream_trigger == null ? true : alltrue([for pattern in var.stream_trigger.filter_patterns : can(keys(jsondecode(pattern)))])
+    error_message = "Each of stream_trigger.filter_patterns must be a JSON object."
+  }
+
+  validation {
+    condition     = var.stream_trigger == null ? true : !var.is_edge_function
+    error_message = "Edge functions are invoked by CloudFront only; stream_trigger must be null."
+  }
+}
+
+variable "kafka_trigger" {
+  description = "Topic of an Amazon MSK cluster (cluster_arn) or of other brokers (bootstrap_servers) whose records the function processes in order. Null for none. partial_failures, bisect_on_error, maximum_retry_attempts and maximum_record_age_seconds need provisioned_pollers; without them Lambda retries whole batches."
+  type = object({
+    cluster_arn                = optional(string)
+    bootstrap_servers          = optional(list(string), [])
+    topic                      = string
+    consumer_group_id          = string
+    starting_position          = optional(string, "TRIM_HORIZON")
+    batch_size                 = optional(number, 100)
+    batching_window_seconds    = optional(number, 0)
+    source_access              = optional(list(object({ type = string, uri = string })), [])
+    provisioned_pollers        = optional(object({ minimum = number, maximum = number }))
+    partial_failures           = optional(bool, false)
+    bisect_on_error            = optional(bool, true)
+    maximum_retry_attempts     = optional(number, 10)
+    maximum_record_age_seconds = optional(number, -1)
+    filter_patterns            = optional(list(string), [])
+    failure_destination_arn    = optional(string)
+  })
+  default = null
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : (var.kafka_trigger.cluster_arn == null) != (length(var.kafka_trigger.bootstrap_servers) == 0)
+    error_message = "kafka_trigger needs cluster_arn (Amazon MSK) or bootstrap_servers (other brokers), and not both."
+  }
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : var.kafka_trigger.cluster_arn == null ? true : can(regex("^arn:[a-z-]+:kafka:[^:]+:[0-9]+:cluster/", var.kafka_trigger.cluster_arn))
+    error_message = "kafka_trigger.cluster_arn must be the ARN of an Amazon MSK cluster."
+  }
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : var.kafka_trigger.provisioned_pollers != null || !var.kafka_trigger.partial_failures
+    error_message = "kafka_trigger.partial_failures needs provisioned_pollers: without them Lambda ignores the report."
+  }
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : contains(["TRIM_HORIZON", "LATEST"], var.kafka_trigger.starting_position)
+    error_message = "kafka_trigger.starting_position must be TRIM_HORIZON (the oldest record) or LATEST."
+  }
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : var.kafka_trigger.batch_size >= 1 && var.kafka_trigger.batch_size <= 10000 && var.kafka_trigger.batching_window_seconds >= 0 && var.kafka_trigger.batching_window_seconds <= 300
+    error_message = "kafka_trigger.batch_size must be from 1 to 10000, and batching_window_seconds from 0 to 300."
+  }
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : alltrue([for pattern in var.kafka_trigger.filter_patterns : can(keys(jsondecode(pattern)))])
+    error_message = "Each of kafka_trigger.filter_patterns must be a JSON object."
+  }
+
+  validation {
+    condition     = var.kafka_trigger == null ? true : !var.is_edge_function
+    error_message = "Edge functions are invoked by CloudFront only; kafka_trigger must be null."
+  }
+}
+
 variable "schedule_expression" {
   description = "When the function is invoked: `rate(5 minutes)`, `cron(0 3 * * ? *)` or `at(2030-01-31T12:00:00)`. Null for no schedule."
   type        = string

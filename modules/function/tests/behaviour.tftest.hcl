@@ -256,6 +256,101 @@ run "policies" {
   }
 }
 
+run "filtered_queue" {
+  variables {
+    sqs_trigger_arn     = "arn:aws:sqs:eu-central-1:123456789012:mail"
+    sqs_filter_patterns = [jsonencode({ body = { kind = ["order"] } })]
+  }
+
+  assert {
+    condition     = one(one(aws_lambda_event_source_mapping.queue[0].filter_criteria).filter).pattern == jsonencode({ body = { kind = ["order"] } })
+    error_message = "The mapping must have the pattern."
+  }
+}
+
+run "kinesis_stream" {
+  variables {
+    stream_trigger = {
+      arn                     = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders/consumer/fast:1"
+      service                 = "kinesis"
+      filter_patterns         = [jsonencode({ data = { kind = ["order"] } })]
+      failure_destination_arn = "arn:aws:sqs:eu-central-1:123456789012:failed"
+    }
+  }
+
+  assert {
+    condition     = aws_lambda_event_source_mapping.stream[0].function_response_types == toset(["ReportBatchItemFailures"]) && aws_lambda_event_source_mapping.stream[0].maximum_retry_attempts == 10 && aws_lambda_event_source_mapping.stream[0].bisect_batch_on_function_error && aws_lambda_event_source_mapping.stream[0].starting_position == "TRIM_HORIZON"
+    error_message = "The mapping must read the report of failures, and give up after ten retries."
+  }
+
+  assert {
+    condition     = one(one(aws_lambda_event_source_mapping.stream[0].destination_config).on_failure).destination_arn == "arn:aws:sqs:eu-central-1:123456789012:failed" && one(one(aws_lambda_event_source_mapping.stream[0].filter_criteria).filter).pattern == jsonencode({ data = { kind = ["order"] } })
+    error_message = "The mapping must have the destination and the pattern."
+  }
+
+  assert {
+    condition     = one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Resource if statement.Sid == "ReadStream"]) == ["arn:aws:kinesis:eu-central-1:123456789012:stream/orders/consumer/fast:1", "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"] && one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Resource if statement.Sid == "SendDeadLetters"]) == "arn:aws:sqs:eu-central-1:123456789012:failed"
+    error_message = "The role must read this stream and write to this destination, and no other."
+  }
+}
+
+run "dynamodb_stream" {
+  variables {
+    stream_trigger = {
+      arn     = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders/stream/2026-01-01T00:00:00.000"
+      service = "dynamodb"
+    }
+  }
+
+  assert {
+    condition     = one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Action if statement.Sid == "ReadStream"]) == ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"] && length(aws_lambda_event_source_mapping.stream[0].destination_config) == 0
+    error_message = "The role must read the table's stream."
+  }
+}
+
+run "kafka_topic" {
+  variables {
+    kafka_trigger = {
+      cluster_arn         = "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b"
+      topic               = "orders"
+      consumer_group_id   = "notes-dev-hello"
+      provisioned_pollers = { minimum = 1, maximum = 2 }
+      partial_failures    = true
+    }
+  }
+
+  assert {
+    condition     = aws_lambda_event_source_mapping.kafka[0].topics == toset(["orders"]) && aws_lambda_event_source_mapping.kafka[0].function_response_types == toset(["ReportBatchItemFailures"]) && one(aws_lambda_event_source_mapping.kafka[0].provisioned_poller_config).maximum_pollers == 2 && one(aws_lambda_event_source_mapping.kafka[0].amazon_managed_kafka_event_source_config).consumer_group_id == "notes-dev-hello"
+    error_message = "The mapping must be in provisioned mode, with the report of failures."
+  }
+
+  assert {
+    condition     = one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Resource if statement.Sid == "ReadTopic"]) == ["arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b", "arn:aws:kafka:eu-central-1:123456789012:topic/main/1a2b/orders", "arn:aws:kafka:eu-central-1:123456789012:group/main/1a2b/notes-dev-hello"]
+    error_message = "The role must read this topic as this group, and no other."
+  }
+}
+
+run "self_managed_kafka" {
+  variables {
+    kafka_trigger = {
+      bootstrap_servers = ["a.example.com:9092", "b.example.com:9092"]
+      topic             = "orders"
+      consumer_group_id = "hello"
+      source_access     = [{ type = "SASL_SCRAM_512_AUTH", uri = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:kafka-1" }]
+    }
+  }
+
+  assert {
+    condition     = one(aws_lambda_event_source_mapping.kafka[0].self_managed_event_source).endpoints.KAFKA_BOOTSTRAP_SERVERS == "a.example.com:9092,b.example.com:9092" && length(aws_lambda_event_source_mapping.kafka[0].provisioned_poller_config) == 0 && aws_lambda_event_source_mapping.kafka[0].function_response_types == null
+    error_message = "The mapping must know the brokers; only provisioned mode reads a report."
+  }
+
+  assert {
+    condition     = one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Resource if statement.Sid == "ReadSecret0"]) == ["arn:aws:secretsmanager:eu-central-1:123456789012:secret:kafka-1"]
+    error_message = "The role must read the secret of the brokers."
+  }
+}
+
 run "inside_a_vpc" {
   variables {
     vpc_config = { subnet_ids = ["subnet-1"], security_group_ids = ["sg-1"] }

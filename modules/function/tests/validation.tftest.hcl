@@ -559,3 +559,163 @@ run "vpc_config_no_subnet" {
 
   expect_failures = [var.vpc_config]
 }
+
+run "sqs_filter_patterns_no_object" {
+  command = plan
+
+  variables {
+    sqs_filter_patterns = ["[1]"]
+  }
+
+  expect_failures = [var.sqs_filter_patterns]
+}
+
+run "stream_trigger_other_service" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "sqs" }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_other_arn" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "dynamodb" }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_position" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "kinesis", starting_position = "OLDEST" }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_batch_size" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "kinesis", batch_size = 10001 }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_retries" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "kinesis", maximum_retry_attempts = -2 }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_age" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "kinesis", maximum_record_age_seconds = 10 }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_factor" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "kinesis", parallelization_factor = 11 }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "stream_trigger_pattern" {
+  command = plan
+
+  variables {
+    stream_trigger = { arn = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", service = "kinesis", filter_patterns = ["x"] }
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "kafka_trigger_no_brokers" {
+  command = plan
+
+  variables {
+    kafka_trigger = { topic = "t", consumer_group_id = "g" }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}
+
+run "kafka_trigger_both" {
+  command = plan
+
+  variables {
+    kafka_trigger = { cluster_arn = "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b", topic = "t", consumer_group_id = "g", bootstrap_servers = ["b:9092"] }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}
+
+run "kafka_trigger_arn" {
+  command = plan
+
+  variables {
+    kafka_trigger = { cluster_arn = "main", topic = "t", consumer_group_id = "g" }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}
+
+run "kafka_trigger_partial_failures" {
+  command = plan
+
+  variables {
+    kafka_trigger = { cluster_arn = "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b", topic = "t", consumer_group_id = "g", partial_failures = true }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}
+
+run "kafka_trigger_position" {
+  command = plan
+
+  variables {
+    kafka_trigger = { cluster_arn = "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b", topic = "t", consumer_group_id = "g", starting_position = "FIRST" }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}
+
+run "kafka_trigger_batch_size" {
+  command = plan
+
+  variables {
+    kafka_trigger = { cluster_arn = "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b", topic = "t", consumer_group_id = "g", batch_size = 0 }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}
+
+run "kafka_trigger_pattern" {
+  command = plan
+
+  variables {
+    kafka_trigger = { cluster_arn = "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b", topic = "t", consumer_group_id = "g", filter_patterns = ["x"] }
+  }
+
+  expect_failures = [var.kafka_trigger]
+}

@@ -183,6 +183,13 @@ Deno.test({
   },
 });
 
+/** A file of the user's own, to which the configuration refers. */
+const STREAMS = `resource "aws_kinesis_stream" "orders" {
+  name        = "orders"
+  shard_count = 1
+}
+`;
+
 Deno.test({
   name: "generate infra writes for every trigger what applies, with the modules copied beside it",
   ignore: !hasOffline,
@@ -191,6 +198,7 @@ Deno.test({
       assertEquals((await permissions(root)).exitCode, 0);
       const generated = await infra(root);
       assertEquals([generated.exitCode, generated.stderr], [0, ""], generated.stdout);
+      await Deno.writeTextFile(join(root, "infra/streams.tf"), STREAMS);
       await writeBundles(root);
       const found = await applyTwice(root, { api_bearer_token: "t", stripe_key: "k" });
       const at = (address: string): Json => {
@@ -261,6 +269,24 @@ Deno.test({
       assertEquals([mapping.batch_size, mapping.scaling_config[0].maximum_concurrency], [100, 4]);
       assertEquals(getVariables("work_orders").LEVEL_OF_LOGS, HOSTILE);
       assertEquals(at("module.api.aws_api_gateway_rest_api.this").description, HOSTILE);
+
+      const pattern = at("module.fn_work_orders.aws_lambda_event_source_mapping.queue[0]")
+        .filter_criteria[0].filter[0].pattern;
+      assertEquals(JSON.parse(pattern), { body: { kind: [HOSTILE] } });
+      const stream = at("module.fn_count_orders.aws_lambda_event_source_mapping.stream[0]");
+      assertEquals([stream.batch_size, stream.maximum_retry_attempts], [500, 3]);
+      assertEquals(stream.event_source_arn, at("aws_kinesis_stream.orders").arn);
+      assertStringIncludes(
+        stream.destination_config[0].on_failure[0].destination_arn,
+        "CountOrders-failed",
+      );
+      const table = at("module.fn_watch_stock.aws_lambda_event_source_mapping.stream[0]");
+      assertEquals([table.starting_position, table.destination_config], ["LATEST", []]);
+      const kafka = at("module.fn_ship_orders.aws_lambda_event_source_mapping.kafka[0]");
+      assertEquals([kafka.topics, kafka.function_response_types], [
+        ["orders"],
+        ["ReportBatchItemFailures"],
+      ]);
 
       const subscription = at(
         'module.topic_shipped.aws_sns_topic_subscription.this["OrderShipped"]',

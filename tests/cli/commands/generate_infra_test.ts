@@ -279,6 +279,51 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
       },
     ],
     [
+      "a function in stream/ without a source",
+      /Count is in stream\/ but has no trigger: add infra.functions.Count = \{ source:/,
+      { "src/functions/stream/count.ts": define("defineStreamHandler") },
+    ],
+    [
+      "a source that is no reference",
+      /infra.functions.Count.source must be an ARN, or \{ reference:/,
+      {
+        "src/functions/stream/count.ts": define("defineStreamHandler"),
+        ...config(`{ functions: { Count: { source: { reference: "file(\\"x\\")" } } } }`),
+      },
+    ],
+    [
+      "a handler of another source",
+      /the handler is created by defineStreamHandler, but the file is in kafka\/: move it to stream\//,
+      {
+        "src/functions/kafka/count.ts": define("defineStreamHandler"),
+        ...config(
+          `{ functions: { Count: { kafka: { topic: "t", bootstrapServers: ["b:9092"] } } } }`,
+        ),
+      },
+    ],
+    [
+      "a report of failures that Lambda does not read",
+      /Ship has partialFailures: true.*set infra.functions.Ship.kafka.provisionedPollers/,
+      {
+        "src/functions/kafka/ship.ts": define("defineKafkaHandler", "{ partialFailures: true }"),
+        ...config(
+          `{ functions: { Ship: { kafka: { topic: "t", bootstrapServers: ["b:9092"] } } } }`,
+        ),
+      },
+    ],
+    [
+      "a topic of two clusters, and retries that Kafka does not count",
+      /Ship needs source.*and not both[^]*Ship.maximumRetryAttempts only works in provisioned mode/,
+      {
+        "src/functions/kafka/ship.ts": define("defineKafkaHandler"),
+        ...config(`{ functions: { Ship: {
+          source: "arn:aws:kafka:eu-central-1:123456789012:cluster/main/1a2b",
+          kafka: { topic: "t", bootstrapServers: ["b:9092"] },
+          maximumRetryAttempts: 1,
+        } } }`),
+      },
+    ],
+    [
       "a value that names a queue which there is not",
       /infra.environment.Q refers to the queue mial, which does not exist \(known names: mail\): add infra.queues = \{ "mial": \{\} \}/,
       {

@@ -33,7 +33,7 @@ function message(change: Partial<SentMessage>): SentMessage {
 
 Deno.test("findReceivers() finds functions by the infrastructure's wiring, else by name", () => {
   const wiring = {
-    Index: { queue: "search" },
+    Index: { queue: "search", filters: [{ body: { kind: ["note"] } }, { body: ["all"] }] },
     NoteShared: { filterPolicy: { kind: ["public"] } },
     Audit: { pattern: { source: ["notes"], detail: { size: [{ exists: true }] } } },
   };
@@ -41,7 +41,9 @@ Deno.test("findReceivers() finds functions by the infrastructure's wiring, else 
   const cases: [what: Partial<SentMessage>, names: string[]][] = [
     [{ target: "send-mail" }, ["SendMail"]],
     [{ target: "notes-dev-send-mail.fifo" }, ["SendMail"]],
-    [{ target: "notes-dev-search" }, ["Index"]],
+    [{ target: "notes-dev-search", body: '{"kind":"note"}' }, ["Index"]],
+    [{ target: "notes-dev-search", body: "all" }, ["Index"]],
+    [{ target: "notes-dev-search", body: '{"kind":"other"}' }, []],
     [{ target: "index" }, []],
     [{ target: "mail" }, []],
     [{ target: "nightly" }, []],

@@ -18,6 +18,24 @@ Deno.test("toTriggerEvent() makes the event of each kind", () => {
   assertEquals(queue.Records[0].messageAttributes.correlationId.stringValue, "c1");
   assertEquals(queue.Records[0].attributes.MessageGroupId, "g");
   assertEquals(make("queue", '[{"body":1},{"messageId":"m2"}]', "as=records").Records.length, 2);
+  const attributes = "attributes=" + encodeURIComponent('{"tenant":"t1"}');
+  assertEquals(
+    make("queue", "x", attributes).Records[0].messageAttributes.tenant.stringValue,
+    "t1",
+  );
+  assertEquals(make("topic", "x", attributes).Records[0].Sns.MessageAttributes.tenant, {
+    Type: "String",
+    Value: "t1",
+  });
+  const { kinesis } = make("stream", '{"id":1}', "partitionKey=p").Records[0];
+  assertEquals([atob(kinesis.data), kinesis.partitionKey], ['{"id":1}', "p"]);
+  const change = make("table-stream", '[{"keys":{"id":"1"},"before":{"id":"1"}}]').Records[0];
+  assertEquals([change.eventName, change.dynamodb.Keys], ["REMOVE", { id: { S: "1" } }]);
+  const kafka = make("kafka", "v", "topic=orders&partition=2&key=k");
+  assertEquals([atob(kafka.records["orders-2"][0].value), atob(kafka.records["orders-2"][0].key)], [
+    "v",
+    "k",
+  ]);
   assertEquals(make("queue", "plain text").Records[0].body, "plain text");
   const { Sns } = make("topic", "hi", "subject=s").Records[0];
   assertEquals([Sns.Message, Sns.Subject], ["hi", "s"]);
@@ -64,6 +82,18 @@ Deno.test("toTriggerEvent() refuses what does not fit, with the way out", () => 
       "{}",
       "as=records",
       'With as=records the body must be a list: [{ "body": { … } }, …]',
+    ],
+    [
+      "queue",
+      "{}",
+      'attributes={"a":1}',
+      'attributes must be an object of strings: { "tenant": "t1" }',
+    ],
+    [
+      "table-stream",
+      "[1]",
+      "",
+      'The body must be a list of changes: [{ "keys": { … }, "before": { … }, "after": { … } }]',
     ],
     ["storage", "", "change=moved", 'change must be created or deleted, got "moved"'],
   ];

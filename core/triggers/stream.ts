@@ -1,0 +1,160 @@
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import type { Flat } from "../flat.ts";
+import type { LambdaContext } from "../http/lambda.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { openContent, type RecordContent, toLoggableContent } from "./encoded_record.ts";
+import { toLoggableEvent } from "./loggable_event.ts";
+import { observeOrderedBatch } from "./ordered_batch.ts";
+import { parseInput } from "./parse_input.ts";
+import type { RecordIdentity } from "./record_scope.ts";
+import type { KinesisEvent, KinesisRecord, StreamBatchResult } from "./stream_events.ts";
+import {
+  checkHandler,
+  checkTriggerOptions,
+  type StreamTriggerOptions,
+  type TriggerHandler,
+} from "./trigger_options.ts";
+
+/** Options of {@link defineStreamHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+export interface StreamHandlerOptions<TData = never> extends StreamTriggerOptions {
+  /** Parses the JSON of each record; synchronous or not. */
+  schema?: StandardSchema<TData>;
+}
+
+/** Parameters of a handler of stream records. */
+export type StreamHandlerParams<TData = never> = Flat<
+  & {
+    /** The record as Kinesis delivers it. */
+    record: KinesisRecord;
+    /** The key by which the sender chose the shard. */
+    partitionKey: string;
+    /** Lambda's context. */
+    context: LambdaContext;
+    /** Ids; the correlation id is the record's own. */
+    metadata: WrapperMetadata;
+  }
+  & ([TData] extends [never] ? unknown : { /** The parsed content. */ data: TData })
+>;
+
+/** The function that a user writes: called once for each record. What it returns is not used. */
+export type StreamHandlerFunction<TData = never> = (params: StreamHandlerParams<TData>) => unknown;
+
+/**
+ * Declares the consumer of a Kinesis data stream. Records are processed in order. The batch stops at
+ * the first record that fails, and Kinesis delivers everything from there on again. The trigger must
+ * report batch item failures (`ReportBatchItemFailures`), as the function module sets it: without it
+ * Lambda ignores the result, and failed records are lost.
+ *
+ * Records that are not finished shortly before the function's time is up are delivered again too.
+ *
+ * @param options Schema, names. Checked here, so that a mistake shows when the module is loaded.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { defineStreamHandler } from "@trellis/fn/core";
+ * import { createLambdaContext, createStreamEvent } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * export const handler = defineStreamHandler({
+ *   schema: z.object({ orderId: z.string() }),
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function countOrder({ data, partitionKey }) {
+ *   console.log(data.orderId, partitionKey); // o1 customer-1
+ * });
+ *
+ * const event = createStreamEvent([
+ *   { data: { orderId: "o1" }, partitionKey: "customer-1" },
+ *   { data: "no JSON", sequenceNumber: "2" },
+ *   { data: { orderId: "o3" } },
+ * ]);
+ * console.log(await handler(event, createLambdaContext())); // { batchItemFailures: [ { itemIdentifier: "2" } ] }
+ * ```
+ */
+export function defineStreamHandler<TData = never>(
+  options: StreamHandlerOptions<TData> = {},
+): (
+  handler: StreamHandlerFunction<TData>,
+) => TriggerHandler<KinesisEvent, StreamBatchResult, StreamHandlerFunction<TData>> {
+  checkTriggerOptions("defineStreamHandler", options, ["schema", "deadLetterQueue"]);
+  const { schema } = options;
+
+  return function wrapHandler(handler) {
+    checkHandler("defineStreamHandler", handler);
+
+    async function handle(
+      { record, content }: OpenRecord,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
+      const { partitionKey } = record.kinesis;
+      const parsed = schema && { data: await parseInput(schema, content!.readInput()) };
+      const params = { record, partitionKey, context, metadata, ...parsed };
+      await handler(params as unknown as StreamHandlerParams<TData>);
+    }
+
+    const lambda = observeOrderedBatch<KinesisEvent, OpenRecord, StreamBatchResult>(
+      handler.name,
+      options,
+      {
+        // Lambda hands over the records of one shard at a time
+        listLanes: (event) => [
+          getRecords(event).map((record) => ({
+            record,
+            content: schema && openContent(record.kinesis.data),
+          })),
+        ],
+        concurrency: 1,
+        identify,
+        work: handle,
+        report: (failed) => ({
+          batchItemFailures: failed.map(({ record: { kinesis } }) => ({
+            itemIdentifier: kinesis.sequenceNumber,
+          })),
+        }),
+        toLoggable,
+      },
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+/** A record with its content, if a schema asks for it. */
+interface OpenRecord {
+  readonly record: KinesisRecord;
+  readonly content: RecordContent | undefined;
+}
+
+function identify({ record: { eventID, kinesis }, content }: OpenRecord): RecordIdentity {
+  return {
+    correlationIds: [content?.correlationId, eventID],
+    fields: { sequence_number: kinesis.sequenceNumber },
+  };
+}
+
+function getRecords(event: KinesisEvent): readonly KinesisRecord[] {
+  const records = event?.Records;
+  const isRecord = (record: KinesisRecord) =>
+    typeof record?.kinesis?.data === "string" &&
+    typeof record.kinesis.sequenceNumber === "string";
+  if (!Array.isArray(records) || !records.every(isRecord)) {
+    throw new UnexpectedError(
+      "The event holds no records of Kinesis: the trigger of this function must be a data stream",
+    );
+  }
+  return records;
+}
+
+function toLoggable(event: KinesisEvent): unknown {
+  if (!Array.isArray(event?.Records)) return toLoggableEvent(event);
+  return {
+    ...event,
+    Records: event.Records.map((record: KinesisRecord) => ({
+      ...record,
+      kinesis: { ...record?.kinesis, data: toLoggableContent(record?.kinesis?.data) },
+    })),
+  };
+}

@@ -1,0 +1,169 @@
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import type { Flat } from "../flat.ts";
+import type { LambdaContext } from "../http/lambda.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { readAttributes } from "./attribute_values.ts";
+import { toLoggableEvent } from "./loggable_event.ts";
+import { observeOrderedBatch } from "./ordered_batch.ts";
+import { misfit, parseInput } from "./parse_input.ts";
+import type { RecordIdentity } from "./record_scope.ts";
+import type {
+  AttributeMap,
+  StreamBatchResult,
+  TableStreamEvent,
+  TableStreamRecord,
+} from "./stream_events.ts";
+import {
+  checkHandler,
+  checkTriggerOptions,
+  type StreamTriggerOptions,
+  type TriggerHandler,
+} from "./trigger_options.ts";
+
+/** Options of {@link defineTableStreamHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+export interface TableStreamHandlerOptions<TItem = never> extends StreamTriggerOptions {
+  /** Parses the item after a creation or an update; synchronous or not. The stream must contain new images. */
+  schema?: StandardSchema<TItem>;
+}
+
+/** The parameters that are the same for all changes. */
+export interface TableStreamParams {
+  /** The change as DynamoDB sends it. */
+  record: TableStreamRecord;
+  /** The primary key. */
+  keys: Record<string, unknown>;
+  /** The item before the change, if the stream contains old images. It has not been parsed. */
+  before: Record<string, unknown> | undefined;
+  /** The item after the change, if the stream contains new images. It has not been parsed. */
+  after: Record<string, unknown> | undefined;
+  /** Lambda's context. */
+  context: LambdaContext;
+  /** Ids; the correlation id is the id of the change. */
+  metadata: WrapperMetadata;
+}
+
+/** Parameters of a handler of table changes. */
+export type TableStreamHandlerParams<TItem = never> =
+  | Flat<
+    & TableStreamParams
+    & { /** An item was created or updated. */ change: "created" | "updated" }
+    & ([TItem] extends [never] ? unknown : { /** The parsed item. */ item: TItem })
+  >
+  | Flat<
+    & TableStreamParams
+    & { /** An item was removed, by a request or by its time to live. */ change: "removed" }
+  >;
+
+/** The function that a user writes: called once for each change. What it returns is not used. */
+export type TableStreamHandlerFunction<TItem = never> = (
+  params: TableStreamHandlerParams<TItem>,
+) => unknown;
+
+const CHANGES = { INSERT: "created", MODIFY: "updated", REMOVE: "removed" } as const;
+
+/**
+ * Declares the consumer of a DynamoDB stream. Changes are processed in order. The batch stops at the
+ * first change that fails, and DynamoDB delivers everything from there on again. The trigger must
+ * report batch item failures (`ReportBatchItemFailures`), as the function module sets it: without it
+ * Lambda ignores the result, and failed changes are lost.
+ *
+ * Numbers that JavaScript cannot hold exactly stay strings, sets become arrays.
+ *
+ * @param options Schema, names. Checked here, so that a mistake shows when the module is loaded.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { defineTableStreamHandler } from "@trellis/fn/core";
+ * import { createLambdaContext, createTableStreamEvent } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * export const handler = defineTableStreamHandler({
+ *   schema: z.object({ id: z.string(), stock: z.number() }),
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function watchStock(params) {
+ *   if (params.change !== "removed") console.log(params.item.id, params.item.stock); // p1 3
+ * });
+ *
+ * const event = createTableStreamEvent([
+ *   { keys: { id: "p1" }, after: { id: "p1", stock: 3 } },
+ *   { keys: { id: "p2" }, before: { id: "p2", stock: 0 } },
+ * ]);
+ * console.log(await handler(event, createLambdaContext())); // { batchItemFailures: [] }
+ * ```
+ */
+export function defineTableStreamHandler<TItem = never>(
+  options: TableStreamHandlerOptions<TItem> = {},
+): (
+  handler: TableStreamHandlerFunction<TItem>,
+) => TriggerHandler<TableStreamEvent, StreamBatchResult, TableStreamHandlerFunction<TItem>> {
+  checkTriggerOptions("defineTableStreamHandler", options, ["schema", "deadLetterQueue"]);
+  const { schema } = options;
+
+  return function wrapHandler(handler) {
+    checkHandler("defineTableStreamHandler", handler);
+
+    async function handle(
+      record: TableStreamRecord,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
+      const { Keys, OldImage, NewImage, StreamViewType } = record.dynamodb;
+      const change = CHANGES[record.eventName];
+      const after = readImage(NewImage);
+      if (schema !== undefined && change !== "removed" && after === undefined) {
+        throw misfit(
+          `The stream has no new images, which schema parses: its view is ${StreamViewType}`,
+        );
+      }
+      const parsed = schema && after && { item: await parseInput(schema, after) };
+      const before = readImage(OldImage);
+      const keys = readAttributes(Keys);
+      const params = { record, change, keys, before, after, context, metadata, ...parsed };
+      await handler(params as unknown as TableStreamHandlerParams<TItem>);
+    }
+
+    const lambda = observeOrderedBatch<TableStreamEvent, TableStreamRecord, StreamBatchResult>(
+      handler.name,
+      options,
+      {
+        // Lambda hands over the changes of one shard at a time
+        listLanes: (event) => [getRecords(event)],
+        concurrency: 1,
+        identify,
+        work: handle,
+        report: (failed) => ({
+          batchItemFailures: failed.map(({ dynamodb }) => ({
+            itemIdentifier: dynamodb.SequenceNumber,
+          })),
+        }),
+        toLoggable: toLoggableEvent,
+      },
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+function readImage(image: AttributeMap | undefined): Record<string, unknown> | undefined {
+  return image && readAttributes(image);
+}
+
+function identify({ eventID, dynamodb }: TableStreamRecord): RecordIdentity {
+  return { correlationIds: [eventID], fields: { sequence_number: dynamodb.SequenceNumber } };
+}
+
+function getRecords(event: TableStreamEvent): readonly TableStreamRecord[] {
+  const records = event?.Records;
+  const isRecord = (record: TableStreamRecord) =>
+    typeof record?.dynamodb?.SequenceNumber === "string" &&
+    Object.hasOwn(CHANGES, record.eventName);
+  if (!Array.isArray(records) || !records.every(isRecord)) {
+    throw new UnexpectedError(
+      "The event holds no changes of a DynamoDB table: the trigger of this function must be its stream",
+    );
+  }
+  return records;
+}
