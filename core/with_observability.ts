@@ -3,6 +3,7 @@ import {
   isThenable,
   resumeInvocation,
 } from "../observability/invocation_context.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { LOG_LEVELS } from "../observability/log_level.ts";
 import { isLevelEnabled, log } from "../observability/logger.ts";
 import type { TraceContext } from "../observability/trace_context.ts";
@@ -63,7 +64,7 @@ export const HTTP_EVENTS: EventReader<unknown> = { getCorrelationId, getTraceCon
  * @param handler Called with the event, Lambda's context and the ids of the invocation.
  * @param options Name, logging, and how to respond to errors.
  * @returns The function to export.
- * @throws {ConfigurationError} If an option is invalid.
+ * @throws {ConfigurationError} If an option is invalid, or the handler is not a function.
  *
  * @example
  * ```ts
@@ -81,6 +82,11 @@ export function withObservability<E, R>(
   handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Promise<R>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
+  if (typeof handler !== "function") {
+    throw new ConfigurationError(
+      `withObservability(handler, options) got ${typeof handler} as the handler: it must be a function`,
+    );
+  }
   return observeHandler(handler, options, HTTP_EVENTS);
 }
 

@@ -211,7 +211,12 @@ export {
   RequiresTable,
   type TableDecorator,
 } from "./queries/requires_table.ts";
-export { DatabaseOperation, type TablePermission } from "./table_permission.ts";
+export {
+  DatabaseOperation,
+  type TableDeclaration,
+  type TableOperation,
+  type TablePermission,
+} from "./table_permission.ts";
 export { type DistSqlRetryOptions, withDistSqlRetry } from "./retry.ts";
 export {
   IDEMPOTENT_DDL_CODES,

@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
 import { endOtelSpan, type OtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
@@ -215,8 +216,10 @@ export async function withSpan<T>(
  *
  * @param key The name.
  * @param value The value.
+ * @throws {ConfigurationError} If the key is not a string.
  */
 export function addAnnotation(key: string, value: SpanAttribute): void {
+  checkName("addAnnotation(key, value)", key);
   const span = currentInvocation()?.span as RunningSpan | undefined;
   if (span === undefined) return;
   span.attributes[key] = value;
@@ -230,14 +233,25 @@ export function addAnnotation(key: string, value: SpanAttribute): void {
  * @param key The name.
  * @param value The value.
  * @param namespace The namespace of the key.
+ * @throws {ConfigurationError} If the key is not a string.
  */
 export function addMetadata(key: string, value: unknown, namespace = "default"): void {
+  checkName("addMetadata(key, value)", key);
   const span = currentInvocation()?.span as RunningSpan | undefined;
   if (span === undefined) return;
   const safe = redactValue({ [key]: value }) as Record<string, unknown>;
   span.metadata ??= {};
   span.metadata[namespace] = { ...span.metadata[namespace], ...safe };
   setOtelAttribute(span.otel, `metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
+}
+
+/** Refuses a call in untyped code that passes a span first, as other tracers take it. */
+function checkName(call: string, key: unknown): void {
+  if (typeof key !== "string") {
+    throw new ConfigurationError(
+      `${call} got a key of the type ${typeof key}: it must be a string; the span is the active one`,
+    );
+  }
 }
 
 const hexOfByte: string[] = Array(256);

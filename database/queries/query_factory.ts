@@ -9,14 +9,14 @@ import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_ans
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
 import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
-import type { DatabaseOperation, TablePermission } from "../table_permission.ts";
+import type { TableOperation, TablePermission } from "../table_permission.ts";
 
 /** Table of a query with its operations. */
 export interface QueryTable {
   /** A drizzle table, or a table's name in the database. */
   table: PgTable | string;
   /** Operations of the query on the table. */
-  operations: DatabaseOperation[];
+  operations: readonly TableOperation[];
 }
 
 /** Options of `defineQuery`. */

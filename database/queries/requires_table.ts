@@ -1,4 +1,8 @@
-import { DatabaseOperation, type TablePermission } from "../table_permission.ts";
+import {
+  DatabaseOperation,
+  type TableDeclaration,
+  type TablePermission,
+} from "../table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /** Method decorator, in the standard form and in that of `experimentalDecorators`. */
@@ -40,7 +44,7 @@ const byMethod: WeakMap<object, readonly TablePermission[]> = new WeakMap();
  * console.log(getTablePermissions(NoteQueries)); // [{ table: "notes", operations: ["SELECT"] }]
  * ```
  */
-export function RequiresTable(permissions: TablePermission[]): TableDecorator {
+export function RequiresTable(permissions: readonly TableDeclaration[]): TableDecorator {
   const declared = checkPermissions(permissions);
   return function declareTables(
     target: object,
@@ -117,7 +121,7 @@ const OPERATIONS: ReadonlySet<string> = new Set(Object.values(DatabaseOperation)
  *
  * @throws {ConfigurationError} If the declaration is invalid.
  */
-export function checkPermissions(permissions: readonly TablePermission[]): TablePermission[] {
+export function checkPermissions(permissions: readonly TableDeclaration[]): TablePermission[] {
   if (!Array.isArray(permissions)) {
     throw new ConfigurationError("Tables must be declared as a list of { table, operations }");
   }
@@ -135,6 +139,6 @@ export function checkPermissions(permissions: readonly TablePermission[]): Table
         }`,
       );
     }
-    return { table, operations: [...operations] };
+    return { table, operations: [...operations] as DatabaseOperation[] };
   });
 }

@@ -386,6 +386,14 @@ Deno.test("a handler's own metrics leave in the invocation's one write", async (
   assertEquals(getMetrics(lines).NotesCreated, 1);
 });
 
+Deno.test("withObservability() refuses options in place of the handler", () => {
+  assertThrows(
+    () => withObservability({ operationName: "Op" } as never, (() => {}) as never),
+    ConfigurationError,
+    "got object as the handler",
+  );
+});
+
 Deno.test("withObservability() rejects invalid options when it is called", () => {
   const bad: [options: unknown, inMessage: string][] = [
     [{ logging: { level: "LOUD" } }, "LOUD"],

@@ -5,7 +5,9 @@ import {
   assertMatch,
   assertRejects,
   assertStrictEquals,
+  assertThrows,
 } from "@std/assert";
+import { ConfigurationError } from "../../errors/mod.ts";
 import { Invocation } from "../../observability/invocation.ts";
 import { runInvocation } from "../../observability/invocation_context.ts";
 import {
@@ -180,6 +182,20 @@ Deno.test("addAnnotation() and addMetadata() do nothing where no span is active"
     addAnnotation("a", 1);
     addMetadata("a", 1);
     assertFalse("a" in startSpan("work").attributes);
+  });
+});
+
+Deno.test("addAnnotation() and addMetadata() refuse a key that is no string, such as a span", async () => {
+  await inInvocation(() => {
+    const span = startSpan("work");
+    for (const add of [addAnnotation, addMetadata]) {
+      assertThrows(
+        () => (add as (...given: unknown[]) => void)(span, "key", "value"),
+        ConfigurationError,
+        "got a key of the type object",
+      );
+    }
+    assertEquals([span.attributes, span.metadata], [{}, undefined]);
   });
 });
 

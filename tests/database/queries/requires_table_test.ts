@@ -1,5 +1,10 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { DatabaseOperation, getTablePermissions, RequiresTable } from "../../../database/mod.ts";
+import {
+  createQueryFactory,
+  DatabaseOperation,
+  getTablePermissions,
+  RequiresTable,
+} from "../../../database/mod.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 
 const { Select, Insert, Update } = DatabaseOperation;
@@ -33,6 +38,22 @@ Deno.test("getTablePermissions() merges what standard decorators declared, by ta
   });
   assertEquals(Queries.find("n1"), "n1");
   assertEquals(getTablePermissions(class {}), []);
+});
+
+Deno.test("RequiresTable() and queries take the names of operations instead of the enum", () => {
+  class Queries {
+    @RequiresTable([{ table: "notes", operations: ["SELECT", Insert] }])
+    static find(): void {}
+  }
+  assertEquals(getTablePermissions(Queries), [{ table: "notes", operations: [Select, Insert] }]);
+  const { defineQuery } = createQueryFactory(() => Promise.reject(new Error("not called")));
+  const query = defineQuery(
+    { tables: [{ table: "notes", operations: ["SELECT"] }] },
+    async function find() {},
+  );
+  assertEquals(query.tables, [{ table: "notes", operations: [Select] }]);
+  // @ts-expect-error: DROP is no operation
+  assertThrows(() => RequiresTable([{ table: "notes", operations: ["DROP"] }]), ConfigurationError);
 });
 
 Deno.test("RequiresTable() works as an experimental decorator", () => {
