@@ -46,11 +46,13 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   event: ["defineEventHandler", "defineMailEventHandler"],
   schedule: ["defineScheduleHandler", "defineJobRelayHandler"],
   storage: ["defineStorageHandler"],
-  stream: ["defineStreamHandler", "defineJobStreamHandler"],
+  stream: ["defineStreamHandler"],
   "table-stream": ["defineTableStreamHandler"],
   kafka: ["defineKafkaHandler"],
   websocket: ["defineWebSocketHandler"],
   authorizer: ["defineAuthorizerHandler"],
+  // its trigger follows from the jobs, not from the folder
+  standalone: ["defineJobStreamHandler"],
 };
 
 /** The timeout of a REST API in seconds (API Gateway quotas). */
@@ -165,6 +167,7 @@ function checkDefiner(
       name,
     );
   }
+  if (kind === "standalone") return;
   const expected = DEFINERS[kind];
   const others = Object.values(DEFINERS).flat().filter((each) =>
     expected !== undefined && !expected.includes(each)
