@@ -1,12 +1,8 @@
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { metrics } from "../observability/metrics.ts";
-import {
-  checkDatabaseConfig,
-  type DatabaseConfig,
-  getClientKey,
-  getConnectionKey,
-} from "./config.ts";
+import { checkDatabaseConfig } from "./check_config.ts";
+import { type DatabaseConfig, getClientKey, getConnectionKey } from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";

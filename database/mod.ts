@@ -25,7 +25,7 @@ export {
 } from "../errors/database_errors.ts";
 export { TransactionMisuseError } from "../errors/transaction_misuse_error.ts";
 export { closeDrizzleClient, getDrizzleClient } from "./client.ts";
-export type { DatabaseConfig, DatabaseProvider } from "./config.ts";
+export type { DatabaseConfig, DatabaseProvider, PoolerMode, SslMode } from "./config.ts";
 export {
   type ConnectionInvalidation,
   type ConnectionInvalidationReason,

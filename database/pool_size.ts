@@ -6,10 +6,11 @@ import type { DatabaseConfig, DatabaseProvider } from "./config.ts";
  *
  * - `distsql`: a cluster takes 10,000 connections, and 1,000 new ones at once (Aurora DSQL quotas): 50 let 20 processes
  *   start in the same second and 200 run.
- * - `serverless-pg`, `branching-pg`: PostgreSQL's own default is 100 connections (`max_connections`): 20 let 5
+ * - `postgres`, `serverless-pg`, `branching-pg`: PostgreSQL's own default is 100 connections (`max_connections`): 20 let 5
  *   processes run.
  */
 const CEILINGS: Readonly<Record<DatabaseProvider, number>> = {
+  postgres: 20,
   distsql: 50,
   "serverless-pg": 20,
   "branching-pg": 20,

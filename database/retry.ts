@@ -105,11 +105,19 @@ export function withDistSqlRetry<T>(
   return runWithRetry(fn, options);
 }
 
-/** Runs {@link withDistSqlRetry} and counts the retries. */
+/**
+ * Runs {@link withDistSqlRetry} and counts the retries.
+ *
+ * @param fn The work.
+ * @param options Limits and delays.
+ * @param count Updated while the work runs.
+ * @param isConflict Recognizes errors of transactions that were rolled back and can run again.
+ */
 export async function runWithRetry<T>(
   fn: () => Promise<T> | T,
   options: DistSqlRetryOptions,
   count: RetryCount = { retries: 0 },
+  isConflict: (error: unknown) => boolean = isOccError,
 ): Promise<T> {
   checkRetryOptions(options);
   const { idempotent = false, maxRetries = 3 } = options;
@@ -121,7 +129,8 @@ export async function runWithRetry<T>(
     return fn();
   }
   function mayRetry(error: unknown): boolean {
-    return isRetryable(error, idempotent) && !isInsideTransaction(error) &&
+    const isSafe = isOutcomeUnknown(error) ? idempotent : isConflict(error);
+    return isSafe && !isInsideTransaction(error) &&
       !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > startedAt);
   }
   function onRetry(error: unknown, attempt: number): void {
@@ -143,12 +152,9 @@ export async function runWithRetry<T>(
   }
 }
 
-function isRetryable(error: unknown, idempotent: boolean): boolean {
-  const unknownCommit = findInCauseChain(
-    error,
-    (link) => link instanceof CommitOutcomeUnknownError,
-  );
-  return unknownCommit === undefined ? isOccError(error) : idempotent;
+function isOutcomeUnknown(error: unknown): boolean {
+  return findInCauseChain(error, (link) => link instanceof CommitOutcomeUnknownError) !==
+    undefined;
 }
 
 function checkRetryOptions(options: DistSqlRetryOptions): void {

@@ -65,6 +65,19 @@ export function isOccError(error: unknown): boolean {
   return hasCode(error, OCC_ERROR_CODES);
 }
 
+/** SQLSTATE of a deadlock: the server rolled this transaction back so that another one could go on. */
+const DEADLOCK = "40P01";
+
+/**
+ * Checks whether the server rolled a transaction back because of another one, so that it can be run
+ * again: a conflict, or a deadlock.
+ *
+ * @param error Any thrown value.
+ */
+export function isTransactionConflict(error: unknown): boolean {
+  return hasCode(error, [...OCC_ERROR_CODES, DEADLOCK]);
+}
+
 /**
  * Checks for an error of DDL whose effect exists already, by {@link IDEMPOTENT_DDL_CODES}.
  *

@@ -15,7 +15,12 @@ export interface Needs {
 }
 
 /** The providers that work in a deployed function. */
-export const DEPLOYABLE: readonly DatabaseProvider[] = ["branching-pg", "distsql", "serverless-pg"];
+export const DEPLOYABLE: readonly DatabaseProvider[] = [
+  "branching-pg",
+  "distsql",
+  "postgres",
+  "serverless-pg",
+];
 
 /** Functions that return an auth instance or call its routes. */
 const INSTANCES: ReadonlySet<string> = new Set([

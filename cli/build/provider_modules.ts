@@ -17,6 +17,7 @@ interface ProviderModule {
 }
 
 const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
+  "postgres": { module: "postgres", open: "openPostgresServer", loaders: ["load_postgres"] },
   "distsql": {
     module: "distsql",
     open: "openDistSql",

@@ -226,7 +226,7 @@ async function planFolder(
   const { planMigrationFolder } = await import("../../database/migrations/plan_folder.ts");
   const { files, findings } = planMigrationFolder(
     absolute,
-    to === "distsql" ? "distsql" : "serverless-pg",
+    to,
     choices,
   );
   return { sources: files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql })), found: findings };

@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Location of source maps: next to the bundle, to a separate folder, or not at all. */
@@ -61,8 +61,6 @@ export interface BuildSettings {
   budgets?: Record<string, number>;
 }
 
-const PROVIDERS: readonly unknown[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
-
 /** Checks and defaults of {@link BuildSettings}. */
 export const BUILD_SETTINGS = {
   checks: {
@@ -78,8 +76,8 @@ export const BUILD_SETTINGS = {
     keepNames: ["true or false", (value) => typeof value === "boolean"],
     awsSdk: ['"bundle" or "runtime"', (value) => value === "bundle" || value === "runtime"],
     databaseProviders: [
-      `a list of ${PROVIDERS.join(", ")}`,
-      (value) => Array.isArray(value) && value.every((each) => PROVIDERS.includes(each)),
+      `a list of ${DATABASE_PROVIDERS.join(", ")}`,
+      (value) => Array.isArray(value) && value.every((each) => DATABASE_PROVIDERS.includes(each)),
     ],
     betterAuth: [
       'a list of function names, or ["*"]',

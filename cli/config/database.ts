@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
 import type { DistSqlOptions } from "../../database/distsql/options.ts";
 import type { Mask } from "../database/clone/clone_options.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
@@ -61,7 +61,7 @@ export type TranslationSettings = Pick<
 
 const TRANSLATION: readonly string[] = ["enums", "numeric", "identityCache", "dropRowSecurity"];
 
-const PROVIDERS: readonly string[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
+const isProvider: Check = (value) => (DATABASE_PROVIDERS as readonly unknown[]).includes(value);
 
 const isMasks: Check = (value) =>
   isObject(value) &&
@@ -79,7 +79,7 @@ export const DATABASE_SETTINGS = {
     migrationsDir: ["a folder", isText],
     migrationsTable: ["a name", isText],
     migrationsSchema: ["a name", isText],
-    provider: [`one of ${PROVIDERS.join(", ")}`, (value) => PROVIDERS.includes(String(value))],
+    provider: [`one of ${DATABASE_PROVIDERS.join(", ")}`, isProvider],
     urlEnv: [
       "the name of an environment variable, not its value",
       (value) => typeof value === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),

@@ -73,8 +73,10 @@ function isLoopback(host: string): boolean {
 }
 
 /** Lists all hosts of a connection string; drivers differ in which of them they use. */
-function listHosts({ provider, connectionString = "", endpoint = "" }: DatabaseConfig): string[] {
+function listHosts(config: DatabaseConfig): string[] {
+  const { provider, connectionString = "", endpoint = "", host: ownHost } = config;
   if (provider === "distsql") return [endpoint];
+  if (ownHost !== undefined) return [ownHost.includes(":") ? `[${ownHost}]` : ownHost];
   const [, address = "", query = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)[^?#]*(?:\?([^#]*))?/i
     .exec(connectionString) ?? [];
   const parameters = new URLSearchParams(query);
@@ -84,9 +86,12 @@ function listHosts({ provider, connectionString = "", endpoint = "" }: DatabaseC
 }
 
 function locate(config: DatabaseConfig): Location {
-  const { provider, connectionString = "", endpoint = "", username } = config;
+  const { provider, connectionString = "", endpoint = "", username, host: ownHost } = config;
   if (provider === "distsql") {
     return { host: endpoint, database: "postgres", role: username ?? "admin" };
+  }
+  if (ownHost !== undefined) {
+    return { host: ownHost, database: config.database ?? "postgres", role: username ?? "" };
   }
   const [, address = "", path = "", query = ""] =
     /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)\/?([^?#]*)(?:\?([^#]*))?/i.exec(connectionString) ?? [];

@@ -31,7 +31,7 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
     {
       name: `${side}provider`,
       value: "name",
-      description: "distsql, serverless-pg, branching-pg or embedded-pg. " +
+      description: "postgres, distsql, serverless-pg, branching-pg or embedded-pg. " +
         "Default: derived from the options above.",
     },
     {

@@ -1,10 +1,21 @@
 import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import type { DatabaseConfig, DatabaseProvider } from "../../database/config.ts";
+import {
+  DATABASE_PROVIDERS,
+  type DatabaseConfig,
+  type DatabaseProvider,
+} from "../../database/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { type DatabaseSide, getEnvironmentPrefix } from "./database_options.ts";
+import { redactUrl } from "./redact_url.ts";
+import {
+  formatPostgresParts,
+  type PostgresParts,
+  readPostgresParts,
+  withoutAddress,
+} from "./postgres_parts.ts";
 
 /** A database that a command uses. */
 export interface DatabaseTarget {
@@ -67,7 +78,8 @@ export function findDatabase(
       : undefined);
   const username = flag("username");
   const { statementTimeoutSeconds } = settings ?? {};
-  return toTarget(named, { ca, region, username, root, statementTimeoutSeconds });
+  const parts = readPostgresParts(env, getEnvironmentPrefix(side));
+  return toTarget(named, { ca, region, username, root, statementTimeoutSeconds, parts });
 }
 
 /**
@@ -90,19 +102,12 @@ export function requireDatabase(sources: TargetSources, side: DatabaseSide = "")
   );
 }
 
-const PROVIDERS: readonly DatabaseProvider[] = [
-  "distsql",
-  "serverless-pg",
-  "branching-pg",
-  "embedded-pg",
-];
-
 function readProvider(value: string | undefined, name: string): DatabaseProvider | undefined {
-  if (value === undefined || PROVIDERS.includes(value as DatabaseProvider)) {
+  if (value === undefined || DATABASE_PROVIDERS.includes(value as DatabaseProvider)) {
     return value as DatabaseProvider | undefined;
   }
   throw new UsageError(
-    `${name} must be one of ${PROVIDERS.join(", ")}, got ${JSON.stringify(value)}`,
+    `${name} must be one of ${DATABASE_PROVIDERS.join(", ")}, got ${JSON.stringify(value)}`,
   );
 }
 
@@ -159,7 +164,12 @@ function readEnvironment(
   const url = env[urlName] || undefined;
   const endpoint = env[`${start}ENDPOINT`] || settings?.endpoint;
   const folder = settings?.folder;
+  const { host } = readPostgresParts(env, start);
   switch (provider) {
+    case "postgres":
+      if (url !== undefined) return fromUrl(url, urlName, provider);
+      if (host !== undefined) return { provider };
+      return missing(provider, `${urlName} to a connection string, or ${start}HOST to a host name`);
     case "distsql":
       if (endpoint !== undefined) return { provider, endpoint };
       return missing(provider, `${start}ENDPOINT to the cluster's host name`);
@@ -172,16 +182,25 @@ function readEnvironment(
       if (url !== undefined) return fromUrl(url, urlName, provider);
       return missing(provider, `${urlName} to a connection string`);
     case undefined:
-      if (url !== undefined && endpoint !== undefined) {
-        throw new ConfigurationError(
-          `${urlName} and an endpoint both select a database: ` +
-            `set ${start}PROVIDER or --${side}provider`,
-        );
-      }
+      assertOne({ [urlName]: url, "an endpoint": endpoint, [`${start}HOST`]: host }, start, side);
       if (url !== undefined) return fromUrl(url, urlName, undefined);
+      if (host !== undefined) return { provider: "postgres" };
       if (endpoint !== undefined) return { provider: "distsql", endpoint };
       return folder === undefined ? undefined : { provider: "embedded-pg", folder };
   }
+}
+
+/** Throws if several variables select a database. */
+function assertOne(
+  found: Readonly<Record<string, string | undefined>>,
+  prefix: string,
+  side: DatabaseSide,
+): void {
+  const names = Object.keys(found).filter((name) => found[name] !== undefined);
+  if (names.length < 2) return;
+  throw new ConfigurationError(
+    `${names.join(" and ")} both select a database: set ${prefix}PROVIDER or --${side}provider`,
+  );
 }
 
 function missing(provider: DatabaseProvider, what: string): never {
@@ -199,7 +218,7 @@ function getProvider(url: string, urlName: string): DatabaseProvider {
   if (scheme === "rds-data") return "serverless-pg";
   if (scheme === "postgres" || scheme === "postgresql") {
     const host = url.split(/[?#]/, 1)[0].split("@").at(-1)!;
-    return /\.neon\.tech(?:[:/]|$)/i.test(host) ? "branching-pg" : "serverless-pg";
+    return /\.neon\.tech(?:[:/]|$)/i.test(host) ? "branching-pg" : "postgres";
   }
   if (
     scheme === "memory" || scheme === "file" ||
@@ -220,6 +239,7 @@ interface Extras {
   username: string | undefined;
   root: string;
   statementTimeoutSeconds: number | undefined;
+  parts: PostgresParts;
 }
 
 function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): DatabaseTarget {
@@ -252,32 +272,31 @@ function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): D
       label: `embedded-pg ${isUrl ? location : relative(root, connectionString) || "."}`,
     };
   }
+  if (provider === "postgres") return toPostgresTarget(common, url, extras);
   return {
     config: { ...common, connectionString: url },
     label: `${provider} ${redactUrl(url!)}`,
   };
 }
 
-/**
- * Removes secrets from a connection string; user, host and database are kept.
- *
- * @param url The connection string.
- * @returns A printable string.
- */
-export function redactUrl(url: string): string {
-  if (url.startsWith("rds-data://")) {
-    const [cluster, query = ""] = url.split("?");
-    const database = new URLSearchParams(query).get("database");
-    return database === null ? cluster : `${cluster} ${database}`;
+function toPostgresTarget(
+  common: DatabaseConfig,
+  url: string | undefined,
+  { parts, region, username }: Extras,
+): DatabaseTarget {
+  const { provider } = common;
+  const signing = parts.iamAuth && region !== undefined ? { region } : {};
+  if (url !== undefined) {
+    return {
+      config: { ...common, ...withoutAddress(parts), ...signing, connectionString: url },
+      label: `${provider} ${redactUrl(url)}`,
+    };
   }
-  try {
-    const { protocol, username, host, pathname } = new URL(url);
-    return `${protocol}//${
-      username === "" ? "" : `${decodeURIComponent(username)}@`
-    }${host}${pathname}`;
-  } catch {
-    return "an invalid connection string";
-  }
+  const own = username === undefined ? parts : { ...parts, username };
+  return {
+    config: { ...common, ...own, ...signing },
+    label: `${provider} ${formatPostgresParts(own)}`,
+  };
 }
 
 function readCa(path: string, name: string): string {

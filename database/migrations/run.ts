@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { checkDatabaseConfig } from "../check_config.ts";
 import { openShared } from "../client.ts";
-import { checkDatabaseConfig, type DatabaseConfig, getConnectionKey } from "../config.ts";
+import { type DatabaseConfig, getConnectionKey } from "../config.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import { getLimit } from "../providers/statement_limit.ts";
@@ -15,6 +16,7 @@ import { MigrationPlanError } from "./migration_error.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
 import { describeFinding, formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
+import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
 import { withSession } from "../sql/with_session.ts";
 
@@ -238,6 +240,7 @@ async function migrate(
       openClient: () => openPatientClient(config.database, settings.jobTimeoutMs),
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
+    if (session.isPooled) assertNoSharedSettings(todo);
     session.limitStatements?.(settings.jobTimeoutMs);
     const migrations = await applyPending(
       todo,

@@ -3,7 +3,7 @@ import { tokenize } from "../distsql/tokenize.ts";
 import type { DedicatedSession, Row } from "../providers/provider.ts";
 import { MigrationError } from "./migration_error.ts";
 import { isSessionSetting } from "./setting_statements.ts";
-import type { MigrationStep } from "./steps.ts";
+import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
 /** Returns the settings that a step makes for the rest of the session. */
 export function getSettings({ sql, block }: Pick<MigrationStep, "sql" | "block">): string[] {
@@ -57,4 +57,25 @@ export function assertNoSearchPath(settings: readonly string[]): void {
     "The table must be recreated, and the recreation does not use the search path set by the " +
       "file: write the schema before each name, and remove SET search_path",
   );
+}
+
+/**
+ * Rejects settings of the session behind a pooler in transaction mode: they would reach other
+ * clients, and not the next statement of the migration.
+ *
+ * @param planned The pending migrations.
+ * @throws {MigrationError} If there is one: names file, statement and fix. Nothing was applied.
+ */
+export function assertNoSharedSettings(planned: readonly PlannedMigration[]): void {
+  for (const { file, steps } of planned) {
+    const index = steps.findIndex((step) => getSettings(step).length > 0);
+    if (index < 0) continue;
+    throw new MigrationError(
+      `${file.tag}.sql changes a setting of the session at statement ${index + 1}, but the ` +
+        "connection goes through a pooler, which gives the session to other clients: write SET " +
+        "LOCAL, or migrate over a direct connection. If the pooler is in session mode, set " +
+        'DatabaseConfig.pooler to "session"',
+      { tag: file.tag, statement: index + 1 },
+    );
+  }
 }

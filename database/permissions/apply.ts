@@ -19,6 +19,7 @@ import {
   readLiveGrants,
 } from "./live_grants.ts";
 import type { PermissionStatement } from "./permission_statement.ts";
+import { findRolesWithoutIam, grantRdsIam } from "./rds_iam.ts";
 import type { PermissionVariables } from "./substitute.ts";
 import { withSession } from "../sql/with_session.ts";
 
@@ -92,9 +93,35 @@ export async function applyPermissions(config: PermissionsConfig): Promise<Permi
   } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
   if (!allowOtherStatements) assertPermissionStatements(statements);
-  return await withSession(asAdmin(database), (session) => {
-    return applyStatements(session, statements, database.provider === "distsql", logger);
+  return await withSession(asAdmin(database), async (session) => {
+    const isDistSql = database.provider === "distsql";
+    const result = await applyStatements(session, statements, isDistSql, logger);
+    return database.iamAuth ? await allowIamTokens(session, statements, result, logger) : result;
   });
+}
+
+/** Lets the mapped roles sign in to RDS, where the mappings themselves have no effect. */
+async function allowIamTokens(
+  session: SqlSession,
+  statements: readonly PermissionStatement[],
+  { applied, skipped, errors }: PermissionsResult,
+  logger: (message: string) => void,
+): Promise<PermissionsResult> {
+  const result = { applied, skipped, errors: [...errors] };
+  for (const { role, statement } of await findRolesWithoutIam(session, statements)) {
+    const { file, line } = statement.source;
+    try {
+      await grantRdsIam(session, role);
+      logger(`${file}:${line}: GRANT rds_iam TO ${role}`);
+      result.applied++;
+      result.skipped--;
+    } catch (error) {
+      const message = `${file}:${line}: GRANT rds_iam TO ${role} failed: ${getReason(error)}`;
+      logger(message);
+      result.errors.push(message);
+    }
+  }
+  return result;
 }
 
 /**
@@ -113,8 +140,10 @@ function assertPermissionStatements(statements: readonly PermissionStatement[]):
 }
 
 /** Returns the configuration with the admin's token. */
-function asAdmin({ username: _username, ...database }: DatabaseConfig): DatabaseConfig {
-  return database.provider === "distsql" ? { ...database, isAdmin: true } : database;
+function asAdmin(database: DatabaseConfig): DatabaseConfig {
+  if (database.provider !== "distsql") return database;
+  const { username: _username, ...cluster } = database;
+  return { ...cluster, isAdmin: true };
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 } from "./live_grants.ts";
 import type { PermissionObjectType, PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
+import { findRolesWithoutIam } from "./rds_iam.ts";
 import { withSession } from "../sql/with_session.ts";
 
 /** Options of {@link validatePermissions}. */
@@ -90,9 +91,32 @@ export async function validatePermissions(
 ): Promise<ValidatePermissionsResult> {
   const { permissionsFolder, database, env = environment(), logger = () => {} } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
-  return await withSession(database, (session) => {
-    return compareStatements(session, statements, database.provider === "distsql", logger);
+  return await withSession(database, async (session) => {
+    const isDistSql = database.provider === "distsql";
+    const result = await compareStatements(session, statements, isDistSql, logger);
+    return database.iamAuth ? await addIamGaps(session, statements, result, logger) : result;
   });
+}
+
+/** Adds the roles that cannot sign in to RDS with IAM tokens. */
+async function addIamGaps(
+  session: SqlSession,
+  statements: readonly PermissionStatement[],
+  result: ValidatePermissionsResult,
+  logger: (message: string) => void,
+): Promise<ValidatePermissionsResult> {
+  const missing = (await findRolesWithoutIam(session, statements)).map((
+    { role, arn, statement },
+  ): PermissionGap => ({
+    kind: "iam",
+    role,
+    arn,
+    source: getSource(statement),
+    message: `rds_iam to ${role}`,
+  }));
+  for (const { message } of missing) logger(`missing: ${message}`);
+  const gaps = [...result.gaps, ...missing];
+  return { ...result, valid: gaps.length === 0, gaps };
 }
 
 /**

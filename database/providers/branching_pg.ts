@@ -140,6 +140,7 @@ function toDedicatedSession(
   return {
     ...session,
     keepsSession: !isPooled,
+    isPooled,
     limitStatements: (ms) => void (limit.ms = ms),
     async transaction(fn): Promise<never> {
       await session.query("begin");

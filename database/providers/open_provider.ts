@@ -13,6 +13,8 @@ export async function openProvider(
   invalidate: Invalidate,
 ): Promise<Connection> {
   switch (config.provider) {
+    case "postgres":
+      return (await import("./postgres.ts")).openPostgresServer(config, invalidate);
     case "distsql":
       return (await import("./distsql.ts")).openDistSql(config, invalidate);
     case "serverless-pg":

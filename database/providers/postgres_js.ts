@@ -7,7 +7,9 @@ import { createSessionClient } from "../session/session.ts";
 import { loadPostgres } from "./load_postgres.ts";
 import {
   type ConnectRetry,
+  runOnPool,
   type SessionState,
+  type StatementRunner,
   toDedicatedSession,
   toSqlDriver,
 } from "./postgres_js_driver.ts";
@@ -29,6 +31,12 @@ export interface ServerTraits {
   keepsSession?: boolean;
   /** Adds advice to an error, if there is any. */
   explain?: (error: unknown) => unknown;
+  /**
+   * Finds out on a new connection whether a pooler in transaction mode is in front of the server.
+   * Prepared statements and locks of a session are not used behind one.
+   * @default there is none
+   */
+  isPooled?: (run: StatementRunner) => Promise<boolean>;
 }
 
 /**
@@ -44,7 +52,7 @@ export async function openPostgres(
   config: DatabaseConfig,
   options: PostgresOptions,
   invalidate: Invalidate,
-  { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }:
+  { connectRetry = () => undefined, keepsSession = true, explain = (error) => error, isPooled }:
     ServerTraits = {},
 ): Promise<Connection> {
   const { default: postgres } = await loadPostgres();
@@ -53,6 +61,7 @@ export async function openPostgres(
     connect_timeout: config.connectTimeout ?? 10,
     idle_timeout: config.idleTimeout,
     max_lifetime: null,
+    prepare: config.prepare !== false,
     // postgres.js would only query array types, which drizzle parses and formats itself
     fetch_types: false,
     onnotice: () => {},
@@ -63,13 +72,19 @@ export async function openPostgres(
     { ...common, types: TEXT_TYPES },
     () => invalidate("ended"),
   );
-  const prepare = config.prepare !== false;
-  const driver = toSqlDriver(pool, prepare, connectRetry, getLimit(config));
+  const server = { prepares: config.prepare !== false };
+  const driver = toSqlDriver(pool, server, connectRetry, getLimit(config));
   const slots = new ConnectionSlots(Number(common.max));
   return {
     async check(): Promise<void> {
       try {
-        await driver.run({ text: "select 1", params: [], name: undefined });
+        if (isPooled === undefined) {
+          await driver.run({ text: "select 1", params: [], name: undefined });
+        } else if (await isPooled(runOnPool(pool, connectRetry, getLimit(config)))) {
+          assertMayStopPreparing(config);
+          server.prepares = false;
+          await pool.stopPreparing();
+        }
       } catch (error) {
         await pool.close();
         invalidate("refused", error);
@@ -77,24 +92,43 @@ export async function openPostgres(
       }
     },
     createClient(schema, limit): Promise<DrizzleClient> {
-      const limited = limit === undefined
-        ? driver
-        : toSqlDriver(pool, prepare, connectRetry, limit);
+      const limited = limit === undefined ? driver : toSqlDriver(pool, server, connectRetry, limit);
       return Promise.resolve(createSessionClient(limited, slots, new Dialect(), schema));
     },
-    openSession(): ReturnType<Connection["openSession"]> {
+    async openSession(): ReturnType<Connection["openSession"]> {
       const state: SessionState = { hasWorked: false, isLost: false };
+      let isKept = keepsSession;
       const own = new PostgresPool(postgres, { ...common, max: 1 }, () => {
         // a connection that never worked held no locks
-        if (keepsSession && state.hasWorked) state.isLost = true;
+        if (isKept && state.hasWorked) state.isLost = true;
       });
-      return Promise.resolve({
+      const run = runOnPool(own, connectRetry, getLimit(config));
+      const isShared = await isPooled?.(run).catch(async (error) => {
+        await own.close();
+        throw explain(error);
+      });
+      if (isShared) {
+        isKept = false;
+        await own.stopPreparing();
+      }
+      return {
         ...toDedicatedSession(own, connectRetry, state, explain, getLimit(config)),
-        keepsSession,
-      });
+        keepsSession: isKept,
+        isPooled: isShared,
+      };
     },
     close: () => pool.close(),
   };
+}
+
+/** Throws if statements must be prepared behind a pooler, where a prepared COMMIT can be lost. */
+function assertMayStopPreparing({ prepare }: DatabaseConfig): void {
+  if (prepare !== true) return;
+  throw new ConfigurationError(
+    "DatabaseConfig.prepare is true, but the connection goes through a pooler, where a prepared " +
+      "COMMIT can be lost: leave prepare out. If the pooler keeps sessions, set " +
+      'DatabaseConfig.pooler to "session"',
+  );
 }
 
 /** Types that postgres.js would convert. All values are passed as text and parsed in one place. */
@@ -113,6 +147,11 @@ function asText(text: string): string {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/;
 
+/** Checks for an address of this machine. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host);
+}
+
 /**
  * Reads the TLS settings of a `postgres://` URL. Refuses `require`, `prefer` and `allow`, which
  * encrypt without verifying the server; accepts `disable`.
@@ -123,7 +162,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/;
  * @throws {ConfigurationError} If `sslmode` would not verify the server.
  */
 export function readTls(url: URL, ca: string | undefined): PostgresOptions["ssl"] {
-  const isLocal = LOOPBACK.test(url.hostname) && ca === undefined;
+  const isLocal = isLoopback(url.hostname) && ca === undefined;
   // reading searchParams costs a new process 0.2 ms
   const given = url.search === "" ? null : url.searchParams.get("sslmode");
   if (given !== null) url.searchParams.delete("sslmode");

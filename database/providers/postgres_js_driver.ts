@@ -35,7 +35,7 @@ const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
 const MAX_PREPARED = 500;
 
 /** Creates a statement, requests its rows, and waits for them. */
-type StatementRunner = (
+export type StatementRunner = (
   start: (sql: Sql) => PendingQuery<Row[]>,
   ask: (query: PendingQuery<Row[]>) => PromiseLike<unknown>,
 ) => Promise<unknown>;
@@ -68,7 +68,8 @@ function createLoss(cause: unknown): Error {
   });
 }
 
-function runOnPool(
+/** Creates a runner of statements, which retries connections that could not be opened. */
+export function runOnPool(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
   limit: StatementLimit,
@@ -141,22 +142,22 @@ function begin<T>(
  * round trip instead of two.
  *
  * @param pool The connections; their values must be texts.
- * @param prepare True to use prepared statements.
+ * @param server Whether statements may be prepared; may change before the first statement.
  * @param connectRetry Retry policy for refused connections.
  * @param limit Maximum duration of a statement outside of invocations.
  * @returns The driver.
  */
 export function toSqlDriver(
   pool: PostgresPool,
-  prepare: boolean,
+  server: { readonly prepares: boolean },
   connectRetry: ConnectRetry,
   limit: StatementLimit,
 ): SqlDriver {
-  const prepared: Set<string> | undefined = prepare ? new Set() : undefined;
+  const prepared: Set<string> = new Set();
   const runOn = runOnPool(pool, connectRetry, limit);
 
   function shouldPrepare({ text, params, name }: Statement): boolean {
-    if (prepared === undefined) return false;
+    if (!server.prepares) return false;
     if (name !== undefined || prepared.has(text)) return true;
     if (params.length === 0 || prepared.size >= MAX_PREPARED || !PREPARABLE.test(text)) {
       return false;

@@ -34,7 +34,7 @@ export function isReplaced(error: unknown): boolean {
  */
 export class PostgresPool {
   readonly #postgres: typeof postgres;
-  readonly #options: PostgresOptions;
+  #options: PostgresOptions;
   readonly #onEnd: () => void;
   #current: Generation | undefined;
   readonly #rest = new IdleConnectionGuard(() => this.#probe());
@@ -91,6 +91,21 @@ export class PostgresPool {
   /** End of the last statement or transaction, on the clock of `performance.now()`. */
   get lastEndMs(): number {
     return performance.now() - this.#rest.restedMs;
+  }
+
+  /**
+   * Never prepares a statement again. postgres.js prepares COMMIT itself. Behind a pooler in
+   * transaction mode, the prepared COMMIT fails in another server session, the transaction is rolled
+   * back, and postgres.js 3.4.9 then reports success. Call it while no statement is running.
+   */
+  async stopPreparing(): Promise<void> {
+    if (this.#options.prepare === false) return;
+    this.#options = { ...this.#options, prepare: false };
+    const generation = this.#current;
+    this.#current = undefined;
+    if (generation === undefined) return;
+    generation.isSpent = true;
+    await generation.sql.end({ timeout: 1 });
   }
 
   /** Closes all connections, after the running statements. */

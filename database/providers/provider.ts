@@ -42,6 +42,11 @@ export interface DedicatedSession extends SqlSession {
    */
   readonly keepsSession: boolean;
   /**
+   * True behind a pooler in transaction mode. What a statement sets for the rest of its session then
+   * reaches other clients.
+   */
+  readonly isPooled?: boolean;
+  /**
    * Sets the maximum duration of the following statements; initially
    * `DatabaseConfig.statementTimeoutSeconds`. Missing if the server has its own limit or runs in
    * this process.

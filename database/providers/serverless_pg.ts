@@ -3,6 +3,7 @@ import type { DatabaseConfig } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { loadDataApi } from "./load_data_api.ts";
 import { openPostgres, readTls } from "./postgres_js.ts";
+import { isPooled } from "./postgres_pooler.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
 /**
@@ -23,6 +24,7 @@ export async function openServerlessPg(
   }
   return await openPostgres(config, readUrl(connectionString, config.ca), invalidate, {
     connectRetry: createConnectRetry(config),
+    isPooled,
   });
 }
 

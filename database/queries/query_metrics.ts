@@ -5,6 +5,7 @@ import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpanAt, startSpanAt, type StartSpanOptions } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../retry.ts";
+import { isTransactionConflict } from "../sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";
 
@@ -69,7 +70,8 @@ export async function withQueryMetrics<T>(
   const span = startSpanAt(queryName, SPAN_OPTIONS, startedMs);
   const count: RetryCount = { retries: 0 };
   try {
-    const result = await runWithRetry(fn, retry === false ? NO_RETRY : retry, count);
+    const limits = retry === false ? NO_RETRY : retry;
+    const result = await runWithRetry(fn, limits, count, isTransactionConflict);
     const endedMs = performance.now();
     emit(queryName, endedMs - startedMs, count.retries, 0);
     endSpanAt(span, undefined, endedMs);

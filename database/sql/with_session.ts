@@ -1,5 +1,6 @@
 import { closeUnused, openShared } from "../client.ts";
-import { checkDatabaseConfig, type DatabaseConfig } from "../config.ts";
+import { checkDatabaseConfig } from "../check_config.ts";
+import type { DatabaseConfig } from "../config.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 
 /**

@@ -98,7 +98,7 @@ for (const [what, { database, place }] of Object.entries(UNREADABLE)) {
       assertMatch(stderr, place);
       assertStringIncludes(
         stderr,
-        "The installed drivers of branching-pg, distsql, serverless-pg are bundled into Ping. ",
+        "The installed drivers of branching-pg, distsql, postgres, serverless-pg are bundled into Ping. ",
       );
       // the setting answers the question
       await write({

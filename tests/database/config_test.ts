@@ -1,10 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import {
-  checkDatabaseConfig,
-  type DatabaseConfig,
-  getConnectionKey,
-  getRegion,
-} from "../../database/config.ts";
+import { checkDatabaseConfig } from "../../database/check_config.ts";
+import { type DatabaseConfig, getConnectionKey, getRegion } from "../../database/config.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const HOST = "abc123.dsql.eu-central-1.on.aws";

@@ -12,12 +12,19 @@ import { createTestDatabase } from "../../testing/mod.ts";
 import { DATA_API } from "./fault_targets.ts";
 import { startNeonProxy } from "./neon_proxy.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
+import { startTransactionPooler } from "./transaction_pooler.ts";
 import { startRdsDataServer } from "./rds_data_server.ts";
 
 /** A database of a provider. */
 export interface ProviderTarget {
   /** The provider, and how it is reached. */
-  readonly name: "embedded-pg" | "serverless-pg" | "branching-pg" | "data-api" | "distsql";
+  readonly name:
+    | "embedded-pg"
+    | "postgres"
+    | "serverless-pg"
+    | "branching-pg"
+    | "data-api"
+    | "distsql";
   /** A database of its own; one connection. */
   readonly config: DatabaseConfig;
 }
@@ -70,8 +77,18 @@ async function startProviders(): Promise<ProviderLab> {
     AWS_ENDPOINT_URL_RDS_DATA: dataApi.url,
   });
   const direct = await postgres.createDatabase("direct");
+  const pooler = await startTransactionPooler(postgres.port);
+  const pooled = (await postgres.createDatabase("pooled")).replace(
+    `:${postgres.port}/`,
+    `:${pooler.port}/`,
+  );
   const targets: ProviderTarget[] = [
     { name: "embedded-pg", config: embedded.config },
+    {
+      // behind a pooler: without one, it is the same as serverless-pg
+      name: "postgres",
+      config: { provider: "postgres", connectionString: pooled, instrument: false },
+    },
     {
       name: "serverless-pg",
       config: { provider: "serverless-pg", connectionString: direct, instrument: false },
@@ -109,6 +126,7 @@ async function startProviders(): Promise<ProviderLab> {
       await dataApi.stop();
       neon.cut();
       await neon.stop();
+      await pooler.stop();
       await postgres.stop();
       restoreEnv();
       unmute();

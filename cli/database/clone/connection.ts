@@ -52,7 +52,8 @@ export async function connect(target: DatabaseTarget): Promise<CloneConnection> 
   if (wrong.length === 0) return plain;
   await plain.close();
   const url = config.connectionString ?? "";
-  if (/^postgres(?:ql)?:/i.test(url) && config.provider === "serverless-pg") {
+  const takesSettings = config.provider === "serverless-pg" || config.provider === "postgres";
+  if (/^postgres(?:ql)?:/i.test(url) && takesSettings) {
     const withSettings = `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(
       TEXT_SETTINGS,
     )}`;

@@ -12,7 +12,7 @@ import * as schema from "./schema.ts";
 export const databaseConfig = {
   ...(getOptionalEnv("STAGE", "local") === "local"
     ? { provider: "embedded-pg", connectionString: getOptionalEnv("DATABASE_URL", ".data/pg") }
-    : { provider: "serverless-pg", connectionString: getRequiredEnv("DATABASE_URL") }),
+    : { provider: "postgres", connectionString: getRequiredEnv("DATABASE_URL") }),
   schema,
 } satisfies DatabaseConfig;
 

@@ -13,7 +13,7 @@ import * as schema from "./schema.ts";
  * | provider | variables |
  * | --- | --- |
  * | `embedded-pg` | `DATABASE_URL`: a folder, or `memory://` |
- * | `branching-pg`, `serverless-pg` | `DATABASE_URL` |
+ * | `postgres`, `branching-pg`, `serverless-pg` | `DATABASE_URL` |
  * | `distsql` | `DATABASE_ENDPOINT`, `DATABASE_USERNAME`; `DATABASE_REGION`, `DATABASE_CA` for `trellis dev --db distsql` |
  */
 export const databaseConfig = {

@@ -4,7 +4,7 @@ import { renderModule } from "../../../cli/build/provider_modules.ts";
 import type { DatabaseProvider } from "../../../database/mod.ts";
 import { CHECKOUT, denoProjectFiles, writeTestProject } from "./project.ts";
 
-const ALL = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const;
+const ALL = ["postgres", "distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const;
 const MODULES = ["open_provider", "load_data_api", "load_neon", "load_postgres"];
 const none = (_name: string) => false;
 
@@ -23,6 +23,7 @@ Deno.test("renderModule() imports the only provider and its drivers statically",
     ),
   ]);
   assertEquals(Object.fromEntries(found), {
+    "postgres": { open_provider: ["./postgres.ts"], load_postgres: ["postgres"] },
     "distsql": { open_provider: ["./distsql.ts"], load_postgres: ["postgres"] },
     "serverless-pg": {
       open_provider: ["./serverless_pg.ts"],

@@ -294,7 +294,10 @@ Deno.test("build rejects invalid settings", async () => {
       /build\.target must be a version of Node, such as node22, got "es2020"/,
     ],
     [`{ budgets: { "*": -1 } }`, /build\.budgets must be an object/],
-    [`{ databaseProviders: ["mysql"] }`, /build\.databaseProviders must be a list of distsql/],
+    [
+      `{ databaseProviders: ["mysql"] }`,
+      /build\.databaseProviders must be a list of postgres, distsql/,
+    ],
     [`{ sourceMaps: "inline" }`, /build\.sourceMaps must be "beside", "apart" or "none"/],
   ];
   const project = await writeTestProject({

@@ -113,7 +113,7 @@ Deno.test(
       assertEquals(missing.exitCode, 1);
       const { gaps, surpluses, database: label } = JSON.parse(missing.stdout);
       assertEquals([gaps.length, gaps[0].source, surpluses], [1, "NotesPost.sql:1", []]);
-      assertMatch(label, /^serverless-pg postgres:\/\/postgres@127/);
+      assertMatch(label, /^postgres postgres:\/\/postgres@127/);
 
       await write({
         "permissions/NotesPost.sql":

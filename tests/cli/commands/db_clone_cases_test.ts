@@ -74,7 +74,7 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         [...SMALL],
         ["--data-only"],
         3,
-        "public.notes of the target serverless-pg postgres://postgres@127.0.0.1:",
+        "public.notes of the target postgres postgres://postgres@127.0.0.1:",
       ],
       [
         "lacks",
@@ -90,7 +90,7 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         1,
         "error the target's public.notes lacks the column parent_id, owner_id, title",
       ],
-      ["tables", [], ["--tables", "nope"], 2, "--tables: serverless-pg postgres://"],
+      ["tables", [], ["--tables", "nope"], 2, "--tables: postgres postgres://"],
       ["none", [], ["--tables", ","], 2, "--tables is empty"],
       ["both", [], ["--schema-only", "--data-only"], 2, "exclude each other"],
     ];
@@ -257,7 +257,7 @@ Deno.test(
           "TARGET",
           "--resume",
         ]);
-        assertStringIncludes(other.stderr, ", not of serverless-pg postgres://");
+        assertStringIncludes(other.stderr, ", not of postgres postgres://");
         await runAll(pg(TARGET), ["DROP SEQUENCE clash"]);
         const resumed = await clone("--resume");
         assertEquals(resumed.exitCode, 0, resumed.stderr);

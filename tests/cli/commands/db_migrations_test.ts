@@ -65,7 +65,7 @@ Deno.test(
     const postgres = await startPostgres();
     await withProject(async ({ run, write }) => {
       Deno.env.set("APP_DB", postgres.url);
-      const label = `serverless-pg postgres://postgres@127.0.0.1:${postgres.port}/postgres`;
+      const label = `postgres postgres://postgres@127.0.0.1:${postgres.port}/postgres`;
       const empty = await run("db status");
       assertEquals(empty.exitCode, 0, empty.stderr);
       assertMatch(empty.stdout, /^0001_notes +pending$/m);
@@ -166,7 +166,7 @@ Deno.test(
             status.stdout,
             /^0003_steps +unfinished +1 statements done, the last one at \d{4}-/m,
           );
-          assertStringIncludes(status.stdout, "serverless-pg postgres://postgres@127.0.0.1");
+          assertStringIncludes(status.stdout, "postgres postgres://postgres@127.0.0.1");
           for (const { stdout, stderr } of [failed, status]) {
             assertEquals((stdout + stderr).includes("s3cr3t"), false);
           }
@@ -247,7 +247,7 @@ Deno.test("trellis db commands report what keeps them from running", async () =>
     await withEnv({ NOWHERE: `postgres://app:s3cr3t@127.0.0.1:${port}/x` }, async () => {
       const { exitCode, stderr } = await run("db status", "--url-env", "NOWHERE");
       assertEquals(exitCode, 3);
-      assertStringIncludes(stderr, "error serverless-pg postgres://app@127.0.0.1:9/x: ");
+      assertStringIncludes(stderr, "error postgres postgres://app@127.0.0.1:9/x: ");
       assertEquals(stderr.includes("s3cr3t"), false);
       assertEquals(stderr.includes("    at "), false, stderr);
     });

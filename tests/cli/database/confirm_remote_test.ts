@@ -16,6 +16,8 @@ const LOCAL: DatabaseConfig[] = [
   url("postgres://db.localhost/a"),
   url("postgres:///a?host=/var/run/postgresql"),
   { provider: "distsql", endpoint: "127.0.0.1" },
+  { provider: "postgres", host: "::1", username: "app" },
+  { provider: "postgres", host: "localhost", port: 5433, username: "app" },
 ];
 const REMOTE: DatabaseConfig[] = [
   url("postgres://db.example.com/a"),
@@ -30,6 +32,7 @@ const REMOTE: DatabaseConfig[] = [
   url("postgres://0.0.0.0/a"),
   url("rds-data://arn:aws:rds:eu-central-1:1:cluster:c?secretArn=s&database=a"),
   { provider: "branching-pg", connectionString: "postgres://u@ep-1.eu-central-1.aws.neon.tech/a" },
+  { provider: "postgres", host: "db", username: "app" },
   { provider: "distsql", endpoint: "abc.dsql.eu-central-1.on.aws" },
 ];
 

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { findDatabase, redactUrl, requireDatabase } from "../../../cli/database/database_target.ts";
+import { findDatabase, requireDatabase } from "../../../cli/database/database_target.ts";
+import { redactUrl } from "../../../cli/database/redact_url.ts";
 import { resolveConfig } from "../../../cli/config/config.ts";
 import { UsageError } from "../../../cli/command.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
@@ -21,7 +22,7 @@ const CASES: readonly Case[] = [
   {
     name: "DATABASE_URL",
     env: { DATABASE_URL: URL_OF_APP },
-    label: "serverless-pg postgres://app@db.example.com:5433/notes",
+    label: "postgres postgres://app@db.example.com:5433/notes",
   },
   {
     name: "a host of Neon",
@@ -38,6 +39,27 @@ const CASES: readonly Case[] = [
     name: "a folder by provider",
     env: { DATABASE_URL: "data", DATABASE_PROVIDER: "embedded-pg" },
     label: "embedded-pg data",
+  },
+  {
+    name: "the parts of an address",
+    env: {
+      DATABASE_HOST: "db.example.com",
+      DATABASE_NAME: "notes",
+      DATABASE_USERNAME: "app",
+      DATABASE_PASSWORD: SECRET,
+    },
+    label: "postgres postgres://app@db.example.com:5432/notes",
+  },
+  {
+    name: "the parts of an address beside an endpoint, by provider",
+    env: {
+      DATABASE_ENDPOINT: "a.dsql.eu-central-1.on.aws",
+      DATABASE_HOST: "::1",
+      DATABASE_PORT: "6432",
+      DATABASE_PROVIDER: "postgres",
+    },
+    options: { username: "migrator" },
+    label: "postgres postgres://migrator@::1:6432/postgres",
   },
   {
     name: "an endpoint",
@@ -71,7 +93,7 @@ const CASES: readonly Case[] = [
     name: "another variable",
     options: { "url-env": "OTHER" },
     env: { OTHER: URL_OF_APP, DATABASE_URL: NEON },
-    label: "serverless-pg postgres://app@db.example.com:5433/notes",
+    label: "postgres postgres://app@db.example.com:5433/notes",
   },
   {
     name: "a role",
@@ -98,7 +120,7 @@ Deno.test("findDatabase() takes a clone's target from its own variables", () => 
   const env = { DATABASE_URL: NEON, TARGET_DATABASE_URL: URL_OF_APP };
   assertEquals(
     findDatabase({ options: {}, env, root: "/" }, "to-")?.label,
-    "serverless-pg postgres://app@db.example.com:5433/notes",
+    "postgres postgres://app@db.example.com:5433/notes",
   );
   assertEquals(
     findDatabase({ options: {}, env: { DATABASE_URL: NEON }, root: "/" }, "to-"),
@@ -124,7 +146,7 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
       { provider: "mysql" },
       {},
       UsageError,
-      '--provider must be one of distsql, serverless-pg, branching-pg, embedded-pg, got "mysql"',
+      '--provider must be one of postgres, distsql, serverless-pg, branching-pg, embedded-pg, got "mysql"',
     ],
     [
       { "url-env": URL_OF_APP },
@@ -149,6 +171,30 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
       { DATABASE_URL: `mysql://app:${SECRET}@h/db` },
       ConfigurationError,
       "DATABASE_URL is neither",
+    ],
+    [
+      {},
+      { DATABASE_URL: URL_OF_APP, DATABASE_HOST: "db.example.com" },
+      ConfigurationError,
+      "DATABASE_URL and DATABASE_HOST both select a database",
+    ],
+    [
+      {},
+      { DATABASE_HOST: "db.example.com", DATABASE_PORT: "70000" },
+      ConfigurationError,
+      "DATABASE_PORT must be a whole number from 1 to 65535",
+    ],
+    [
+      {},
+      { DATABASE_HOST: "db.example.com", DATABASE_IAM_AUTH: "yes" },
+      ConfigurationError,
+      'DATABASE_IAM_AUTH must be "true" or "false"',
+    ],
+    [
+      {},
+      { DATABASE_PROVIDER: "postgres" },
+      ConfigurationError,
+      "set DATABASE_URL to a connection string, or DATABASE_HOST to a host name",
     ],
     [
       {},

@@ -1,0 +1,32 @@
+import type { PendingQuery, Sql } from "postgres";
+import type { PoolerMode } from "../config.ts";
+import type { StatementRunner } from "./postgres_js_driver.ts";
+import type { Row } from "./provider.ts";
+
+/**
+ * Finds out whether the server must be treated as shared with other clients between two
+ * transactions.
+ *
+ * A server tells each connection its process id when it starts. A pooler sends a number of its own,
+ * because the connection has no server process yet. So a connection whose process has another id
+ * goes through a pooler. Its mode cannot be seen: only transaction mode loses sessions, but what
+ * works there works in session mode too.
+ *
+ * @param run Runs a statement.
+ * @param configured The configured mode; asks the server if it is `undefined`.
+ * @returns True for a pooler that may be in transaction mode.
+ */
+export async function isPooled(
+  run: StatementRunner,
+  configured?: PoolerMode,
+): Promise<boolean> {
+  let query: PendingQuery<Row[]> | undefined;
+  function start(sql: Sql): PendingQuery<Row[]> {
+    return query = sql.unsafe<Row[]>("select pg_backend_pid() as pid");
+  }
+  const [row] = await run(start, (pending) => pending) as Row[];
+  if (configured !== undefined) return configured === "transaction";
+  // postgres.js keeps the process id of the connection for cancel requests
+  const { state } = query as unknown as { state?: { pid?: number } };
+  return Number(row.pid) !== state?.pid;
+}
