@@ -98,8 +98,13 @@ export function collectPackage(
       return c.release(rest);
     case "configureSessionAuth":
       c.emit({ kind: "auth-configured" });
-      if (given[1] !== undefined) collectAuthConfig(c, given[1]);
-      return c.release(path);
+      if (given[0] !== undefined) c.reach(given[0], []);
+      if (given[1] !== undefined) {
+        collectAuthConfig(c, given[1]);
+        c.emit({ kind: "auth-functions", unit: c.units.get(given[1], []).unit });
+      }
+      for (const argument of given.slice(2)) c.reach(argument, []);
+      return c.release(rest);
     case "configureApiKeyAuth":
       if (given[1] !== undefined) c.reach(given[1], ["schema", AUTH_SCHEMA]);
       return c.release(path);

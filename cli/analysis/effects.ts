@@ -119,6 +119,8 @@ export type Effect =
   /** A transport through Amazon SES. */
   | { readonly kind: "ses"; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
+  /** The configuration of sessions, whose functions only the auth routes call. */
+  | { readonly kind: "auth-functions"; readonly unit: Unit }
   | { readonly kind: "auth-extended" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
   | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }

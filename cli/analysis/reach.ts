@@ -126,6 +126,9 @@ class ReachableCode implements Reached {
   /** Arguments of `configureMail` until code is found that sends mails. */
   readonly #transports: Unit[] = [];
   #sendsMail = false;
+  /** Configurations of sessions until code is found that runs the auth routes. */
+  readonly #authFunctions: Unit[] = [];
+  #hasAuthRoutes = false;
   sendsBySes = false;
   isAuthConfigured = false;
   hasAuthLimits = false;
@@ -239,7 +242,15 @@ class ReachableCode implements Reached {
       case "grant":
         return void this.grants.push(effect);
       case "auth":
-        return void this.auth.push(effect);
+        this.auth.push(effect);
+        if (effect.need === "routes") {
+          this.#hasAuthRoutes = true;
+          for (const unit of this.#authFunctions.splice(0)) this.#visit(unit);
+        }
+        return;
+      case "auth-functions":
+        if (this.#hasAuthRoutes) return this.#visit(effect.unit);
+        return void this.#authFunctions.push(effect.unit);
       case "jobs":
         return void this.jobs.push(effect);
       case "mail-worker":

@@ -11,9 +11,13 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "database/orm": "database/orm",
   env: "env/mod",
   errors: "errors/mod",
+  idempotency: "idempotency/mod",
+  jobs: "jobs/mod",
+  mail: "mail/mod",
   observability: "observability/mod",
   router: "validation/router/mod",
   testing: "testing/mod",
+  "testing/distsql": "testing/distsql/mod",
   validation: "validation/mod",
 };
 

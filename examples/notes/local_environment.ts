@@ -28,6 +28,7 @@ export function setLocalEnvironment(dataFolder: string, port: number): void {
     ...JSON.parse(readFileSync(file, "utf8")),
     DATABASE_URL: join(dataFolder, "pg"),
     AUTH_BASE_URL: `http://127.0.0.1:${port}/auth`,
+    MAIL_FOLDER: join(dataFolder, "mail"),
     SERVICE_NAME: "notes",
     METRICS_DISABLED: "true",
   };

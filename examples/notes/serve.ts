@@ -1,6 +1,7 @@
 import { type Gateway, loadRoutes, renderReferencePage, startGateway } from "@trellis/fn/cli";
 import { getHeader } from "@trellis/fn/core";
 import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
+import { createJobWorker } from "@trellis/fn/jobs";
 import { type ApiRoute, buildOpenApiDocument } from "@trellis/fn/validation";
 import { fileURLToPath } from "node:url";
 
@@ -19,7 +20,7 @@ export interface NotesServer {
 export async function serveNotes(port: number): Promise<NotesServer> {
   // checks the port before starting the database
   await (await startGateway({ routes: [], port })).stop();
-  const { databaseConfig } = await import("./src/database.ts");
+  const { databaseConfig, getDb } = await import("./src/database.ts");
   await runMigrations({
     migrationsFolder: fileURLToPath(new URL("./migrations", import.meta.url)),
     database: databaseConfig,
@@ -50,10 +51,16 @@ export async function serveNotes(port: number): Promise<NotesServer> {
     await closeDrizzleClient();
     throw error;
   }
+  const { removeOldDeliveriesJob } = await import("./src/jobs.ts");
+  const { welcomeMail } = await import("./src/mails.ts");
+  // what src/functions/schedule/jobs-relay.ts does each minute
+  const worker = createJobWorker({ getDb, jobs: [removeOldDeliveriesJob, welcomeMail.job] });
+  worker.start();
   return {
     url: gateway.url,
     async stop(): Promise<void> {
       await gateway.stop();
+      await worker.stop();
       await closeDrizzleClient();
     },
   };

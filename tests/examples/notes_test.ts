@@ -61,6 +61,16 @@ async function signUp(notes: NotesProcess, email: string): Promise<string> {
   return body.token;
 }
 
+/** Waits for what the worker does after the response. */
+async function waitFor<T>(read: () => Promise<T | undefined>): Promise<T> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const found = await read().catch(() => undefined);
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("It did not happen within 10 seconds");
+}
+
 function assertErrorBody({ json, headers }: Answer, code: string): void {
   assertEquals(json.code, code);
   const keys = Object.keys(json).filter((key) => key !== "errors");
@@ -124,6 +134,47 @@ Deno.test("the notes example", async (t) => {
       assertEquals((await call(notes, { path, token: ada })).status, 404);
     });
 
+    await t.step("writes a note once for each idempotency key", async () => {
+      const request = {
+        method: "POST",
+        path: "/notes",
+        token: ada,
+        headers: { "Idempotency-Key": crypto.randomUUID() },
+        json: { title: "Once" },
+      };
+      const first = await call(notes, request);
+      const second = await call(notes, request);
+      assertEquals([first.status, second.status, second.body], [201, 201, first.body]);
+      assertEquals(second.headers.get("Idempotency-Replayed"), "true");
+      const other = await call(notes, { ...request, json: { title: "Other" } });
+      assertEquals(other.status, 422);
+      assertEquals(
+        (await call(notes, { path: "/notes?search=once", token: ada })).json.notes.length,
+        1,
+      );
+      await call(notes, {
+        method: "DELETE",
+        path: first.headers.get("Location")!,
+        token: ada,
+      });
+    });
+
+    await t.step("sends a mail to each new user", async () => {
+      const mails = await waitFor(async () => {
+        const found: Record<string, string[]>[] = [];
+        for await (const { name } of Deno.readDir(`${folder}/mail`)) {
+          if (name.endsWith(".json")) {
+            found.push(JSON.parse(await Deno.readTextFile(`${folder}/mail/${name}`)));
+          }
+        }
+        return found.length === 2 ? found : undefined;
+      });
+      assertEquals(mails.map(({ to }) => to[0]).sort(), [
+        "first@example.com",
+        "second@example.com",
+      ]);
+    });
+
     await t.step("greets with and without a session", async () => {
       assertMatch((await call(notes, { path: "/welcome" })).json.message, /^Welcome\. /);
       assertMatch(
@@ -146,6 +197,9 @@ Deno.test("the notes example", async (t) => {
       };
       assertEquals((await call(notes, signed)).json, { accepted: true, repeated: false });
       assertEquals((await call(notes, signed)).json, { accepted: true, repeated: true });
+      await waitFor(() =>
+        Promise.resolve(notes.log().includes('"remove-old-deliveries"') || undefined)
+      );
       const payment = '{"id":"evt_1","type":"paid"}';
       const at = Math.floor(Date.now() / 1000);
       const v1 = sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, `${at}.${payment}`);

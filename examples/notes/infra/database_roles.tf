@@ -8,6 +8,7 @@ locals {
     Authorize           = "fn_authorize"
     HooksCodeHost       = "fn_hooks_code_host"
     HooksPayments       = "fn_hooks_payments"
+    JobsRelay           = "fn_jobs_relay"
     NotesByNoteIdDelete = "fn_notes_by_note_id_delete"
     NotesByNoteIdGet    = "fn_notes_by_note_id_get"
     NotesByNoteIdPatch  = "fn_notes_by_note_id_patch"

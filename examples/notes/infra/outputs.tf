@@ -29,6 +29,7 @@ locals {
     Health              = module.fn_health.function_name
     HooksCodeHost       = module.fn_hooks_code_host.function_name
     HooksPayments       = module.fn_hooks_payments.function_name
+    JobsRelay           = module.fn_jobs_relay.function_name
     NotesByNoteIdDelete = module.fn_notes_by_note_id_delete.function_name
     NotesByNoteIdGet    = module.fn_notes_by_note_id_get.function_name
     NotesByNoteIdPatch  = module.fn_notes_by_note_id_patch.function_name
@@ -37,7 +38,7 @@ locals {
     Welcome             = module.fn_welcome.function_name
   }
 
-  dead_letter_queue_names = []
+  dead_letter_queue_names = [module.dead_letters_jobs_relay.queue_name]
 }
 
 output "function_names" {

@@ -21,6 +21,13 @@ variable "manage_api_gateway_account" {
   nullable    = false
 }
 
+variable "alarm_topic_arns" {
+  description = "Topics that the alarms of jobs are sent to."
+  type        = list(string)
+  default     = []
+  nullable    = false
+}
+
 variable "api_bearer_token" {
   description = "API_BEARER_TOKEN of AdminReindex."
   type        = string
@@ -57,6 +64,13 @@ variable "cors_allow_origin" {
 
 variable "payments_webhook_secret" {
   description = "PAYMENTS_WEBHOOK_SECRET of HooksPayments."
+  type        = string
+  sensitive   = true
+  nullable    = false
+}
+
+variable "smtp_url" {
+  description = "SMTP_URL of JobsRelay."
   type        = string
   sensitive   = true
   nullable    = false

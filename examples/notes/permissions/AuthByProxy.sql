@@ -12,6 +12,9 @@ GRANT SELECT, INSERT, UPDATE ON "rate_limits" TO "fn_auth_by_proxy";
 -- createAuthHandler (src/functions/api/auth/[...proxy].any.ts)
 GRANT SELECT, INSERT, UPDATE, DELETE ON "sessions" TO "fn_auth_by_proxy";
 
+-- send of a mail (src/mails.ts)
+GRANT INSERT ON "trellis_jobs" TO "fn_auth_by_proxy";
+
 -- createAuthHandler (src/functions/api/auth/[...proxy].any.ts)
 GRANT SELECT, INSERT, UPDATE ON "users" TO "fn_auth_by_proxy";
 

@@ -3,7 +3,10 @@
 
 CREATE ROLE "fn_hooks_code_host" WITH LOGIN;
 
--- recordDelivery (src/queries/deliveries.ts)
+-- acceptPush (src/queries/deliveries.ts)
 GRANT SELECT, INSERT ON "deliveries" TO "fn_hooks_code_host";
+
+-- enqueue of a job (src/jobs.ts)
+GRANT INSERT ON "trellis_jobs" TO "fn_hooks_code_host";
 
 AWS IAM GRANT "fn_hooks_code_host" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-HooksCodeHost';

@@ -3,6 +3,9 @@
 
 CREATE ROLE "fn_notes_post" WITH LOGIN;
 
+-- createTransactionStore (src/functions/api/notes/index.post.ts)
+GRANT SELECT, INSERT, UPDATE, DELETE ON "idempotency_records" TO "fn_notes_post";
+
 -- createNote (src/queries/notes.ts)
 GRANT SELECT ON "labels" TO "fn_notes_post";
 

@@ -1,6 +1,7 @@
 import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { getDb } from "./database.ts";
+import { welcomeMail } from "./mails.ts";
 
 /** Secure cookies need https, which localhost does not have. */
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
@@ -9,6 +10,15 @@ export const authConfig: AuthConfig = {
   secret: getRequiredEnv("AUTH_SECRET"),
   baseURL,
   useSecureCookies: baseURL.startsWith("https://"),
+  databaseHooks: {
+    user: {
+      create: {
+        async after({ id, name, email }) {
+          await welcomeMail.send(await getDb(), { to: email, data: { name }, key: id });
+        },
+      },
+    },
+  },
 };
 
 configureSessionAuth(getDb, authConfig);

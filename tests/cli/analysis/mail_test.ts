@@ -10,6 +10,15 @@ const MAILS = {
       render: async ({ id }) => { await readA(); return { subject: id, text: id }; } });`,
 };
 
+const AUTH = {
+  "auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth";
+    import { getDrizzleClient } from "@trellis/fn/database";
+    import { welcome } from "./mails.ts";
+    const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
+    const send = async ({ id }) => { await welcome.send(await getDb(), { to: id, data: { id } }); };
+    configureSessionAuth(getDb, { baseURL: "http://localhost", databaseHooks: { user: { create: { after: send } } } });`,
+};
+
 testGrants([
   [
     "grants INSERT on the table of jobs to a query that sends a mail, and nothing of its template",
@@ -21,6 +30,27 @@ testGrants([
         export const save = defineQuery({ transaction: true, tables: [{ table: c, operations: ["UPDATE"] }] },
           async function save(tx, id) { await tx.update(c).set({ id }); await welcome.send(tx, { to: id, data: { id } }); });`,
       "fn.ts": handler(`import { save } from "./save.ts";`, "return save('n1');"),
+    },
+  ],
+  [
+    "grants a function that only checks sessions nothing of the mails in their configuration",
+    "sessions SELECT+UPDATE, users SELECT",
+    {
+      ...MAILS,
+      ...AUTH,
+      "fn.ts": handler(`import "./auth.ts";`, "", `{ auth: "session" }`),
+    },
+  ],
+  [
+    "grants the auth routes what the functions in their configuration need",
+    "accounts SELECT+INSERT+UPDATE+DELETE, sessions SELECT+INSERT+UPDATE+DELETE, " +
+    "trellis_jobs INSERT, users SELECT+INSERT+UPDATE, verification SELECT+INSERT+DELETE",
+    {
+      ...MAILS,
+      ...AUTH,
+      "fn.ts":
+        `import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth"; import "./auth.ts";
+        export const handler = createAuthHandler(getConfiguredSessionAuth);`,
     },
   ],
   [

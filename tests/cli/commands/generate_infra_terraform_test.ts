@@ -125,6 +125,7 @@ Deno.test({
         auth_base_url: "https://notes.example.com/live/auth",
         auth_secret: secret,
         code_host_webhook_secret: secret,
+        smtp_url: secret,
         payments_webhook_secret: secret,
       });
       const fn = found.get("module.fn_notes_get.aws_lambda_function.this");

@@ -3,7 +3,7 @@ import { buildValidatedResponse, getHeader, readRawBody } from "@trellis/fn/core
 import { getRequiredEnv } from "@trellis/fn/env";
 import { ValidationError } from "@trellis/fn/errors";
 import { defineApiHandler } from "@trellis/fn/validation";
-import { recordDelivery } from "../../../queries/deliveries.ts";
+import { acceptPush } from "../../../queries/deliveries.ts";
 
 export const handler = defineApiHandler({
   openapi: {
@@ -19,6 +19,6 @@ export const handler = defineApiHandler({
   );
   const deliveryId = getHeader(event, "X-GitHub-Delivery");
   if (!deliveryId) throw new ValidationError("The header X-GitHub-Delivery is missing");
-  const first = await recordDelivery("code-host", deliveryId);
+  const first = await acceptPush(deliveryId);
   return buildValidatedResponse(context, 202, { accepted: true, repeated: !first });
 });

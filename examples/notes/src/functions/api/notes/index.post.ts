@@ -1,7 +1,9 @@
 import { buildValidatedResponse } from "@trellis/fn/core";
 import { logInfo, metrics, MetricUnit } from "@trellis/fn/observability";
+import { createTransactionStore } from "@trellis/fn/idempotency";
 import { defineApiHandler } from "@trellis/fn/validation";
 import "../../../auth.ts";
+import { getDb } from "../../../database.ts";
 import { Note, NoteInput } from "../../../notes_schemas.ts";
 import { createNote } from "../../../queries/notes.ts";
 
@@ -10,9 +12,11 @@ export const handler = defineApiHandler({
   schema: NoteInput,
   responseSchema: Note,
   maxBodyBytes: 256 * 1024,
+  // a client that repeats the request with its Idempotency-Key gets the first response
+  idempotency: { store: createTransactionStore(getDb), required: false },
   openapi: { summary: "Write a note", tags: ["notes"], successStatus: 201 },
-})(async function postNote({ context, body, userId }) {
-  const note = await createNote({ ...body, userId });
+})(async function postNote({ context, body, userId, tx }) {
+  const note = await createNote.on(tx, { ...body, userId });
   metrics.addMetric("NotesCreated", MetricUnit.Count, 1);
   logInfo("note created", { noteId: note.id });
   return buildValidatedResponse(context, 201, note, Note, {
