@@ -4,7 +4,7 @@ import { addKnownNames } from "../../errors/known_names.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { getStatementSession } from "../session/statement_session.ts";
-import { withTransaction } from "../transaction.ts";
+import { type TransactionClient, withTransaction } from "../transaction.ts";
 import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
@@ -64,9 +64,10 @@ export interface DefinedQuery<
   (...args: TArgs): Promise<TResult>;
   /**
    * Runs the query on another client: pass a transaction's client to make the query part of that
-   * transaction. The transaction's owner retries it.
+   * transaction. The transaction's owner retries it. The client of a job's transaction does not know
+   * the schema in its type, but is the same client.
    */
-  on(client: DrizzleClient<TSchema>, ...args: TArgs): Promise<TResult>;
+  on(client: DrizzleClient<TSchema> | TransactionClient, ...args: TArgs): Promise<TResult>;
   /** The name in metrics, spans and errors. */
   readonly queryName: string;
   /** Operations of the query by table. */
@@ -199,10 +200,13 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
-  function on(client: DrizzleClient<TSchema>, ...args: TArgs): Promise<TResult> {
+  function on(
+    client: DrizzleClient<TSchema> | TransactionClient,
+    ...args: TArgs
+  ): Promise<TResult> {
     return withQueryMetrics(
       queryName,
-      () => run(client, args),
+      () => run(client as DrizzleClient<TSchema>, args),
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
