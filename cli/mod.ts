@@ -14,6 +14,7 @@
 export { defineConfig, type TrellisConfig } from "./config/config.ts";
 export type { AuthSchemaSettings } from "./config/auth.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
+export type { ClientSettings } from "./config/client.ts";
 export type { Mask } from "./database/clone/clone_options.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";

@@ -1,4 +1,5 @@
 import { AUTH_PACKAGES } from "../auth/optional_packages.ts";
+import { CLIENT_PACKAGES } from "../client/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
@@ -7,13 +8,18 @@ import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
 import { ROUTER_PACKAGES } from "../validation/router/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
-export const CLI_PACKAGES = { "esbuild": ">=0.28.2 <1", "typescript": ">=5.9" } as const;
+export const CLI_PACKAGES = {
+  "esbuild": ">=0.28.2 <1",
+  "openapi-typescript": "^7.13.0",
+  "typescript": ">=5.9",
+} as const;
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
 export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     ...AUTH_PACKAGES,
     ...CLI_PACKAGES,
+    ...CLIENT_PACKAGES,
     ...DATABASE_PACKAGES,
     ...IDEMPOTENCY_PACKAGES,
     ...JOBS_PACKAGES,

@@ -29,6 +29,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./jobs": ["drizzle-orm"],
   "./idempotency": ["drizzle-orm"],
   "./mail": ["drizzle-orm"],
+  "./client": ["openapi-fetch"],
 };
 
 /**

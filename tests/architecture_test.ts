@@ -25,6 +25,7 @@ const LAYERS: Record<string, readonly string[]> = {
     "jobs",
     "mail",
   ],
+  client: ["errors"],
   testing: ["errors", "env", "observability", "core", "validation", "database", "jobs", "auth"],
   cli: [
     "errors",
@@ -37,6 +38,7 @@ const LAYERS: Record<string, readonly string[]> = {
     "idempotency",
     "mail",
     "auth",
+    "client",
     "testing",
   ],
 };
@@ -60,6 +62,8 @@ const HOMES: Record<string, readonly string[]> = {
   "better-auth": ["auth"],
   "jose": ["auth"],
   "libpg-query": ["testing"],
+  "openapi-fetch": ["client"],
+  "openapi-typescript": ["cli"],
 };
 
 /** Loaded with import() when they are needed: a static import of more than types would make every function pay. */
@@ -78,6 +82,7 @@ const LAZY = [
   "better-auth",
   "jose",
   "libpg-query",
+  "openapi-typescript",
 ];
 
 /** The driver of direct connections serves two providers. */

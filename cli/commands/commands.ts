@@ -10,6 +10,7 @@ import { dbStatus } from "./db_status.ts";
 import { dbTranslate } from "./db_translate.ts";
 import { dev } from "./dev.ts";
 import { generateAuthSchema } from "./generate_auth_schema.ts";
+import { generateClient } from "./generate_client.ts";
 import { generateInfra } from "./generate_infra.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   generatePermissions,
   generateInfra,
   generateOpenapi,
+  generateClient,
   generateAuthSchema,
   dbMigrate,
   dbStatus,
@@ -40,7 +42,13 @@ export const COMMANDS: readonly Command[] = [
   checkMigrations,
   checkPermissionsFresh,
   createCheckAll(
-    listChecks([generatePermissions, generateInfra, generateOpenapi, generateAuthSchema]),
+    listChecks([
+      generatePermissions,
+      generateInfra,
+      generateOpenapi,
+      generateClient,
+      generateAuthSchema,
+    ]),
   ),
   build,
 ];

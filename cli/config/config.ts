@@ -3,6 +3,7 @@ import type { TablePermission } from "../../database/table_permission.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
 import { AUTH_SCHEMA_SETTINGS, type AuthSchemaSettings } from "./auth.ts";
 import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
+import { CLIENT_SETTINGS, type ClientSettings } from "./client.ts";
 import { DATABASE_SETTINGS, type DatabaseSettings } from "./database.ts";
 import { DEV_SETTINGS, type DevSettings } from "./dev.ts";
 import { INFRA_SETTINGS, type InfraSettings } from "./infra.ts";
@@ -36,6 +37,8 @@ export interface TrellisConfig {
   infra?: InfraSettings;
   /** Settings of the OpenAPI document. */
   openapi?: OpenapiSettings;
+  /** Settings of the generated client. */
+  client?: ClientSettings;
   /** Settings of the database commands. */
   database?: DatabaseSettings;
   /** Settings of the auth tables. */
@@ -50,6 +53,7 @@ const GROUPS = {
   permissions: PERMISSIONS_SETTINGS,
   infra: INFRA_SETTINGS,
   openapi: OPENAPI_SETTINGS,
+  client: CLIENT_SETTINGS,
   database: DATABASE_SETTINGS,
   auth: AUTH_SCHEMA_SETTINGS,
   build: BUILD_SETTINGS,
@@ -66,6 +70,7 @@ export interface ResolvedConfig {
     & { readonly functions: Readonly<Record<string, TablePermission[]>> };
   readonly infra: Resolved<InfraSettings, typeof INFRA_SETTINGS>;
   readonly openapi: Resolved<OpenapiSettings, typeof OPENAPI_SETTINGS>;
+  readonly client: Resolved<ClientSettings, typeof CLIENT_SETTINGS>;
   readonly database: Resolved<DatabaseSettings, typeof DATABASE_SETTINGS>;
   readonly auth: Resolved<AuthSchemaSettings, typeof AUTH_SCHEMA_SETTINGS>;
   readonly build: Resolved<BuildSettings, typeof BUILD_SETTINGS>;

@@ -24,6 +24,7 @@ import {
   getProjectName,
   type LocalEnvironment,
 } from "./local_environment.ts";
+import { type ClientWatch, createClientWatch } from "./client_watch.ts";
 import { createLocalAccounts } from "./accounts.ts";
 import { createMailbox, MAIL_PATH } from "./mailbox.ts";
 import { createMessageBus } from "./message_bus.ts";
@@ -167,7 +168,9 @@ async function start(
     await answerRoute(request, response, url);
   });
 
-  const watcher = watchProject(options, environment, store, recorder);
+  const clientTypes = watchClientTypes(options, store);
+  const watcher = watchProject(options, environment, store, recorder, clientTypes);
+  cleanup.add(() => clientTypes.settled());
   cleanup.add(() => watcher.stop());
   cleanup.add(() => pending.settle(GRACE_MS));
   cleanup.add(logUnhandledRejections());
@@ -275,12 +278,29 @@ async function preload(store: FunctionStore, functions: readonly FunctionFile[])
   await waitAtMost(PRELOAD_MS, Promise.allSettled(functions.map((fn) => store.load(fn))));
 }
 
+/** Keeps the types of `trellis generate client` up to date. */
+function watchClientTypes(
+  { root, config, terminal }: DevServerOptions,
+  store: FunctionStore,
+): ClientWatch {
+  const watch = createClientWatch({
+    root,
+    config,
+    list: () => store.list(),
+    onWritten: (path) => terminal.progress(`updated ${path}`),
+    onFailed: (reason) => terminal.warn(reason),
+  });
+  watch.update();
+  return watch;
+}
+
 /** Reloads functions when a file in a watched folder changes. */
 function watchProject(
   { root, terminal }: DevServerOptions,
   environment: LocalEnvironment,
   store: FunctionStore,
   recorder: Recorder,
+  clientTypes: ClientWatch,
 ): FolderWatcher {
   const watcher = createFolderWatcher(async function onChange() {
     if (environment.refresh()) store.invalidate();
@@ -291,6 +311,7 @@ function watchProject(
       terminal.warn((error as Error).message);
     }
     if (store.list() !== before) recorder.emit({ type: "functions" });
+    clientTypes.update();
     watchFolders();
   });
   const watchFolders = () => watcher.watch(new Set([root, ...store.folders()]));

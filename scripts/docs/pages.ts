@@ -60,7 +60,9 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Build, test, deploy",
-    paths: ["infrastructure", "bundling", "openapi", "testing"].map((name) => `guides/${name}.md`),
+    paths: ["infrastructure", "bundling", "openapi", "client", "testing"].map((name) =>
+      `guides/${name}.md`
+    ),
   },
   {
     title: "Reference",

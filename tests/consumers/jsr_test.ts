@@ -69,6 +69,7 @@ Deno.test("the upload holds no tests, no tools and no file of the machine", () =
       "README.md",
       "auth",
       "cli",
+      "client",
       "core",
       "database",
       "deno.json",

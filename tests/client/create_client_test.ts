@@ -1,0 +1,248 @@
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { ApiError, type ClientOptions, createClient, unwrap } from "@trellis/fn/client";
+
+interface Body<T> {
+  content: { "application/json": T };
+}
+
+interface routes {
+  GET: {
+    "/notes": {
+      parameters: { query?: { limit?: number } };
+      responses: { 200: Body<{ titles: string[] }>; 401: Body<{ code: "UNAUTHORIZED" }> };
+    };
+  };
+  POST: {
+    "/notes": {
+      parameters: { header?: { "Idempotency-Key"?: string } };
+      requestBody: Body<{ title: string }>;
+      responses: { 201: Body<{ id: string }>; 409: Body<{ code: "CONFLICT"; message: string }> };
+    };
+  };
+  DELETE: { "/notes": { responses: { 204: { content?: never } } } };
+}
+
+/** Answers requests in order, the last one again and again, and records them. */
+function serve(...answers: ((request: Request) => Response | Promise<Response>)[]) {
+  const seen: { method: string; url: string; headers: Headers; body: string }[] = [];
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const { method, url, headers } = request;
+      seen.push({ method, url, headers, body: await request.clone().text() });
+      return await answers[Math.min(seen.length, answers.length) - 1](request);
+    },
+  );
+  return {
+    seen,
+    connect: (options: Partial<ClientOptions> = {}) =>
+      createClient<routes>({ baseUrl: `http://127.0.0.1:${server.addr.port}`, ...options }),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+const busy = (status: number, retryAfter = "0") => () =>
+  Response.json({ code: "SERVICE_UNAVAILABLE" }, {
+    status,
+    headers: { "Retry-After": retryAfter },
+  });
+const titles = () => Response.json({ titles: ["Milk"] });
+const created = () => Response.json({ id: "n1" }, { status: 201 });
+
+Deno.test("createClient() sends typed calls with a correlation id", async () => {
+  await using server = serve(titles);
+  const client = server.connect({ headers: { "x-api-key": "k1" } });
+  const { data } = await client.GET("/notes", { params: { query: { limit: 3 } } });
+  assertEquals(data?.titles, ["Milk"]);
+  const [{ url, headers }] = server.seen;
+  assertEquals(new URL(url).search, "?limit=3");
+  assertEquals(headers.get("x-api-key"), "k1");
+  assertMatch(headers.get("X-Correlation-Id")!, /^[0-9a-f-]{36}$/);
+  await client.GET("/notes", { headers: { "X-Correlation-Id": "own" } });
+  assertEquals(server.seen[1].headers.get("X-Correlation-Id"), "own");
+  await server.connect({ createCorrelationId: () => undefined }).GET("/notes");
+  assertEquals(server.seen[2].headers.has("X-Correlation-Id"), false);
+});
+
+Deno.test("createClient() sends the session's token and stores the one of a sign-in", async () => {
+  await using server = serve(
+    () => Response.json({ titles: [] }, { headers: { "set-auth-token": "t2" } }),
+    titles,
+  );
+  let token: string | undefined;
+  const session = { getToken: () => token, setToken: (given: string) => void (token = given) };
+  const client = server.connect({ session });
+  await client.GET("/notes");
+  await client.GET("/notes");
+  await client.GET("/notes", { headers: { Authorization: "Bearer other" } });
+  assertEquals(server.seen.map(({ headers }) => headers.get("Authorization")), [
+    null,
+    "Bearer t2",
+    "Bearer other",
+  ]);
+});
+
+Deno.test("createClient() includes cookies only when the session is one", async () => {
+  const modes: string[] = [];
+  const fetch = ({ credentials }: Request) => {
+    modes.push(credentials);
+    return Promise.resolve(titles());
+  };
+  for (const session of ["cookie", undefined] as const) {
+    await createClient<routes>({ baseUrl: "http://localhost", session, fetch }).GET("/notes");
+  }
+  assertEquals(modes, ["include", "same-origin"]);
+});
+
+Deno.test("createClient() sends a request again when that is safe", async (t) => {
+  const key = { "Idempotency-Key": "k" };
+  const post = (headers: Record<string, string>) => ({ body: { title: "Milk" }, headers });
+  const cases: [name: string, method: "GET" | "POST" | "DELETE", init: object, attempts: number][] =
+    [
+      ["GET", "GET", {}, 3],
+      ["DELETE", "DELETE", {}, 3],
+      ["POST", "POST", post({}), 1],
+      ["POST with a key", "POST", post(key), 3],
+    ];
+  for (const [name, method, init, attempts] of cases) {
+    await t.step(name, async () => {
+      await using server = serve(busy(503));
+      // deno-lint-ignore no-explicit-any
+      const { response } = await (server.connect() as any)[method]("/notes", init);
+      assertEquals(response.status, 503);
+      assertEquals(server.seen.length, attempts);
+      const facts = server.seen.map(({ headers, body }) =>
+        [headers.get("Idempotency-Key"), headers.get("X-Correlation-Id"), body].join()
+      );
+      assertEquals(new Set(facts).size, 1, "every attempt is the same request");
+    });
+  }
+});
+
+Deno.test("createClient() returns the response of a later attempt", async () => {
+  for (const status of [429, 502, 503, 504]) {
+    await using server = serve(busy(status), titles);
+    const { data } = await server.connect().GET("/notes");
+    assertEquals([data?.titles, server.seen.length], [["Milk"], 2]);
+  }
+  await using running = serve(busy(409), created);
+  const options = {
+    body: { title: "Milk" },
+    params: { header: { "Idempotency-Key": "k" } },
+  };
+  const { data } = await running.connect().POST("/notes", options);
+  assertEquals([data?.id, running.seen.length], ["n1", 2]);
+});
+
+Deno.test("createClient() does not send a request again for other responses", async () => {
+  for (const status of [400, 401, 404, 409, 500]) {
+    await using server = serve(busy(status));
+    await server.connect().GET("/notes");
+    assertEquals(server.seen.length, 1);
+  }
+  await using patient = serve(busy(503, "3600"));
+  await patient.connect().GET("/notes");
+  assertEquals(patient.seen.length, 1, "an hour is too long to wait");
+  await using none = serve(busy(503));
+  await none.connect({ retries: 0 }).GET("/notes");
+  assertEquals(none.seen.length, 1);
+});
+
+Deno.test("createClient() sends a request again after a network error, and rejects with the last one", async () => {
+  let attempts = 0;
+  const fail = () => {
+    attempts++;
+    return Promise.reject(new TypeError(`no network ${attempts}`));
+  };
+  const client = createClient<routes>({ baseUrl: "http://localhost", retries: 1, fetch: fail });
+  await assertRejects(() => client.GET("/notes"), TypeError, "no network 2");
+  await assertRejects(
+    () => client.POST("/notes", { body: { title: "Milk" } }),
+    TypeError,
+    "no network 3",
+  );
+});
+
+Deno.test("createClient() stops waiting and sending when the signal aborts", async () => {
+  await using server = serve(busy(503, "5"));
+  const controller = new AbortController();
+  const client = server.connect({
+    fetch: async (request) => {
+      const response = await fetch(request);
+      queueMicrotask(() => controller.abort(new Error("left the page")));
+      return response;
+    },
+  });
+  await assertRejects(
+    () => client.GET("/notes", { signal: controller.signal }),
+    Error,
+    "left the page",
+  );
+  assertEquals(server.seen.length, 1);
+});
+
+Deno.test("createClient() refuses an invalid number of retries", () => {
+  for (const retries of [-1, 1.5, 11, NaN]) {
+    assertThrows(
+      () => createClient<routes>({ baseUrl: "", retries }),
+      RangeError,
+      `retries must be an integer from 0 to 10, got ${retries}`,
+    );
+  }
+});
+
+Deno.test("unwrap() returns the data, or throws the error with its code", async () => {
+  const problem = {
+    message: "The title is taken",
+    code: "CONFLICT",
+    requestId: "r1",
+    correlationId: "c1",
+    errors: { title: ["Taken"] },
+  };
+  await using server = serve(
+    titles,
+    () => new Response(null, { status: 204 }),
+    () => Response.json(problem, { status: 409 }),
+    () =>
+      new Response("<h1>Bad gateway</h1>", { status: 502, headers: { "X-Correlation-Id": "c2" } }),
+    () => new Response(null, { status: 500 }),
+  );
+  const client = server.connect({ retries: 0 });
+  assertEquals((await unwrap(client.GET("/notes"))).titles, ["Milk"]);
+  assertEquals(await unwrap(client.DELETE("/notes")), undefined);
+  const conflict = await assertRejects(
+    () => unwrap(client.POST("/notes", { body: { title: "Milk" } })),
+    ApiError,
+    "The title is taken",
+  );
+  const { status, code, requestId, correlationId, errors, body } = conflict;
+  assertEquals({ status, code, requestId, correlationId, errors, body }, {
+    status: 409,
+    code: "CONFLICT",
+    requestId: "r1",
+    correlationId: "c1",
+    errors: { title: ["Taken"] },
+    body: problem,
+  });
+  const gateway = await assertRejects(() => unwrap(client.GET("/notes")), ApiError);
+  assertEquals([gateway.status, gateway.code, gateway.body, gateway.correlationId], [
+    502,
+    undefined,
+    "<h1>Bad gateway</h1>",
+    "c2",
+  ]);
+  const empty = await assertRejects(() => unwrap(client.GET("/notes")), ApiError);
+  assertEquals([empty.message, empty.body], ["The API answered with status 500", undefined]);
+});
+
+Deno.test("createClient() types errors by route", async () => {
+  const client = createClient<routes>({
+    baseUrl: "http://localhost",
+    fetch: () => Promise.resolve(Response.json({ code: "CONFLICT", message: "" }, { status: 409 })),
+  });
+  const { error } = await client.POST("/notes", { body: { title: "Milk" } });
+  const code: "CONFLICT" | undefined = error?.code;
+  assertEquals(code, "CONFLICT");
+  // @ts-expect-error the route has no such code
+  assert(error?.code !== "NOT_FOUND");
+});
