@@ -9,6 +9,13 @@ import type { AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
+import { getBasePath } from "./auth_request.ts";
+import { withMailRoutes } from "./mail_routes.ts";
+import { withSilentFailures } from "./silent_failures.ts";
+import { trackStatements } from "./statement_scope.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { guardTransactions } from "../database/transaction_guard.ts";
+import type { JobClient } from "../jobs/enqueue.ts";
 import { rateLimits } from "../database/rate_limits/table.ts";
 import { protectUnprovenAccounts } from "./unproven_accounts.ts";
 import { withSafeErrors } from "./safe_errors.ts";
@@ -81,7 +88,8 @@ export async function startBetterAuth(
   // creates a user and their account in one transaction, because an incomplete sign-up would
   // block the email address
   const tables = acceptTextAsUuid(schema);
-  const adapter = drizzleAdapter(withTables(withSafeErrors(db), schema, tables), {
+  const client = settings.mail === undefined ? db : prepareMails(db);
+  const adapter = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
     provider: "pg",
     schema: tables,
     transaction: "transaction" in db,
@@ -110,7 +118,11 @@ export async function startBetterAuth(
         "be checked with the other",
     );
   }
-  const handler = audit?.auditHandler(auth.handler) ?? auth.handler;
+  const basePath = getBasePath(settings);
+  const routes = withSilentFailures(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
+  const handler = settings.mail === undefined
+    ? routes
+    : withMailRoutes(routes, db as unknown as JobClient, basePath);
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
     handler: limits === undefined ? handler : afterCheck(limits, handler),
@@ -134,6 +146,15 @@ function afterCheck(
     }));
     return await handler(request);
   };
+}
+
+/**
+ * Prepares a client for mails that are written in better-auth's transactions. The guard fails a
+ * transaction whose mail could not be written; PostgreSQL would answer its COMMIT with a silent
+ * rollback.
+ */
+function prepareMails(db: AuthDatabase): AuthDatabase {
+  return trackStatements(guardTransactions(db as unknown as DrizzleClient));
 }
 
 /** Throws if tables or columns of a plugin are missing, because its routes would fail. */

@@ -8,6 +8,7 @@ import {
   type OptionRule,
 } from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import type { AccountMails } from "./account_mails.ts";
 import type { AuditOption } from "./audit_option.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import { checkLibraryOptions, LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
@@ -102,6 +103,11 @@ export interface AuthConfig extends LibraryOptions {
    */
   audit?: AuditOption;
   /**
+   * Sends the mails of accounts through the outbox of jobs: `createAccountMails`. Sets better-auth's
+   * functions for password resets, verifications and changes of address.
+   */
+  mail?: AccountMails;
+  /**
    * Limits on failed sign-ins and on messages by account. They apply where `rateLimit` is enabled
    * and counts in the database, which is the default unless `baseURL` is a loopback address.
    * `false` disables them.
@@ -140,6 +146,7 @@ export interface AuthSettings {
   readonly encryptOAuthTokens: boolean;
   readonly experimentalJoins: boolean;
   readonly audit: AuditOption;
+  readonly mail: AccountMails | undefined;
   readonly rateLimits: RateLimitSettings;
   readonly clientAddress: ClientAddressSource;
   /** Options that are passed to better-auth. */
@@ -168,6 +175,10 @@ const OWN_RULES = {
   audit: [
     (value) => typeof value === "boolean" || OBJECT_OPTION[0](value),
     "true, or an object such as { exclude: [] }",
+  ],
+  mail: [
+    (value) => FUNCTION_OPTION[0]((value as AccountMails | null)?.addTo),
+    "the mails that createAccountMails returns",
   ],
   accountLimits: [
     (value) => value === false || OBJECT_OPTION[0](value),
@@ -210,8 +221,11 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     audit = false,
     accountLimits,
     clientAddress = "gateway",
-    ...library
+    mail,
+    ...given
   } = config;
+  // the object contains the code, so that functions without mails do not
+  const library = mail?.addTo(given) ?? given;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
   const url = parseBaseUrl(baseURL, library.basePath);
   const isLoopback = isLoopbackHost(url.hostname);
@@ -236,6 +250,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     encryptOAuthTokens,
     experimentalJoins,
     audit,
+    mail,
     rateLimits: resolveRateLimits(library.rateLimit, accountLimits, isLoopback),
     clientAddress,
     library,

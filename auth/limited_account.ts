@@ -29,6 +29,15 @@ const MESSAGE_ROUTES: ReadonlySet<string> = new Set([
   "/organization/invite-member",
 ]);
 
+/**
+ * Checks for a route that sends a message to an address of the request.
+ *
+ * @param path better-auth's path of the endpoint.
+ */
+export function isMessageRoute(path: string): boolean {
+  return MESSAGE_ROUTES.has(path);
+}
+
 /** Body fields that prove something. */
 const PROOFS: readonly string[] = ["password", "currentPassword", "otp", "code", "backupCode"];
 

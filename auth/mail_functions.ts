@@ -1,7 +1,7 @@
 import { logError } from "../observability/logger.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 
-type MailOptions = Pick<BetterAuthOptions, "emailAndPassword" | "emailVerification">;
+type MailOptions = Pick<BetterAuthOptions, "emailAndPassword" | "emailVerification" | "user">;
 
 /**
  * Catches and logs the errors of functions that send mails only to registered addresses. Otherwise
@@ -11,7 +11,7 @@ type MailOptions = Pick<BetterAuthOptions, "emailAndPassword" | "emailVerificati
  * @returns The options with these functions replaced.
  */
 export function protectMailFunctions(
-  { emailAndPassword, emailVerification }: MailOptions,
+  { emailAndPassword, emailVerification, user }: MailOptions,
 ): MailOptions {
   return {
     ...emailAndPassword && {
@@ -25,6 +25,15 @@ export function protectMailFunctions(
       emailVerification: {
         ...emailVerification,
         sendVerificationEmail: catchErrors(emailVerification.sendVerificationEmail),
+      },
+    },
+    ...user?.changeEmail && {
+      user: {
+        ...user,
+        changeEmail: {
+          ...user.changeEmail,
+          sendChangeEmailConfirmation: catchErrors(user.changeEmail.sendChangeEmailConfirmation),
+        },
       },
     },
   };

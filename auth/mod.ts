@@ -28,6 +28,13 @@ export type {
   SessionResult,
   UserDetails,
 } from "../core/http/session_registry.ts";
+export {
+  type AccountMails,
+  type AccountMailsOptions,
+  createAccountMails,
+} from "./account_mails.ts";
+export type { AccountMailData, AccountMailKind, AccountMailTemplate } from "./account_templates.ts";
+export type { LinkMail, LinkSenders, MailUser } from "./add_link_senders.ts";
 export { configureApiKeyAuth, resetApiKeyAuth } from "./api_key_auth.ts";
 export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./api_key_options.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";

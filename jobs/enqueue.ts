@@ -34,7 +34,7 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   for (const batch of splitRows(rows)) {
     const statement = buildInsert(batch, graceSeconds, findTestClock(clock));
     if (state === undefined) await insertAtOnce(client, statement);
-    else sendAhead(client as unknown as TransactionInternals, state, statement);
+    else sendAhead(client, state, statement);
   }
   if (state === undefined) await onCommitted(rows);
   else addCommitted(state, rows);
@@ -49,12 +49,11 @@ async function insertAtOnce(client: JobClient, statement: SQL): Promise<void> {
  * Sends the insert without waiting for its answer, which costs no round trip. The transaction waits
  * for it, and fails if it has failed.
  */
-function sendAhead(
-  client: TransactionInternals,
-  state: TransactionState,
-  statement: SQL,
-): void {
-  const sent = client._.session.sendAhead!(client.dialect.sqlToQuery(statement));
+function sendAhead(client: JobClient, state: TransactionState, statement: SQL): void {
+  const { _: { session }, dialect } = client as unknown as TransactionInternals;
+  // the session of another driver of drizzle cannot send ahead
+  const sent = session.sendAhead?.(dialect.sqlToQuery(statement)) ??
+    Promise.resolve(client.execute(statement));
   state.sentAhead = Promise.all([state.sentAhead, sent]);
   // reported here too: the caller may only see that the transaction was aborted
   state.sentAhead.catch(() => {});

@@ -1,5 +1,5 @@
 import type { Collector } from "./collector.ts";
-import { type CallStep, DEFER, isCall, isUnused, type Path } from "./effects.ts";
+import { CALL, type CallStep, DEFER, isCall, isUnused, NONE, type Path } from "./effects.ts";
 import { asObject, getProperty } from "./object_literals.ts";
 import type { ts } from "./typescript.ts";
 
@@ -10,7 +10,7 @@ export const CONFIGURATION_SET_VARIABLE = "MAIL_CONFIGURATION_SET";
 const METADATA = ["mailName", "render"];
 
 /**
- * Collects the use of a name that `@trellis/fn/mail` exports. A function that only writes mails to the
+ * Collects the use of a name that concerns mails. A function that only writes mails to the
  * outbox needs neither their templates nor the transport; only a worker, which uses the job, needs both.
  *
  * @param c The collector.
@@ -25,6 +25,9 @@ export function collectMail(c: Collector, node: ts.Node, name: string, path: Pat
   switch (name) {
     case "defineMail":
       collectDefinition(c, node, second, path);
+      return true;
+    case "createAccountMails":
+      collectAccountMails(c, node, path, first);
       return true;
     case "configureMail":
       for (const argument of first.call.arguments ?? []) {
@@ -60,6 +63,25 @@ function collectDefinition(
   const isUsed = !isUnused(path.slice(1)) && path.at(-1) !== DEFER;
   if (isUsed && !METADATA.includes(member as string)) c.emit({ kind: "mail-worker", node });
   c.unknown(node, path);
+}
+
+/**
+ * Collects the mails of accounts. better-auth calls their functions in the auth routes; a direct call
+ * enqueues a mail.
+ */
+function collectAccountMails(c: Collector, node: ts.Node, path: Path, { call }: CallStep): void {
+  const [, member, use] = path;
+  c.emit({ kind: "auth-mails" });
+  if (member === "jobs") {
+    c.emit({ kind: "mail-worker", node });
+    return c.unknown(node, path);
+  }
+  if (isCall(use)) {
+    c.emit({ kind: "jobs", need: "enqueue", why: "a mail of an account", node });
+  }
+  const [options] = call.arguments ?? [];
+  if (options !== undefined) c.reach(options, ["getDb", CALL, NONE]);
+  c.release(path.slice(1));
 }
 
 function isEvaluatedOnly(path: Path): boolean {

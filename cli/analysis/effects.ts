@@ -124,6 +124,8 @@ export type Effect =
   | { readonly kind: "auth-extended" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
   | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }
+  /** Mails of accounts, which auth routes write to the table of jobs. */
+  | { readonly kind: "auth-mails" }
   /** Auth routes whose limits may count in the database. */
   | { readonly kind: "auth-limits" }
   | {

@@ -27,6 +27,8 @@ export interface Reached {
   readonly isAuthConfigured: boolean;
   /** True if the limits of auth routes may count in the database. */
   readonly hasAuthLimits: boolean;
+  /** True if auth routes write mails to the table of jobs. */
+  readonly hasAuthMails: boolean;
   /** True if an auth configuration has plugins or lets users delete their account. */
   readonly isAuthExtended: boolean;
   /** Tables that replace those of the auth package, by model. */
@@ -132,6 +134,7 @@ class ReachableCode implements Reached {
   sendsBySes = false;
   isAuthConfigured = false;
   hasAuthLimits = false;
+  hasAuthMails = false;
 
   constructor(collection: Collection, evaluator: Evaluator, enterQueries: boolean) {
     this.#collection = collection;
@@ -274,6 +277,9 @@ class ReachableCode implements Reached {
         return;
       case "auth-limits":
         this.hasAuthLimits = true;
+        return;
+      case "auth-mails":
+        this.hasAuthMails = true;
         return;
       case "auth-table":
         this.authTables.set(effect.model, [...this.authTables.get(effect.model) ?? [], effect]);

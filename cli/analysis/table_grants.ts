@@ -93,6 +93,9 @@ export function getTableGrants(
     }
   }
   for (const { need, why, node } of reached.auth) {
+    if (need === "routes" && reached.hasAuthMails) {
+      add(JOBS_TABLE, JOB_OPERATIONS.enqueue, `mails of ${why} (${project.getPath(node)})`);
+    }
     const needed = Object.entries(
       getAuthOperations(need, reached.authTables.keys(), {
         hasLimits: reached.hasAuthLimits,

@@ -11,7 +11,7 @@ const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 async function signUp(lab: AccountsLab, visitor: Visitor, email: string): Promise<void> {
   await visitor.open();
   await visitor.submit("Sign up", { name: "Test", email, password: PASSWORD }, "Check your mail");
-  const mail = await lab.waitForMail(email, "Verify your address");
+  const mail = await lab.waitForMail(email, "Confirm your address for Accounts");
   await visitor.open(mail.links[0]);
   await visitor.isSignedInAs(email);
 }
@@ -42,7 +42,7 @@ const FLOWS: Readonly<Record<string, (lab: AccountsLab) => Promise<void>>> = {
     await visitor.open();
     await visitor.submit("Sign up", { name: "Ada", email, password: PASSWORD }, "Check your mail");
     await visitor.submit("Sign in", { email, password: PASSWORD }, "EMAIL_NOT_VERIFIED");
-    const mail = await lab.waitForMail(email, "Verify your address");
+    const mail = await lab.waitForMail(email, "Confirm your address for Accounts");
     await visitor.open(mail.links[0]);
     await visitor.isSignedInAs(email);
     await visitor.press("Ask the API who I am", "");
@@ -60,7 +60,7 @@ const FLOWS: Readonly<Record<string, (lab: AccountsLab) => Promise<void>>> = {
     await visitor.submit("Send a reset link", { email }, "a mail was sent");
     const unknown = "nobody@example.com";
     await visitor.submit("Send a reset link", { email: unknown }, "a mail was sent");
-    const mail = await lab.waitForMail(email, "Reset your password");
+    const mail = await lab.waitForMail(email, "Reset your password for Accounts");
     await visitor.open(mail.links[0]);
     await visitor.submit("Set the password", { password: "new horse battery" }, "is changed");
     await visitor.submit("Sign in", { email, password: PASSWORD }, "INVALID_EMAIL");
@@ -96,7 +96,7 @@ const FLOWS: Readonly<Record<string, (lab: AccountsLab) => Promise<void>>> = {
     await owner.submit("Create an organization", { name: "Acme", slug: "acme" }, "is created");
     await owner.shows("#organizations", "Acme: owner@example.com (owner)");
     await owner.submit("Invite", { email: "guest@example.com", role: "admin" }, "is sent");
-    const mail = await lab.waitForMail("guest@example.com", "Join Acme");
+    const mail = await lab.waitForMail("guest@example.com", "Join Acme at Accounts");
     await guest.open(mail.links[0]);
     await guest.press("Accept the invitation", "You are a member now");
     await guest.shows("#organizations", "guest@example.com (admin)");
@@ -146,7 +146,7 @@ const FULL_FLOWS: typeof FLOWS = {
     const email = "magic@example.com";
     await visitor.open();
     await visitor.submit("Send a magic link", { email }, "Check your mail");
-    const mail = await lab.waitForMail(email, "Sign in");
+    const mail = await lab.waitForMail(email, "Sign in to Accounts");
     await visitor.open(mail.links[0]);
     await visitor.isSignedInAs(email);
     await visitor.close();
@@ -157,7 +157,7 @@ const FULL_FLOWS: typeof FLOWS = {
     const email = "code@example.com";
     await visitor.open();
     await visitor.submit("Send a code", { email }, "Check your mail");
-    const { text } = await lab.waitForMail(email, "Your code");
+    const { text } = await lab.waitForMail(email, "Your code for Accounts");
     await visitor.submit("Sign in by code", { email, otp: "000000" }, "INVALID_OTP");
     await visitor.submit("Sign in by code", { email, otp: /\d{6}/.exec(text)![0] }, "Signed in");
     await visitor.isSignedInAs(email);
@@ -229,9 +229,12 @@ const FULL_FLOWS: typeof FLOWS = {
     await signUp(lab, visitor, "old@example.com");
     const email = "new@example.com";
     await visitor.submit("Change the address", { email }, "Check your mail");
-    const confirmation = await lab.waitForMail("old@example.com", "Confirm your new address");
+    const confirmation = await lab.waitForMail(
+      "old@example.com",
+      "Confirm your new address for Accounts",
+    );
     await visitor.open(confirmation.links[0]);
-    const verification = await lab.waitForMail(email, "Verify your address");
+    const verification = await lab.waitForMail(email, "Confirm your address for Accounts");
     await visitor.open(verification.links[0]);
     await visitor.isSignedInAs(email);
     await visitor.close();
@@ -242,7 +245,7 @@ const FULL_FLOWS: typeof FLOWS = {
     const email = "leaving@example.com";
     await signUp(lab, visitor, email);
     await visitor.press("Delete the account", "Check your mail");
-    const mail = await lab.waitForMail(email, "Delete your account");
+    const mail = await lab.waitForMail(email, "Confirm the deletion of your account at Accounts");
     await visitor.open(mail.links[0]);
     await visitor.isSignedOut();
     await visitor.submit("Sign in", { email, password: PASSWORD }, "INVALID_EMAIL");
@@ -284,7 +287,7 @@ async function signInOnPage(lab: AccountsLab): Promise<void> {
   });
   assertEquals((await response.json()).email, "ada@example.com");
   await page.click("#tab-mail");
-  await visitor.shows("#panel-mail", "Verify your address");
+  await visitor.shows("#panel-mail", "Confirm your address for Accounts");
   const links = await page.$$eval("#panel-mail .links a", (all) => all.map(({ href }) => href));
   assert(links.length > 0);
   assertMatch(links[0], /^http:\/\/localhost:\d+\//);

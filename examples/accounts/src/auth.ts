@@ -3,11 +3,9 @@ import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { authSchema } from "./auth_schema.ts";
 import { loadPlugins } from "./auth_plugins.ts";
 import { getDb } from "./database.ts";
-import { sendMail } from "./mail.ts";
+import { mails, webOrigin } from "./mails.ts";
 
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
-/** The web page is on another origin, so it must be trusted. */
-const webOrigin = getOptionalEnv("WEB_ORIGIN", "http://localhost:3000");
 /** The user with this address becomes an administrator. */
 const adminEmail = getOptionalEnv("ADMIN_EMAIL", "admin@example.com");
 
@@ -20,32 +18,15 @@ export const authConfig: AuthConfig = {
   schema: authSchema,
   // the events are on the local page of trellis dev
   audit: true,
-  emailAndPassword: {
-    enabled: true,
-    requireEmailVerification: true,
-    sendResetPassword: ({ user, url }) =>
-      sendMail({ to: user.email, subject: "Reset your password", text: `New password: ${url}` }),
-  },
-  emailVerification: {
-    sendOnSignUp: true,
-    autoSignInAfterVerification: true,
-    sendVerificationEmail: ({ user, url }) =>
-      sendMail({ to: user.email, subject: "Verify your address", text: `Verify: ${url}` }),
-  },
+  // resets, verifications and changes of address
+  mail: mails,
+  emailAndPassword: { enabled: true, requireEmailVerification: true },
+  emailVerification: { sendOnSignUp: true, autoSignInAfterVerification: true },
   user: {
-    changeEmail: {
-      enabled: true,
-      sendChangeEmailConfirmation: ({ user, newEmail, url }) =>
-        sendMail({
-          to: user.email,
-          subject: "Confirm your new address",
-          text: `Change your address to ${newEmail}: ${url}`,
-        }),
-    },
+    changeEmail: { enabled: true },
     deleteUser: {
       enabled: true,
-      sendDeleteAccountVerification: ({ user, url }) =>
-        sendMail({ to: user.email, subject: "Delete your account", text: `Delete: ${url}` }),
+      sendDeleteAccountVerification: mails.sendDeleteAccountVerification,
     },
   },
   databaseHooks: {
@@ -58,7 +39,7 @@ export const authConfig: AuthConfig = {
       },
     },
   },
-  plugins: () => loadPlugins(webOrigin),
+  plugins: loadPlugins,
 };
 
 configureSessionAuth(getDb, authConfig);

@@ -1,12 +1,10 @@
-import { sendMail } from "./mail.ts";
+import { mails, webOrigin } from "./mails.ts";
 
 /**
  * Loads the plugins of better-auth. Only the function of the auth routes calls it, so that handlers
  * which check sessions do not load them.
- *
- * @param webOrigin Origin of the web page.
  */
-export async function loadPlugins(webOrigin: string) {
+export async function loadPlugins() {
   const [
     { admin, anonymous, emailOTP, magicLink, multiSession, organization, twoFactor, username },
     { passkey },
@@ -14,25 +12,12 @@ export async function loadPlugins(webOrigin: string) {
   return [
     admin(),
     anonymous({ emailDomainName: "guests.example.com" }),
-    emailOTP({
-      sendVerificationOTP: ({ email, otp }) =>
-        sendMail({ to: email, subject: "Your code", text: `Your code is ${otp}` }),
-    }),
-    magicLink({
-      sendMagicLink: ({ email, url }) =>
-        sendMail({ to: email, subject: "Sign in", text: `Sign in: ${url}` }),
-    }),
+    emailOTP({ sendVerificationOTP: mails.sendVerificationOTP }),
+    magicLink({ sendMagicLink: mails.sendMagicLink }),
     multiSession(),
-    organization({
-      sendInvitationEmail: ({ id, email, organization }) =>
-        sendMail({
-          to: email,
-          subject: `Join ${organization.name}`,
-          text: `Accept the invitation: ${webOrigin}/?invitation=${id}`,
-        }),
-    }),
+    organization({ sendInvitationEmail: mails.sendInvitationEmail }),
     passkey({ rpID: new URL(webOrigin).hostname, rpName: "Accounts", origin: webOrigin }),
-    twoFactor({ issuer: "Accounts" }),
+    twoFactor({ issuer: "Accounts", otpOptions: { sendOTP: mails.sendOTP } }),
     username(),
   ];
 }

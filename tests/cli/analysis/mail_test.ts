@@ -19,7 +19,57 @@ const AUTH = {
     configureSessionAuth(getDb, { baseURL: "http://localhost", databaseHooks: { user: { create: { after: send } } } });`,
 };
 
+const ACCOUNTS = {
+  "get_db.ts": `import { getDrizzleClient } from "@trellis/fn/database";
+    export const getDb = () => getDrizzleClient({ provider: "embedded-pg" });`,
+  "account_mails.ts": `import { createAccountMails } from "@trellis/fn/auth";
+    import { getDb } from "./get_db.ts"; import { readA } from "./queries.ts";
+    export const mails = createAccountMails({ getDb, appName: "A", templates: {
+      magicLink: async ({ url }) => { await readA(); return { subject: url, text: url }; } } });`,
+  "auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth";
+    import { getDb } from "./get_db.ts"; import { mails } from "./account_mails.ts";
+    configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost", mail: mails,
+      plugins: async () => [(await import("better-auth/plugins")).magicLink({ sendMagicLink: mails.sendMagicLink })] });`,
+};
+
 testGrants([
+  [
+    "grants the auth routes INSERT on the table of jobs if mails of accounts are configured",
+    "accounts SELECT+INSERT+UPDATE+DELETE, sessions SELECT+INSERT+UPDATE+DELETE, trellis_jobs INSERT, " +
+    "users SELECT+INSERT+UPDATE+DELETE, verification SELECT+INSERT+UPDATE+DELETE",
+    {
+      ...ACCOUNTS,
+      "fn.ts":
+        `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+        export const handler = createAuthHandler(getConfiguredSessionAuth);`,
+    },
+  ],
+  [
+    "grants session checks no table of jobs if mails of accounts are configured",
+    "sessions SELECT+UPDATE, users SELECT",
+    { ...ACCOUNTS, "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`) },
+  ],
+  [
+    "grants a worker of mails of accounts the tables of the templates",
+    "a SELECT, trellis_jobs SELECT+UPDATE",
+    {
+      ...ACCOUNTS,
+      "fn.ts": `import { defineJobQueueHandler } from "@trellis/fn/jobs";
+        import { getDb } from "./get_db.ts"; import { mails } from "./account_mails.ts";
+        export const handler = defineJobQueueHandler({ getDb, jobs: mails.jobs });`,
+    },
+  ],
+  [
+    "grants a call of a mail's function INSERT on the table of jobs",
+    "trellis_jobs INSERT",
+    {
+      ...ACCOUNTS,
+      "fn.ts": handler(
+        `import { mails } from "./account_mails.ts";`,
+        `return mails.sendMagicLink({ email: "a@example.com", url: "https://a.example" });`,
+      ),
+    },
+  ],
   [
     "grants INSERT on the table of jobs to a query that sends a mail, and nothing of its template",
     "c UPDATE, trellis_jobs INSERT",

@@ -6,6 +6,7 @@ import { type DevServer, startDevServer } from "../../../cli/dev/dev_server.ts";
 import type { SentMail } from "../../../cli/dev/sent_mail.ts";
 import { createTerminal } from "../../../cli/dev/terminal.ts";
 import { createOutput } from "../../../cli/output.ts";
+import config from "../../../examples/accounts/trellis.config.ts";
 import { serveWeb, type WebServer } from "../../../examples/accounts/web/serve.ts";
 import { launchBrowser } from "../../support/browser.ts";
 
@@ -62,7 +63,7 @@ export async function startAccounts(): Promise<AccountsLab> {
   const output = createOutput({ stdout: stream, stderr: stream, json: false });
   const server = await startDevServer({
     root,
-    config: resolveConfig({}, "trellis.config.ts"),
+    config: resolveConfig(config, "trellis.config.ts"),
     port,
     database: "embedded",
     terminal: createTerminal(output, root),

@@ -1,0 +1,37 @@
+import { sql } from "drizzle-orm";
+import { findInCauseChain } from "../errors/cause_chain.ts";
+import { getSqlState } from "../errors/driver_error.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import type { JobClient } from "../jobs/enqueue.ts";
+
+/** SQLSTATE of a missing table, and of a role without grants. */
+const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
+
+/**
+ * Checks that mails can be written to the table of jobs. It inserts no row.
+ *
+ * @param db The client.
+ * @throws {ConfigurationError} If the table or the grant is missing.
+ */
+export async function checkOutbox(db: JobClient): Promise<void> {
+  try {
+    await db.execute(sql`insert into "trellis_jobs" ("id") select null::uuid where false`);
+  } catch (error) {
+    const find = (state: string) => findInCauseChain(error, (link) => getSqlState(link) === state);
+    if (find(UNDEFINED_TABLE) !== undefined) {
+      throw new ConfigurationError(
+        "The table trellis_jobs does not exist: the mails of AuthConfig.mail are written to it. Add it with " +
+          "`trellis jobs migration`",
+        { cause: error },
+      );
+    }
+    if (find(INSUFFICIENT_PRIVILEGE) !== undefined) {
+      throw new ConfigurationError(
+        "The function's role may not insert into the table trellis_jobs, which AuthConfig.mail needs: run " +
+          "`trellis generate permissions` and apply the grants",
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}

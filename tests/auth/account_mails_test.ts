@@ -1,0 +1,381 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { emailOTP, magicLink } from "better-auth/plugins";
+import {
+  type AccountMails,
+  type AuthConfig,
+  createAccountMails,
+  createAuth,
+  createAuthHandler,
+} from "../../auth/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { createJobWorker, JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
+import { configureMail, createMemoryTransport } from "../../mail/mod.ts";
+import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { authUsers } from "../../auth/schema.ts";
+import { captureLogs } from "../support/capture_logs.ts";
+import { openAuthDatabase, SECRET } from "./auth_database.ts";
+
+const { pglite, db, queries, reset: resetAccounts } = await openAuthDatabase();
+async function reset(): Promise<void> {
+  await pglite.exec("TRUNCATE trellis_jobs, auth_events");
+  await resetAccounts();
+}
+await pglite.exec(JOBS_MIGRATION_SQL.replaceAll("--> statement-breakpoint", ""));
+const authEvents = pgTable("auth_events", {
+  id: uuid("id").primaryKey(),
+  kind: text("kind").notNull(),
+  userId: text("user_id"),
+  actorId: text("actor_id"),
+  address: text("address"),
+  userAgent: text("user_agent"),
+  createdAt: timestamp("created_at", { withTimezone: true }).notNull(),
+});
+await pglite.exec(`CREATE TABLE auth_events (id uuid PRIMARY KEY, kind text NOT NULL, user_id text,
+  actor_id text, address text, user_agent text, created_at timestamptz NOT NULL)`);
+globalThis.addEventListener("unload", () => void pglite.close());
+
+const transport = createMemoryTransport();
+configureMail({ transport, from: "Notes <notes@example.com>" });
+
+const ADA = { name: "Ada <3", email: "ada@example.com", password: "correct horse battery" };
+
+function createLab(
+  getConfig: (mails: AccountMails) => Partial<AuthConfig> = () => ({}),
+  options: Partial<Parameters<typeof createAccountMails>[0]> = {},
+) {
+  const mails = createAccountMails({
+    getDb: () => db as never,
+    appName: "Notes",
+    invitationUrl: (id) => `https://app.example.com/invitations/${id}`,
+    ...options,
+  });
+  const auth = createAuth(db, {
+    secret: SECRET,
+    baseURL: "http://localhost:3000",
+    mail: mails,
+    ...getConfig(mails),
+  });
+  const handler = createAuthHandler(() => auth, { logging: { level: "ERROR" } });
+  const bearer = { token: "" };
+  async function post(path: string, body: unknown): Promise<{ status: number; body: string }> {
+    const event = createRestApiEvent({
+      method: "POST",
+      path: `/api/auth${path}`,
+      headers: {
+        origin: "http://localhost:3000",
+        ...bearer.token !== "" && { authorization: `Bearer ${bearer.token}` },
+      },
+      body,
+    });
+    const response = await handler(event, createLambdaContext());
+    return { status: response.statusCode, body: response.body };
+  }
+  /** Runs the worker and returns the mails that it sent. */
+  async function deliver() {
+    transport.mails.length = 0;
+    await createJobWorker({
+      getDb: () => db as never,
+      jobs: mails.jobs,
+      logging: { level: "SILENT" },
+      metrics: false,
+    }).runDue();
+    return [...transport.mails];
+  }
+  return { mails, auth, post, deliver, bearer };
+}
+
+const options = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test(
+  "AuthConfig.mail resets a password with the link of a mail from the outbox",
+  options,
+  async () => {
+    await reset();
+    const { post, deliver } = createLab();
+    await post("/sign-up/email", ADA);
+    assertEquals((await deliver()).length, 0);
+    const known = await post("/request-password-reset", { email: ADA.email });
+    const [mail] = await deliver();
+    assertEquals([known.status, mail.to, mail.subject], [
+      200,
+      [ADA.email],
+      "Reset your password for Notes",
+    ]);
+    assertStringIncludes(mail.text, "Hello Ada <3,");
+    assertStringIncludes(mail.html!, "Hello Ada &lt;3,");
+    const [, token] = mail.text.match(/reset-password\/(\w+)/)!;
+    assertStringIncludes(mail.html!, token);
+    const changed = await post("/reset-password", { token, newPassword: "another long password" });
+    assertEquals(changed.status, 200);
+    const signedIn = await post("/sign-in/email", {
+      email: ADA.email,
+      password: "another long password",
+    });
+    assertEquals(signedIn.status, 200);
+    const unknown = await post("/request-password-reset", { email: "nobody@example.com" });
+    assertEquals(unknown, known);
+    assertEquals((await deliver()).length, 0);
+  },
+);
+
+Deno.test("AuthConfig.mail verifies addresses, and their changes", options, async () => {
+  await reset();
+  const { post, deliver, auth } = createLab(() => ({
+    emailAndPassword: { enabled: true, requireEmailVerification: true },
+    user: { changeEmail: { enabled: true } },
+  }));
+  await post("/sign-up/email", ADA);
+  const [mail] = await deliver();
+  assertEquals(mail.subject, "Confirm your address for Notes");
+  const [, token] = mail.text.match(/token=([\w.-]+)/)!;
+  await auth.api.verifyEmail({ query: { token } });
+  const { token: session } = await auth.api.signInEmail({ body: ADA });
+  const headers = new Headers({ authorization: `Bearer ${session}` });
+  await auth.api.changeEmail({ headers, body: { newEmail: "new@example.com" } });
+  const [change] = await deliver();
+  assertEquals([change.to, change.subject], [[ADA.email], "Confirm your new address for Notes"]);
+  assertStringIncludes(change.text, "new@example.com");
+});
+
+Deno.test(
+  "createAccountMails() serves plugins: magic links, one-time codes and invitations",
+  options,
+  async () => {
+    await reset();
+    const { post, deliver, mails } = createLab((own) => ({
+      plugins: () => [
+        magicLink({ sendMagicLink: own.sendMagicLink }),
+        emailOTP({ sendVerificationOTP: own.sendVerificationOTP }),
+      ],
+    }), {
+      templates: {
+        oneTimeCode: async ({ code, appName }) =>
+          await Promise.resolve({ subject: `${appName}: ${code}`, text: code }),
+      },
+    });
+    assertEquals((await post("/sign-in/magic-link", { email: ADA.email })).status, 200);
+    const [link] = await deliver();
+    assertStringIncludes(link.text, "/api/auth/magic-link/verify?token=");
+    await post("/email-otp/send-verification-otp", { email: ADA.email, type: "sign-in" });
+    const [code] = await deliver();
+    const { status } = await post("/sign-in/email-otp", { email: ADA.email, otp: code.text });
+    assertEquals([status, code.subject], [200, `Notes: ${code.text}`]);
+    await mails.sendInvitationEmail({
+      id: "i1",
+      email: "bob@example.com",
+      organization: { name: "Acme & Co" },
+      inviter: { user: { email: ADA.email, name: "Ada" } },
+    });
+    const [invitation] = await deliver();
+    assertEquals(invitation.subject, "Join Acme & Co at Notes");
+    assertStringIncludes(invitation.html!, "https://app.example.com/invitations/i1");
+  },
+);
+
+/** Requests that must not show whether an address has an account; the second is for one without. */
+const PAIRS: Readonly<Record<string, (email: string) => unknown>> = {
+  "/request-password-reset": (email) => ({ email }),
+  "/send-verification-email": (email) => ({ email }),
+  "/sign-up/email": (email) => ({ ...ADA, email }),
+  "/email-otp/send-verification-otp": (email) => ({ email, type: "forget-password" }),
+  "/email-otp/request-password-reset": (email) => ({ email }),
+  "/sign-in/magic-link": (email) => ({ email }),
+};
+
+for (const isAudited of [false, true]) {
+  for (const [path, getBody] of Object.entries(PAIRS)) {
+    const name = `${path} answers alike, with as many statements, for every address${
+      isAudited ? " with the audit log" : ""
+    }`;
+    Deno.test(name, options, async () => {
+      await reset();
+      const { post } = createLab((own) => ({
+        emailAndPassword: { enabled: true, requireEmailVerification: true },
+        audit: isAudited,
+        plugins: [
+          emailOTP({ sendVerificationOTP: own.sendVerificationOTP }),
+          magicLink({ sendMagicLink: own.sendMagicLink }),
+        ],
+        schema: { user: authUsers, authEvent: authEvents },
+      }));
+      await post("/sign-up/email", ADA);
+      // the outbox is checked once
+      await post("/sign-in/magic-link", { email: ADA.email });
+      const answers: unknown[] = [];
+      for (const email of [ADA.email, "nobody@example.com", "nobody2@example.com"]) {
+        queries.length = 0;
+        const { status, body } = await post(path, getBody(email));
+        const shape = Object.keys(JSON.parse(body)).sort();
+        answers.push({ status, shape, statements: queries.length });
+      }
+      assertEquals(answers[1], answers[0]);
+      assertEquals(answers[2], answers[0]);
+      assertEquals((answers[0] as { status: number }).status, 200);
+    });
+  }
+}
+
+Deno.test(
+  "changes of address answer alike, with as many statements, for every new address",
+  options,
+  async () => {
+    await reset();
+    const { post, auth, bearer } = createLab((own) => ({
+      user: { changeEmail: { enabled: true } },
+      plugins: [
+        emailOTP({
+          changeEmail: { enabled: true },
+          sendVerificationOTP: own.sendVerificationOTP,
+        }),
+      ],
+    }));
+    await auth.api.signUpEmail({ body: { ...ADA, email: "bob@example.com" } });
+    const { token } = await auth.api.signUpEmail({ body: ADA });
+    bearer.token = token!;
+    await post("/change-email", { newEmail: "first@example.com" });
+    for (const path of ["/change-email", "/email-otp/request-email-change"]) {
+      const answers: { statements: number; answer: { status: number } }[] = [];
+      for (const newEmail of ["bob@example.com", "nobody@example.com", "bob@example.com"]) {
+        queries.length = 0;
+        const answer = await post(path, { newEmail });
+        answers.push({ statements: queries.length, answer });
+      }
+      assertEquals(answers[1], answers[0]);
+      assertEquals(answers[2], answers[0]);
+      assertEquals(answers[0].answer.status, 200);
+    }
+  },
+);
+
+Deno.test(
+  "AuthConfig.mail writes the mail in the transaction of the sign-up",
+  options,
+  async () => {
+    await reset();
+    const { post, deliver } = createLab(() => ({
+      emailAndPassword: { enabled: true, requireEmailVerification: true },
+    }));
+    // the outbox is checked before, and breaks afterwards
+    await post("/request-password-reset", { email: ADA.email });
+    await pglite.exec(
+      "ALTER TABLE trellis_jobs ADD CONSTRAINT broken CHECK (name = 'never') NOT VALID",
+    );
+    const failed = await post("/sign-up/email", ADA);
+    await pglite.exec("ALTER TABLE trellis_jobs DROP CONSTRAINT broken");
+    assertEquals(failed.status, 500);
+    const { rows } = await pglite.query("select 1 from users");
+    assertEquals([rows.length, (await deliver()).length], [0, 0]);
+    assertEquals((await post("/sign-up/email", ADA)).status, 200);
+    assertEquals((await deliver()).map(({ subject }) => subject), [
+      "Confirm your address for Notes",
+    ]);
+  },
+);
+
+Deno.test(
+  "AuthConfig.mail tells the owner of an address that somebody tried to sign up with it",
+  options,
+  async () => {
+    await reset();
+    const { post, deliver } = createLab(() => ({
+      emailAndPassword: { enabled: true, requireEmailVerification: true },
+    }));
+    await post("/sign-up/email", ADA);
+    await deliver();
+    await post("/sign-up/email", { ...ADA, name: "Mallory" });
+    const [mail] = await deliver();
+    assertEquals([mail.to, mail.subject], [[ADA.email], "You already have an account at Notes"]);
+    assertStringIncludes(mail.text, "Hello Ada <3,");
+  },
+);
+
+Deno.test(
+  "AuthConfig.mail answers 500 for every address if the table of jobs is missing",
+  options,
+  async () => {
+    await reset();
+    const { post } = createLab();
+    await post("/sign-up/email", ADA);
+    await pglite.exec("ALTER TABLE trellis_jobs RENAME TO hidden_jobs");
+    try {
+      const { post } = createLab(() => ({ appName: "other" }));
+      for (const email of [ADA.email, "nobody@example.com"]) {
+        const { result, lines } = await captureLogs(() =>
+          post("/request-password-reset", { email })
+        );
+        assertEquals(result.status, 500);
+        assertStringIncludes(JSON.stringify(lines), "trellis jobs migration");
+      }
+    } finally {
+      await pglite.exec("ALTER TABLE hidden_jobs RENAME TO trellis_jobs");
+    }
+  },
+);
+
+Deno.test("createAccountMails() sends the second factor by mail", options, async () => {
+  await reset();
+  const { mails, deliver } = createLab(undefined, {
+    templates: {
+      oneTimeCode: ({ code, purpose }) => ({ subject: purpose, text: code }),
+    },
+  });
+  await mails.sendOTP({ user: ADA, otp: "123456" });
+  await mails.sendDeleteAccountVerification({ user: ADA, url: "https://app.example.com/delete" });
+  const sent = (await deliver()).map(({ subject }) => subject).sort();
+  assertEquals(sent, ["Confirm the deletion of your account at Notes", "two-factor"]);
+});
+
+const THROWING: Readonly<Record<string, string>> = {
+  "/email-otp/send-verification-otp": '{"success":true}',
+  "/email-otp/request-password-reset": '{"success":true}',
+};
+for (const [path, answer] of Object.entries(THROWING)) {
+  Deno.test(
+    `${path} answers alike for every address when the function of the plugin throws`,
+    options,
+    async () => {
+      await reset();
+      const fail = (): never => {
+        throw new Error("the mail service is down");
+      };
+      const { post } = createLab(() => ({
+        plugins: [emailOTP({ sendVerificationOTP: fail })],
+      }));
+      await post("/sign-up/email", ADA);
+      for (const email of [ADA.email, "nobody@example.com"]) {
+        const { result, lines } = await captureLogs(() =>
+          post(path, { email, type: "forget-password" })
+        );
+        assertEquals(result, { status: 200, body: answer });
+        const errors = lines.filter(({ level }) => level === "ERROR");
+        assertEquals(errors.length, email === ADA.email ? 1 : 0);
+      }
+    },
+  );
+}
+
+Deno.test("AuthConfig.mail is refused beside a function of the application, and with invalid options", () => {
+  const mails = createAccountMails({ getDb: () => db as never, appName: "Notes" });
+  const send = () => Promise.resolve();
+  const wrong: Partial<AuthConfig>[] = [
+    { emailAndPassword: { enabled: true, sendResetPassword: send } },
+    { emailVerification: { sendVerificationEmail: send } },
+    { user: { changeEmail: { enabled: true, sendChangeEmailConfirmation: send } } },
+  ];
+  for (const part of wrong) {
+    const config = { secret: SECRET, baseURL: "http://localhost:3000", mail: mails, ...part };
+    assertThrows(() => createAuth(db, config), ConfigurationError, "keep one");
+  }
+  for (
+    const invalid of [
+      {},
+      { getDb: () => db },
+      { getDb: () => db, appName: "" },
+      { getDb: () => db, appName: "A", templates: { welcome: () => {} } },
+    ]
+  ) {
+    assertThrows(() => createAccountMails(invalid as never), ConfigurationError);
+  }
+  assertThrows(() => mails.sendInvitationEmail, ConfigurationError, "invitationUrl");
+});
