@@ -217,12 +217,19 @@ const REFUSE_CONNECTION = `export function getDrizzleClient() {
   throw new Error("getDrizzleClient() was called while the module was loaded. Call it in a function");
 }`;
 
+/** The configuration enqueues no jobs while it is read. */
+const REPLACE_DELIVERY = `import process from "node:process";
+export const createSqsDelivery = (options) => real.createSqsDelivery({
+  queueUrl: process.env.JOBS_QUEUE_URL || ${JSON.stringify(PLACEHOLDER)}, ...options,
+});`;
+
 /** Replaced exports by entry point. */
 const STUBS: Readonly<Record<string, string>> = {
   "": READ_ENVIRONMENT,
   auth: RECORD_CONFIG,
   database: REFUSE_CONNECTION,
   env: READ_ENVIRONMENT,
+  jobs: REPLACE_DELIVERY,
 };
 
 function renderStub(entry: string): string {

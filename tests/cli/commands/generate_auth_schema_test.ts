@@ -35,6 +35,18 @@ Deno.test("generate auth-schema writes tables and a migration without secrets, a
   });
 });
 
+Deno.test("generate auth-schema reads a configuration with mails whose queue is not set", async () => {
+  const mails = `import { createAccountMails } from "@trellis/fn/auth";
+    import { configureJobs, createSqsDelivery } from "@trellis/fn/jobs";
+    configureJobs({ delivery: createSqsDelivery() });
+    export const mails = createAccountMails({ getDb: () => null as never, appName: "A" });`;
+  const config = `import { mails } from "./mails.ts";\n${authModule("mail: mails,")}`;
+  await withAuthProject({ "src/auth.ts": config, "src/mails.ts": mails }, async (root) => {
+    const { exitCode, stderr } = await generate(root, "--dry-run");
+    assertEquals([exitCode, stderr], [0, ""]);
+  });
+});
+
 Deno.test("generate auth-schema creates the tables of AUTH_MIGRATION_SQL where no option adds any", async () => {
   await withAuthProject({ "src/auth.ts": authModule("") }, async (root) => {
     await generate(root);
