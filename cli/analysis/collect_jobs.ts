@@ -1,6 +1,6 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
-import { CALL, type CallStep, isCall, type JobNeed, type Path, type Step } from "./effects.ts";
+import { type CallStep, isCall, type JobNeed, type Path, type Step } from "./effects.ts";
 import { getProperty } from "./object_literals.ts";
 import { asObject } from "./object_literals.ts";
 import type { TableName } from "./values.ts";

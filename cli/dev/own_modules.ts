@@ -6,6 +6,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "auth/jwt": "auth/jwt",
   "auth/schema": "auth/schema",
   cli: "cli/mod",
+  client: "client/mod",
   core: "core/mod",
   database: "database/mod",
   "database/orm": "database/orm",
