@@ -1,4 +1,4 @@
-import type { SqlToken } from "./tokenize.ts";
+import { type SqlToken, tokenize } from "./tokenize.ts";
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
@@ -152,4 +152,13 @@ function matchBrackets(keys: readonly string[]): Map<number, number> {
     }
   }
   return closings;
+}
+
+/**
+ * Parses one statement.
+ *
+ * @param sql The statement.
+ */
+export function parseStatement(sql: string): StatementReader {
+  return new StatementReader(tokenize(sql));
 }

@@ -1,6 +1,5 @@
 import { getName, type QualifiedName, readName } from "../distsql/sql_name.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { tokenize } from "../distsql/tokenize.ts";
+import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
 import type { Row, SqlSession } from "../providers/provider.ts";
 
 /**
@@ -42,7 +41,7 @@ export async function lookUpStatement(
   session: SqlSession,
   sql: string,
 ): Promise<CatalogEvidence> {
-  const question = probe(new StatementReader(tokenize(sql)));
+  const question = probe(parseStatement(sql));
   if (typeof question === "string") return question;
   const [row] = await session.query(question.sql, question.params);
   return question.read(row);
@@ -267,7 +266,7 @@ function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence 
 
 /** Returns the name of the index that a statement creates, if it names one. */
 export function indexOf(sql: string): { name: string; dropSql: string } | undefined {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   let at = reader.skip(1, "UNIQUE");
   if (!reader.is(0, "CREATE") || !reader.is(at, "INDEX")) return undefined;
   at++;

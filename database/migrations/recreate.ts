@@ -1,6 +1,5 @@
 import { quoteNameAt } from "../distsql/sql_name.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { tokenize } from "../distsql/tokenize.ts";
+import { parseStatement } from "../distsql/statement_reader.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { applyAlter } from "../recreation/alter.ts";
 import { executeRecreation } from "../recreation/execute.ts";
@@ -35,7 +34,7 @@ export async function recreateTable(
 }
 
 async function planRecreation(db: DrizzleClient, sql: string): Promise<RecreationPlan> {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   const table = quoteNameAt(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const current = await introspectTable(db, table);
   return generateRecreationPlan(

@@ -1,6 +1,5 @@
-import { StatementReader } from "../distsql/statement_reader.ts";
+import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
 import { quoteNameAt, readName } from "../distsql/sql_name.ts";
-import { tokenize } from "../distsql/tokenize.ts";
 import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../distsql/translation.ts";
 import type { MigrationContext } from "./context.ts";
 import type { StepRow } from "./history.ts";
@@ -67,7 +66,7 @@ function hasColumn({ table, column }: DistSqlColumn, context: MigrationContext):
 
 /** Returns the table of ALTER TABLE IF EXISTS. */
 function missingOkTable(sql: string): string | undefined {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   if (!reader.is(0, "ALTER", "TABLE", "IF", "EXISTS")) return undefined;
   return quoteNameAt(reader, reader.skip(4, "ONLY"));
 }
@@ -123,7 +122,7 @@ const NO_IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
  * forbids NULL only by a CHECK.
  */
 async function needsRecreation(sql: string, context: MigrationContext): Promise<boolean> {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   if (!context.limitsRows || !reader.is(0, "ALTER", "TABLE")) return false;
   const nameAt = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
   const table = quoteNameAt(reader, nameAt);

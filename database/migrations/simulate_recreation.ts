@@ -7,8 +7,7 @@ import {
   getKey,
 } from "../distsql/declared/declared_schema.ts";
 import { readObject } from "../distsql/declared/read_object.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { tokenize } from "../distsql/tokenize.ts";
+import { parseStatement } from "../distsql/statement_reader.ts";
 import { translateForDistSql } from "../distsql/sanitize.ts";
 import { applyAlter } from "../recreation/alter.ts";
 import { buildCreateTableSql } from "../recreation/create_table.ts";
@@ -32,7 +31,7 @@ import { qualify, quoteName } from "../sql/quote.ts";
  * @throws {UnsupportedStatementError} If the provider does not support the resulting table.
  */
 export function simulateRecreation(before: DeclaredSchema, sql: string): void {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const table = findObject(before.tables, written);
   if (table === undefined || !table.isComplete) return;

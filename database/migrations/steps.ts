@@ -4,10 +4,9 @@ import { findCommentedKeys } from "../distsql/commented_keys.ts";
 import { getIncompatibility } from "../distsql/incompatibilities.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import { splitStatements } from "../distsql/statement.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
+import { parseStatement, StatementReader } from "../distsql/statement_reader.ts";
 import { maskStatement } from "../distsql/mask_statement.ts";
 import { createLocator, findFirstWord } from "../distsql/text_position.ts";
-import { tokenize } from "../distsql/tokenize.ts";
 import { readTransactionControl } from "../distsql/transaction_blocks.ts";
 import type { TranslatedStatement } from "../distsql/translate_text.ts";
 import type { DistSqlStep } from "../distsql/translation.ts";
@@ -130,7 +129,7 @@ function planForDistSql(
 function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
   return steps.map(({ sql, ...rest }) => {
     if (rest.recreates) return toStep(sql, { run: "recreate", ...rest });
-    const run = isRowStatement(getReader(sql)) ? "transactional" : "standalone";
+    const run = isRowStatement(parseStatement(sql)) ? "transactional" : "standalone";
     return toStep(sql, { run, ...rest });
   });
 }
@@ -190,7 +189,7 @@ function toBlock(block: readonly string[]): MigrationStep[] {
 function toPostgresStep(sql: string): MigrationStep[] {
   return sql === ""
     ? []
-    : [toStep(sql, { run: runsAlone(getReader(sql)) ? "standalone" : "transactional" })];
+    : [toStep(sql, { run: runsAlone(parseStatement(sql)) ? "standalone" : "transactional" })];
 }
 
 /** Finds comments of drizzle-kit that replace a statement. */
@@ -224,10 +223,6 @@ function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
     ...locate(findFirstWord(source)),
     statement: maskStatement(source.tokens),
   }));
-}
-
-function getReader(sql: string): StatementReader {
-  return new StatementReader(tokenize(sql));
 }
 
 const ROW_WORDS: ReadonlySet<string> = new Set([

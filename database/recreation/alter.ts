@@ -3,10 +3,11 @@ import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { alterPass } from "../distsql/rules/alter_pass.ts";
 import { isTableConstraint } from "../distsql/rules/table_constraint.ts";
-import { addColumn, alterColumn, renameColumn } from "./alter_column.ts";
+import { addColumn, alterColumn } from "./alter_column.ts";
+import { renameColumn } from "./rename_column.ts";
 import { addConstraint, findConstraint } from "./alter_constraint.ts";
 import { dropColumn, dropConstraint } from "./alter_drop.ts";
-import { RecreationError } from "./recreation_error.ts";
+import { createStatementError } from "./recreation_error.ts";
 import type { TableSchema } from "./table_schema.ts";
 
 /**
@@ -55,15 +56,13 @@ export function applyAlter(
 ): TableSchema {
   let result = structuredClone(schema);
   const statements = splitStatements(stmt);
-  if (statements.length === 0) throw refuse(schema, "there is no statement: give an ALTER TABLE");
+  if (statements.length === 0) {
+    throw createStatementError(schema, "there is no statement: give an ALTER TABLE");
+  }
   for (const { tokens } of statements) {
     result = applyStatement(result, new StatementReader(tokens), convertsAlways);
   }
   return result;
-}
-
-function refuse(schema: TableSchema, why: string): RecreationError {
-  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
 }
 
 function applyStatement(
@@ -72,7 +71,7 @@ function applyStatement(
   convertsAlways: boolean,
 ): TableSchema {
   if (!reader.is(0, "ALTER", "TABLE")) {
-    throw refuse(
+    throw createStatementError(
       schema,
       `${reader.key(0)} ${reader.key(1)} is not an ALTER TABLE, and only ` +
         "that can recreate a table",
@@ -82,11 +81,11 @@ function applyStatement(
   const nameAt = reader.skip(reader.skip(isAsync ? 3 : 2, "IF", "EXISTS"), "ONLY");
   const name = readName(reader, nameAt);
   if (name.name !== schema.name) {
-    throw refuse(schema, `the statement is for table ${JSON.stringify(name.path)}`);
+    throw createStatementError(schema, `the statement is for table ${JSON.stringify(name.path)}`);
   }
   const start = reader.skip(name.end, "*");
   const actions = reader.list(start, reader.size);
-  if (actions.length === 0) throw refuse(schema, "the statement has no action");
+  if (actions.length === 0) throw createStatementError(schema, "the statement has no action");
   const ordered = actions
     .map(([from, to], place) => ({ from, to, place, pass: alterPass(reader, from) }))
     .sort((a, b) => a.pass - b.pass || a.place - b.place);
@@ -135,7 +134,7 @@ function applyAction(
   }
   const words = [reader.key(from), reader.key(from + 1)].filter((word) => /^[A-Z]+$/.test(word))
     .join(" ");
-  throw refuse(
+  throw createStatementError(
     schema,
     `the action ${words} cannot be part of a table recreation: run it as a separate statement`,
   );

@@ -1,18 +1,14 @@
 import { type ColumnClause, readColumn } from "../distsql/rules/column_definition.ts";
 import { readNotNullCheck } from "../distsql/rules/not_null.ts";
-import { deriveName, getName, readName } from "../distsql/sql_name.ts";
+import { deriveName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
-import { TokenEdits } from "../distsql/token_edits.ts";
 import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
 import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
-import { RecreationError } from "./recreation_error.ts";
-import { normalizeType, readSql } from "./sql_text.ts";
+import { createStatementError } from "./recreation_error.ts";
+import { normalizeType } from "./sql_text.ts";
 import type { TableColumn, TableIdentity, TableSchema } from "./table_schema.ts";
 import { quoteName } from "../sql/quote.ts";
-
-function refuse(schema: TableSchema, why: string): RecreationError {
-  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
-}
+import { renameIn } from "./rename_column.ts";
 
 /** Applies ADD COLUMN. */
 export function addColumn(
@@ -26,7 +22,7 @@ export function addColumn(
   const { name, typeFrom, typeTo, clauses } = readColumn(reader, nameAt, to);
   if (schema.columns.some((column) => column.name === name.name)) {
     if (nameAt > afterColumn) return;
-    throw refuse(schema, `column ${JSON.stringify(name.name)} already exists`);
+    throw createStatementError(schema, `column ${JSON.stringify(name.name)} already exists`);
   }
   const column: TableColumn = {
     name: name.name,
@@ -129,7 +125,7 @@ function applyClause(
         reader.key(bodyFrom - 1) !== "COLLATE" && reader.key(bodyFrom) !== "." &&
         reader.key(bodyFrom - 1) !== "."
       ) {
-        throw refuse(
+        throw createStatementError(
           schema,
           `the definition of column ${JSON.stringify(column.name)} cannot be parsed`,
         );
@@ -138,7 +134,7 @@ function applyClause(
     case "null":
       return;
     default:
-      throw refuse(
+      throw createStatementError(
         schema,
         `${reader.key(bodyFrom)} of column ` +
           `${JSON.stringify(column.name)}: write it as a table constraint`,
@@ -174,7 +170,10 @@ export function alterColumn(
   else if (reader.is(at, "DROP", "NOT", "NULL")) {
     const key = schema.constraints.find((one) => one.type === "primary_key");
     if (key?.columns.includes(column.name)) {
-      throw refuse(schema, `${JSON.stringify(column.name)} is part of the primary key`);
+      throw createStatementError(
+        schema,
+        `${JSON.stringify(column.name)} is part of the primary key`,
+      );
     }
     column.notNull = false;
     delete column.notNullName;
@@ -186,7 +185,7 @@ export function alterColumn(
   else if (reader.is(at, "DROP", "DEFAULT")) delete column.default;
   else if (reader.is(at, "ADD", "GENERATED")) {
     if (column.identity !== undefined || column.default !== undefined) {
-      throw refuse(
+      throw createStatementError(
         schema,
         `${JSON.stringify(column.name)} already has a default or is an identity: drop that first`,
       );
@@ -211,7 +210,7 @@ export function alterColumn(
     const words = [reader.key(at), reader.key(at + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(
       " ",
     );
-    throw refuse(
+    throw createStatementError(
       schema,
       `ALTER COLUMN ${words} cannot be part of a table recreation: run it as a separate statement`,
     );
@@ -231,10 +230,13 @@ function changeType(
   const typeTo = Math.min(...[usingAt, collateAt, to].filter((at) => at >= 0));
   const type = normalizeType(reader.text(from, typeTo));
   if (type === "") {
-    throw refuse(schema, `ALTER COLUMN ${JSON.stringify(column.name)} TYPE names no type`);
+    throw createStatementError(
+      schema,
+      `ALTER COLUMN ${JSON.stringify(column.name)} TYPE names no type`,
+    );
   }
   if (column.generated !== undefined && usingAt >= 0) {
-    throw refuse(
+    throw createStatementError(
       schema,
       `${JSON.stringify(column.name)} is a generated column: its type change takes no USING`,
     );
@@ -245,7 +247,7 @@ function changeType(
   if (isSame && (usingAt < 0 || !convertsAlways)) return;
   if (usingAt >= 0) {
     if (column.using !== undefined) {
-      throw refuse(
+      throw createStatementError(
         schema,
         `the type of ${JSON.stringify(column.name)} changes twice: write it as one change`,
       );
@@ -262,69 +264,4 @@ function onSources(schema: TableSchema, expression: string): string {
     if (source !== undefined) text = renameIn(text, name, source);
   }
   return text;
-}
-
-/** Applies RENAME COLUMN. */
-export function renameColumn(schema: TableSchema, reader: StatementReader, from: number): void {
-  const old = readName(reader, reader.skip(from + 1, "COLUMN"));
-  const { name } = readName(reader, old.end + 1);
-  const column = findColumn(schema, old.name);
-  if (schema.columns.some((one) => one.name === name)) {
-    throw refuse(schema, `column ${JSON.stringify(name)} already exists`);
-  }
-  const rename = (names: string[]): string[] => names.map((one) => one === old.name ? name : one);
-  if (column.added !== true) column.source ??= old.name;
-  column.name = name;
-  for (const one of schema.columns) {
-    if (one.generated !== undefined) {
-      one.generated.expression = renameIn(one.generated.expression, old.name, name);
-    }
-  }
-  for (const one of schema.constraints) {
-    if (one.type === "foreign_key") renameForeignKey(schema, one, rename);
-    else one.definition = renameIn(one.definition, old.name, name);
-    one.columns = rename(one.columns);
-  }
-  for (const one of schema.indexes) {
-    one.definition = renameIn(one.definition, old.name, name);
-    one.columns = rename(one.columns);
-    if (one.keys !== undefined) one.keys = rename(one.keys);
-  }
-  for (const one of schema.referencedBy ?? []) {
-    const parts = parseForeignKey(one.definition);
-    one.definition = formatForeignKey({ ...parts, targets: rename(parts.targets) });
-    if (one.references !== undefined) one.references.columns = rename(one.references.columns);
-  }
-  for (const one of schema.sequences ?? []) if (one.column === old.name) one.column = name;
-  for (const one of schema.grants ?? []) if (one.column === old.name) one.column = name;
-}
-
-function renameForeignKey(
-  schema: TableSchema,
-  one: TableSchema["constraints"][number],
-  rename: (names: string[]) => string[],
-): void {
-  const parts = parseForeignKey(one.definition);
-  const isOwn = parts.table === schema.name &&
-    (parts.schema === undefined || parts.schema === schema.schema);
-  const targets = isOwn ? rename(parts.targets) : parts.targets;
-  one.definition = formatForeignKey({ ...parts, columns: rename(parts.columns), targets });
-  if (one.references !== undefined) one.references.columns = targets;
-}
-
-/**
- * Replaces a column's name in an expression. A name before `(` or `.` or after `::` refers to
- * another object.
- */
-export function renameIn(text: string, from: string, to: string): string {
-  const reader = readSql(text);
-  const edits = new TokenEdits(reader);
-  for (let at = 0; at < reader.size; at++) {
-    if (!reader.isName(at) || getName(reader.token(at)!) !== from) continue;
-    if (reader.key(at + 1) === "(" || reader.key(at + 1) === "." || reader.key(at - 1) === "::") {
-      continue;
-    }
-    edits.replace(at, at + 1, quoteName(to));
-  }
-  return edits.isEmpty ? text : edits.apply();
 }

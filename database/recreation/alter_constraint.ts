@@ -4,10 +4,9 @@ import {
   readTableConstraint,
   type TableConstraintKind,
 } from "../distsql/rules/table_constraint.ts";
-import type { StatementReader } from "../distsql/statement_reader.ts";
+import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
-import { RecreationError } from "./recreation_error.ts";
-import { readSql } from "./sql_text.ts";
+import { createStatementError } from "./recreation_error.ts";
 import type {
   TableColumn,
   TableConstraint,
@@ -15,16 +14,15 @@ import type {
   TableSchema,
 } from "./table_schema.ts";
 
-function refuse(schema: TableSchema, why: string): RecreationError {
-  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
-}
-
 /** Returns the column with that name. */
 export function findColumn(schema: TableSchema, name: string): TableColumn {
   const column = schema.columns.find((one) => one.name === name);
   if (column === undefined) {
     const names = schema.columns.map((one) => one.name).join(", ");
-    throw refuse(schema, `column ${JSON.stringify(name)} does not exist; the table has ${names}`);
+    throw createStatementError(
+      schema,
+      `column ${JSON.stringify(name)} does not exist; the table has ${names}`,
+    );
   }
   return column;
 }
@@ -34,7 +32,7 @@ export function findConstraint(schema: TableSchema, name: string): TableConstrai
   const constraint = schema.constraints.find((one) => one.name === name);
   if (constraint === undefined) {
     const names = schema.constraints.map((one) => one.name).join(", ") || "none";
-    throw refuse(
+    throw createStatementError(
       schema,
       `constraint ${JSON.stringify(name)} does not exist; the table has ${names}`,
     );
@@ -59,7 +57,10 @@ export function pushConstraint(
   const { type, columns } = constraint;
   if (type === "primary_key") {
     if (schema.constraints.some((one) => one.type === "primary_key")) {
-      throw refuse(schema, "the table already has a primary key: drop it in the same statement");
+      throw createStatementError(
+        schema,
+        "the table already has a primary key: drop it in the same statement",
+      );
     }
     for (const name of columns) findColumn(schema, name).notNull = true;
   } else if (type === "unique" || type === "foreign_key") {
@@ -72,7 +73,10 @@ export function pushConstraint(
     name = deriveName(schema.name, joined, `${LABELS[type]}${i}`);
   }
   if (taken.has(name)) {
-    throw refuse(schema, `a constraint or index ${JSON.stringify(name)} already exists`);
+    throw createStatementError(
+      schema,
+      `a constraint or index ${JSON.stringify(name)} already exists`,
+    );
   }
   schema.constraints.push({ ...constraint, name });
 }
@@ -101,7 +105,9 @@ export function addConstraint(
     return;
   }
   const type = TYPES[read.kind];
-  if (type === undefined) throw refuse(schema, "the constraint to add cannot be parsed");
+  if (type === undefined) {
+    throw createStatementError(schema, "the constraint to add cannot be parsed");
+  }
   const validated = !isNotValid(reader, read);
   const text = stripNotValid(reader.text(read.bodyFrom, to));
   if (read.usesIndex) return takeOverIndex(schema, reader, read.bodyFrom, to, type, name);
@@ -137,7 +143,7 @@ function takeOverIndex(
   const indexName = readName(reader, indexAt);
   const index = schema.indexes.find((one) => one.name === indexName.name);
   if (index === undefined || !index.unique || index.keys === undefined) {
-    throw refuse(
+    throw createStatementError(
       schema,
       `${JSON.stringify(indexName.name)} is not a unique index over plain columns and all rows`,
     );
@@ -159,7 +165,7 @@ function takeOverIndex(
 
 /** Returns the columns whose names occur in an expression. */
 export function columnsIn(schema: TableSchema, text: string): string[] {
-  const reader = readSql(text);
+  const reader = parseStatement(text);
   const names = new Set<string>();
   for (let at = 0; at < reader.size; at++) {
     if (reader.isName(at) && reader.key(at + 1) !== "(" && reader.key(at - 1) !== "::") {

@@ -1,14 +1,9 @@
 import { getName, readName } from "../distsql/sql_name.ts";
-import type { StatementReader } from "../distsql/statement_reader.ts";
+import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
 import { findColumn, findConstraint } from "./alter_constraint.ts";
 import { parseForeignKey } from "./foreign_key.ts";
-import { RecreationError } from "./recreation_error.ts";
-import { readSql } from "./sql_text.ts";
+import { createStatementError } from "./recreation_error.ts";
 import type { IncomingForeignKey, TableConstraint, TableSchema } from "./table_schema.ts";
-
-function refuse(schema: TableSchema, why: string): RecreationError {
-  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
-}
 
 /**
  * Applies DROP COLUMN. Indexes and constraints of the column are dropped with it, other dependent
@@ -33,7 +28,7 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
     one !== column && one.generated !== undefined && usesName(one.generated.expression, name)
   );
   if (users.length > 0 && !cascades) {
-    throw refuse(
+    throw createStatementError(
       schema,
       `column ${JSON.stringify(users[0].name)} is generated from ` +
         `${JSON.stringify(name)}: drop it first`,
@@ -44,7 +39,7 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
     one.references?.columns.includes(column.source ?? name)
   );
   if (foreign.length > 0 && !cascades) {
-    throw refuse(
+    throw createStatementError(
       schema,
       `${foreign[0].from.table} references ${JSON.stringify(name)} ` +
         `(${foreign[0].name}): drop that constraint first`,
@@ -55,7 +50,7 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
     !one.columns.includes(name) && ownTargets(schema, one).includes(name)
   );
   if (own !== undefined && !cascades) {
-    throw refuse(
+    throw createStatementError(
       schema,
       `${own.name} of the same table references ${JSON.stringify(name)}: drop that constraint ` +
         "first",
@@ -84,7 +79,7 @@ function ownTargets(schema: TableSchema, { type, definition }: TableConstraint):
 }
 
 function usesName(text: string, name: string): boolean {
-  const reader = readSql(text);
+  const reader = parseStatement(text);
   for (let at = 0; at < reader.size; at++) {
     if (reader.isName(at) && getName(reader.token(at)!) === name) return true;
   }

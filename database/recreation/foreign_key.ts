@@ -1,5 +1,5 @@
+import { parseStatement } from "../distsql/statement_reader.ts";
 import { getName, readName } from "../distsql/sql_name.ts";
-import { readSql } from "./sql_text.ts";
 import { qualify, quoteName } from "../sql/quote.ts";
 
 /** Parsed foreign key. */
@@ -23,7 +23,7 @@ export interface ForeignKeyParts {
  * @param column The column, if the definition is part of one.
  */
 export function parseForeignKey(definition: string, column?: string): ForeignKeyParts {
-  const reader = readSql(definition);
+  const reader = parseStatement(definition);
   const namesIn = (at: number): string[] =>
     reader.list(at + 1, reader.closing(at)).map(([from]) => getName(reader.token(from)!));
   const columns = column === undefined ? namesIn(2) : [column];

@@ -1,3 +1,4 @@
+import { parseStatement } from "../distsql/statement_reader.ts";
 import { getName } from "../distsql/sql_name.ts";
 import type { DrizzleClient, Row } from "../providers/provider.ts";
 import {
@@ -19,7 +20,7 @@ import {
 } from "./introspect_rows.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
-import { readSql, temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./sql_text.ts";
 import type { IncomingForeignKey, OwnedSequence, TableGrant, TableSchema } from "./table_schema.ts";
 import { readWork, runSql } from "./work_table.ts";
 import { qualify, quoteLiteral } from "../sql/quote.ts";
@@ -116,7 +117,7 @@ function whereNamed(parts: readonly string[]): string {
 
 /** Returns the parts of a name in SQL syntax. */
 function getParts(tableName: string): string[] | undefined {
-  const reader = readSql(tableName);
+  const reader = parseStatement(tableName);
   if (reader.size === 0 || reader.nameEnd(0) !== reader.size) return undefined;
   const parts: string[] = [];
   for (let at = 0; at < reader.size; at += 2) parts.push(getName(reader.token(at)!));

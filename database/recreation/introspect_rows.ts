@@ -1,6 +1,6 @@
+import { parseStatement } from "../distsql/statement_reader.ts";
 import type { Row } from "../providers/provider.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
-import { readSql } from "./sql_text.ts";
 import type {
   TableColumn,
   TableConstraint,
@@ -125,7 +125,7 @@ export function toConstraint(row: Row): TableConstraint {
 /** Converts a catalog row to an index. */
 export function toIndex(row: Row): TableIndex {
   const definition = String(row.definition);
-  const reader = readSql(definition);
+  const reader = parseStatement(definition);
   const on = reader.find(new Set(["ON"]), 0);
   const from = reader.nameEnd(reader.skip(on + 1, "ONLY"));
   const keys = toNames(row.keys);

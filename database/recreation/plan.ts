@@ -1,3 +1,4 @@
+import { parseStatement } from "../distsql/statement_reader.ts";
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { readName } from "../distsql/sql_name.ts";
 import { splitStatements } from "../distsql/statement.ts";
@@ -5,7 +6,7 @@ import { buildCreateTableSql, constraintName, repeatedKeys } from "./create_tabl
 import { checkPlan, warnAbout } from "./plan_checks.ts";
 import { PlanBuilder } from "./plan_builder.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
-import { normalizeType, readSql, temporaryName } from "./sql_text.ts";
+import { normalizeType, temporaryName } from "./sql_text.ts";
 import type { TableColumn, TableSchema } from "./table_schema.ts";
 import { createWorkTableSql } from "./work_table.ts";
 import { qualify, quoteName } from "../sql/quote.ts";
@@ -163,7 +164,7 @@ function createNewTableSql(current: TableSchema, desired: TableSchema): string {
 
 /** Returns the type names of the columns. A type that is not built in is a domain. */
 export function typeNames({ columns }: TableSchema): string[] {
-  return columns.map(({ type }) => readName(readSql(type), 0).path);
+  return columns.map(({ type }) => readName(parseStatement(type), 0).path);
 }
 
 function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["steps"] {

@@ -52,3 +52,11 @@ export class RecreationError extends AppError {
     this.table = table;
   }
 }
+
+/** Creates the error for an ALTER TABLE statement that does not fit the table. */
+export function createStatementError(
+  table: { readonly name: string },
+  why: string,
+): RecreationError {
+  return new RecreationError(`${table.name}: ${why}`, { reason: "statement", table: table.name });
+}

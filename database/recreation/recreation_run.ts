@@ -21,6 +21,7 @@ import {
   writeWork,
 } from "./work_table.ts";
 import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
+import { isDefinite, isSamePlan, listDifferences } from "./recreation_checks.ts";
 
 /** Settings of a run. */
 export interface RunSettings {
@@ -160,7 +161,7 @@ export class RecreationRun {
       throw this.#fail(
         "schema_changed",
         "it changed since the plan was made " +
-          `(${differences(live, current)}): introspect it and plan again`,
+          `(${listDifferences(live, current)}): introspect it and plan again`,
       );
     }
     if (!await this.#copy.canGoOn()) await runSql(this.#db, `DROP TABLE ${copy.target}`);
@@ -304,24 +305,4 @@ export class RecreationRun {
       return "Run this again: it continues from here";
     }
   }
-}
-
-/**
- * Checks for an error that would occur again: no conflict, lost connection or lack of resources.
- */
-function isDefinite(sqlState: string): boolean {
-  return /^(?:0A|0L|22|23|2B|42|44|54|P0)/.test(sqlState);
-}
-
-function isSamePlan(a: RecreationPlan, b: RecreationPlan): boolean {
-  return JSON.stringify([a.current, a.desired]) === JSON.stringify([b.current, b.desired]);
-}
-
-/** Lists the properties that differ, without their values. */
-function differences(live: object | undefined, planned: object): string {
-  if (live === undefined) return "it was dropped";
-  const [a, b] = [live as Record<string, unknown>, planned as Record<string, unknown>];
-  return Object.keys({ ...a, ...b }).filter((key) =>
-    JSON.stringify(a[key]) !== JSON.stringify(b[key])
-  ).join(", ");
 }

@@ -1,11 +1,4 @@
 import { createHash } from "node:crypto";
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { tokenize } from "../distsql/tokenize.ts";
-
-/** Tokenizes SQL. */
-export function readSql(text: string): StatementReader {
-  return new StatementReader(tokenize(text));
-}
 
 const MAX_NAME_BYTES = 63;
 

@@ -3,7 +3,8 @@ import { qualify, quoteLiteral } from "../../../database/sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { DdlFile } from "./clone_ddl.ts";
-import type { ClonePlan, TableCopy } from "./plan_clone.ts";
+import type { ClonePlan } from "./plan_clone.ts";
+import type { TableCopy } from "./plan_copy.ts";
 import { CLONE_SCHEMA, type SequenceSchema } from "./read_catalog.ts";
 
 /** The stored plan of a clone. */

@@ -8,7 +8,7 @@ import {
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
 import type { CloneConnection } from "./connection.ts";
-import type { TableCopy } from "./plan_clone.ts";
+import type { TableCopy } from "./plan_copy.ts";
 
 /** A batch of rows, rendered as SQL for the target. */
 interface Page {

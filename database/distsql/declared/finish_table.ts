@@ -1,7 +1,6 @@
 import { readStoredOrder } from "../enum_order/stored_order.ts";
 import { deriveName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
-import { tokenize } from "../tokenize.ts";
+import { parseStatement } from "../statement_reader.ts";
 import { type DeclaredSchema, withEntry } from "./declared_schema.ts";
 
 /**
@@ -42,7 +41,7 @@ function readGenerated(state: DeclaredSchema, key: string): DeclaredSchema {
     if (column.generated === undefined) return column;
     return {
       ...column,
-      ordersBy: readStoredOrder(new StatementReader(tokenize(column.generated)), state, table),
+      ordersBy: readStoredOrder(parseStatement(column.generated), state, table),
     };
   });
   return { ...state, tables: withEntry(state.tables, { ...table, columns }) };

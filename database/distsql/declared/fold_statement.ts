@@ -2,12 +2,12 @@ import { unwrapDoBlock } from "../rules/do_block.ts";
 import { StatementReader } from "../statement_reader.ts";
 import type { DeclaredSchema } from "./declared_schema.ts";
 import { foldAlterTable } from "./fold_alter_table.ts";
+import { foldDrop } from "./fold_drop.ts";
 import { foldCreateTable } from "./fold_create_table.ts";
 import {
   foldCreateIndex,
   foldCreateStatistics,
   foldCreateView,
-  foldDrop,
   foldRenameRelation,
   foldSequence,
 } from "./fold_objects.ts";

@@ -1,5 +1,5 @@
-import { StatementReader } from "../statement_reader.ts";
-import { type SqlToken, tokenize } from "../tokenize.ts";
+import { parseStatement } from "../statement_reader.ts";
+import type { SqlToken } from "../tokenize.ts";
 
 /** Returns the text of a string literal; `undefined` for one with backslash or Unicode escapes. */
 export function readLiteral(token: SqlToken | undefined): string | undefined {
@@ -20,7 +20,7 @@ export function writeLiteral(text: string): string {
 /** Returns the text of an expression that is a single string literal, with or without a cast. */
 export function readLabel(expression: string | undefined): string | undefined {
   if (expression === undefined) return undefined;
-  const reader = new StatementReader(tokenize(expression));
+  const reader = parseStatement(expression);
   const isPlain = reader.size === 1 || (reader.is(1, "::") && reader.nameEnd(2) === reader.size);
   if (isPlain) return readLiteral(reader.token(0));
   const isCast = reader.is(0, "CAST", "(") && reader.is(3, "AS") &&

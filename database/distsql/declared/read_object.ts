@@ -1,6 +1,5 @@
 import { getName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
-import { tokenize } from "../tokenize.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
 
 /** Name of an object, as written in a statement. */
@@ -51,7 +50,7 @@ export function readNextval(
 export function readNameLiteral(reader: StatementReader, at: number): WrittenName | undefined {
   const token = reader.token(at);
   if (token?.kind !== "string" || !token.text.startsWith("'")) return undefined;
-  const inner = new StatementReader(tokenize(token.text.slice(1, -1).replaceAll("''", "'")));
+  const inner = parseStatement(token.text.slice(1, -1).replaceAll("''", "'"));
   const name = readObject(inner, 0);
   return name.end === inner.size && name.end > 0 ? name : undefined;
 }

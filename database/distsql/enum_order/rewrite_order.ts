@@ -5,9 +5,8 @@ import {
   getKey,
 } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import { hasTextOrder } from "./enum_class.ts";
 import type { Range } from "./operands.ts";
 import { findOrderUses, type OrderUse, type WrongLabel } from "./order_uses.ts";
@@ -221,7 +220,7 @@ export function rewriteOrder(
     if (use === undefined || replacement === undefined) break;
     const edits = new TokenEdits(reader);
     edits.replace(use.range[0], replacement.to, replacement.text);
-    reader = new StatementReader(tokenize(edits.apply()));
+    reader = parseStatement(edits.apply());
     uses = findOrderUses(reader, state, table).uses;
   }
   return {

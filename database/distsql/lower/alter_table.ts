@@ -8,9 +8,8 @@ import {
 import { readNextval, readObject, readPart } from "../declared/read_object.ts";
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import { asyncTableAt } from "../statement_table.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { checkDefault, type ColumnScope, lowerColumn } from "./enum_column.ts";
 import type { Lowered } from "./lowered.ts";
@@ -27,10 +26,6 @@ const INTEGERS: ReadonlySet<string> = new Set([
   "smallint",
   "int2",
 ]);
-
-function parse(sql: string): StatementReader {
-  return new StatementReader(tokenize(sql));
-}
 
 /** Checks whether another action of the statement uses or changes the default of a column. */
 function changesDefault(
@@ -198,6 +193,6 @@ export function lowerAlterTable(
   const isSame = lead.length === 0 && tail.length === 0 && actions.length === ranges.length &&
     actions.every((action, index) => action === reader.text(...ranges[index]));
   if (isSame) return [reader];
-  const main = actions.length === 0 ? [] : [parse(`${head} ${actions.join(", ")};`)];
+  const main = actions.length === 0 ? [] : [parseStatement(`${head} ${actions.join(", ")};`)];
   return [...lead, ...main, ...tail];
 }

@@ -7,8 +7,7 @@ import {
 } from "../declared/declared_schema.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { deriveName, writeName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
-import { tokenize } from "../tokenize.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import type { Alteration } from "./alteration.ts";
 import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
@@ -17,10 +16,6 @@ const USING: ReadonlySet<string> = new Set(["USING"]);
 const COLLATE: ReadonlySet<string> = new Set(["COLLATE"]);
 /** Types without a length that can hold any text. */
 const TEXTS: ReadonlySet<string> = new Set(["text", "varchar"]);
-
-function parse(sql: string): StatementReader {
-  return new StatementReader(tokenize(sql));
-}
 
 /**
  * Checks for a column, possibly cast to text. Casts to enums were already replaced by casts to
@@ -103,7 +98,9 @@ function writeChange(
   const isText = type.toLowerCase() === "text";
   const keepsCheck = sameLabels(from, to) && using === undefined;
   if (from !== undefined && !keepsCheck) {
-    lead.push(parse(`${head} DROP CONSTRAINT ${writeName(column!.labelCheck ?? "", true)};`));
+    lead.push(
+      parseStatement(`${head} DROP CONSTRAINT ${writeName(column!.labelCheck ?? "", true)};`),
+    );
   }
   if (wasText && isText) changeValues(alteration, change);
   else {actions.push(
@@ -114,7 +111,9 @@ function writeChange(
     after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
   const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
   tail.push(
-    parse(`${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`),
+    parseStatement(
+      `${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`,
+    ),
   );
 }
 

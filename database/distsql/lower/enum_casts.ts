@@ -1,9 +1,8 @@
 import { type DeclaredEnum, type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readNameLiteral, readObject } from "../declared/read_object.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 
 const ENUM_FUNCTIONS: ReadonlySet<string> = new Set(["ENUM_RANGE", "ENUM_FIRST", "ENUM_LAST"]);
@@ -118,5 +117,5 @@ export function lowerCasts(
     if (end > at) lowerPrefix(casts, at);
     at = Math.max(end, at + 1);
   }
-  return casts.edits.isEmpty ? reader : new StatementReader(tokenize(casts.edits.apply()));
+  return casts.edits.isEmpty ? reader : parseStatement(casts.edits.apply());
 }

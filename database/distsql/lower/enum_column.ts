@@ -8,9 +8,8 @@ import { readObject, readPart } from "../declared/read_object.ts";
 import { type ColumnDefinition, readColumn } from "../rules/column_definition.ts";
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import { deriveName, writeName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
@@ -133,5 +132,5 @@ export function lowerCreateTable(
       }
     } else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
   }
-  return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
+  return edits.isEmpty ? reader : parseStatement(edits.apply());
 }

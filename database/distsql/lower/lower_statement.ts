@@ -11,9 +11,8 @@ import { findOrderUses } from "../enum_order/order_uses.ts";
 import { isNotValid, isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
 import { writeName } from "../sql_name.ts";
 import { splitStatements } from "../statement.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { lowerAlterTable } from "./alter_table.ts";
 import { lowerCasts } from "./enum_casts.ts";
@@ -48,7 +47,7 @@ function nameConstraints(
       }
     }
   }
-  return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
+  return edits.isEmpty ? reader : parseStatement(edits.apply());
 }
 
 /** Checks whether a constraint becomes several statements, which must use its name. */

@@ -6,9 +6,8 @@ import {
 } from "../declared/declared_schema.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { writeName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 import type { Lowered } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
@@ -59,7 +58,7 @@ export function lowerDropSequence(
   if (kept.length > 0) {
     const edits = new TokenEdits(reader);
     edits.replace(start, end, kept.join(", "));
-    lowered.push(new StatementReader(tokenize(edits.apply())));
+    lowered.push(parseStatement(edits.apply()));
   }
   return lowered;
 }
@@ -91,7 +90,7 @@ export function lowerAlterSequence(
   if (owned === written.end && end === reader.size) return [];
   const edits = new TokenEdits(reader);
   edits.remove(owned, end);
-  return [new StatementReader(tokenize(edits.apply()))];
+  return [parseStatement(edits.apply())];
 }
 
 /** Returns the table before the column's name. */

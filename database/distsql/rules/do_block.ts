@@ -1,7 +1,7 @@
 import { readLiteral } from "../declared/literals.ts";
 import { readName } from "../sql_name.ts";
 import { splitStatements } from "../statement.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, StatementReader } from "../statement_reader.ts";
 import { type SqlToken, tokenize } from "../tokenize.ts";
 
 /** Conditions for objects that exist already, with their SQLSTATEs (PostgreSQL 18, appendix A). */
@@ -81,9 +81,9 @@ function looksForType(block: StatementReader, from: number, to: number, name: st
 /** Returns the statement between THEN and END IF, written directly or as the text of EXECUTE. */
 function readGuarded(block: StatementReader, from: number, end: number): StatementReader {
   if (!block.is(from, "EXECUTE") || end !== from + 2) {
-    return new StatementReader(tokenize(block.text(from, end)));
+    return parseStatement(block.text(from, end));
   }
-  return new StatementReader(tokenize(readLiteral(block.token(from + 1)) ?? ""));
+  return parseStatement(readLiteral(block.token(from + 1)) ?? "");
 }
 
 /**

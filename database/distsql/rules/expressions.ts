@@ -1,7 +1,6 @@
 import { getName, readName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { checkCast } from "./cast_types.ts";
 import { isExtensionFunction } from "./extension_functions.ts";
@@ -100,5 +99,5 @@ export function translateExpressions(
     if (end > at && reader.key(end) === "(") translateCall(reader, at, end, edits, t);
     at = Math.max(end, at + 1);
   }
-  return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
+  return edits.isEmpty ? reader : parseStatement(edits.apply());
 }

@@ -1,6 +1,5 @@
 import { getName, type QualifiedName } from "../sql_name.ts";
-import { StatementReader } from "../statement_reader.ts";
-import { tokenize } from "../tokenize.ts";
+import { parseStatement } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 import {
   type AlterResult,
@@ -95,7 +94,7 @@ export function notNullCheck(column: string): string {
  */
 export function readNotNullCheck(definition: string): NotNullDefinition | undefined {
   const { own, plain } = CHECK.exec(definition)?.groups ?? {};
-  const reader = new StatementReader(tokenize(own ?? plain ?? ""));
+  const reader = parseStatement(own ?? plain ?? "");
   if (reader.size !== 1 || !reader.isName(0)) return undefined;
   return { column: getName(reader.token(0)!), isOwn: own !== undefined };
 }

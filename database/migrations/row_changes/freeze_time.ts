@@ -1,7 +1,6 @@
 import { getName } from "../../distsql/sql_name.ts";
-import { StatementReader } from "../../distsql/statement_reader.ts";
+import { parseStatement, type StatementReader } from "../../distsql/statement_reader.ts";
 import { TokenEdits } from "../../distsql/token_edits.ts";
-import { tokenize } from "../../distsql/tokenize.ts";
 import { TIME_FUNCTIONS } from "./known_functions.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 
@@ -42,7 +41,7 @@ function findTimeCalls(reader: StatementReader): TimeCall[] {
 
 /** Checks whether a statement reads the time of its transaction. */
 export function readsTime(sql: string): boolean {
-  return findTimeCalls(new StatementReader(tokenize(sql))).length > 0;
+  return findTimeCalls(parseStatement(sql)).length > 0;
 }
 
 /**
@@ -54,7 +53,7 @@ export function readsTime(sql: string): boolean {
  * @returns The statement with literals instead of the calls.
  */
 export function freezeTime(sql: string, moment: string): string {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   const edits = new TokenEdits(reader);
   for (const { from, to, type } of findTimeCalls(reader)) {
     edits.replace(from, to, `CAST(${quoteLiteral(moment)}::timestamptz AS ${type})`);

@@ -1,7 +1,6 @@
 import { getIncompatibility } from "../../distsql/incompatibilities.ts";
 import { readName } from "../../distsql/sql_name.ts";
-import { StatementReader } from "../../distsql/statement_reader.ts";
-import { tokenize } from "../../distsql/tokenize.ts";
+import { parseStatement } from "../../distsql/statement_reader.ts";
 import type { DistSqlStep } from "../../distsql/translation.ts";
 import {
   type BatchDecision,
@@ -120,7 +119,7 @@ function* visitChanges(
     const { sql } = statement;
     const change = readRowChange(sql);
     if (change !== undefined) yield { index, change, decision: decideBatch(change, facts) };
-    const reader = new StatementReader(tokenize(sql));
+    const reader = parseStatement(sql);
     rows.note(reader, change, facts);
     declareFacts(facts, reader);
   }
@@ -129,7 +128,7 @@ function* visitChanges(
 /** Checks whether IF EXISTS or IF NOT EXISTS skips a statement. */
 function isSkipped({ ifTable, ifNoColumn }: PlannedStatement, facts: SchemaFacts): boolean {
   const find = (table: string): TableFacts | undefined =>
-    findTable(facts, readName(new StatementReader(tokenize(table)), 0).path);
+    findTable(facts, readName(parseStatement(table), 0).path);
   if (ifTable !== undefined && find(ifTable) === undefined) return true;
   return ifNoColumn !== undefined && find(ifNoColumn.table)?.types.has(ifNoColumn.column) === true;
 }

@@ -1,6 +1,5 @@
 import { getName, readName } from "../../distsql/sql_name.ts";
-import { StatementReader } from "../../distsql/statement_reader.ts";
-import { tokenize } from "../../distsql/tokenize.ts";
+import { parseStatement, type StatementReader } from "../../distsql/statement_reader.ts";
 
 /** Range of a statement's tokens, `[from, to)`. */
 export type TokenRange = readonly [from: number, to: number];
@@ -58,7 +57,7 @@ const MODIFYING: ReadonlySet<string> = new Set(["UPDATE", "DELETE", "INSERT", "M
  * @returns Its clauses, or `undefined` if it neither updates nor deletes.
  */
 export function readRowChange(sql: string): RowChange | CompoundChange | undefined {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   if (!reader.is(0, "WITH") && !reader.is(0, "UPDATE") && !reader.is(0, "DELETE")) return undefined;
   const paths = findChangedPaths(reader);
   const start = reader.is(0, "WITH") ? skipWith(reader) : 0;

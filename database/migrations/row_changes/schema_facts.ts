@@ -1,6 +1,5 @@
 import { getName } from "../../distsql/sql_name.ts";
-import { StatementReader } from "../../distsql/statement_reader.ts";
-import { tokenize } from "../../distsql/tokenize.ts";
+import { parseStatement, type StatementReader } from "../../distsql/statement_reader.ts";
 
 /** Unique index or constraint of a table, including the primary key. */
 export interface UniqueFacts {
@@ -91,7 +90,7 @@ export interface SchemaFacts {
  * @param sql Its query, or the statement that creates it.
  */
 export function readView(name: string, sql: string): ViewFacts {
-  const reader = new StatementReader(tokenize(sql));
+  const reader = parseStatement(sql);
   const words = new Set<string>();
   for (let at = 0; at < reader.size; at++) {
     if (reader.isName(at)) words.add(getName(reader.token(at)!));

@@ -1,0 +1,172 @@
+import type { BundleChange } from "./output_folder.ts";
+import type { SourcePosition } from "./provider_location.ts";
+import type { ModuleSize, PackageSize } from "./sizes.ts";
+import type { BundleError } from "./bundle_error.ts";
+import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.ts";
+import { ExitCode } from "../command.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import type { Output } from "../output.ts";
+
+/** A bundle in the report, without its code. */
+export interface BuiltFunction {
+  readonly name: string;
+  readonly source: string;
+  readonly path: string;
+  readonly change: BundleChange;
+  readonly bytes: number;
+  readonly gzipBytes: number;
+  readonly mapBytes: number;
+  readonly sha256: string;
+  readonly budgetBytes?: number;
+  readonly isOver: boolean;
+  readonly providers: readonly string[];
+  readonly packages: readonly PackageSize[];
+  readonly modules: readonly ModuleSize[];
+  readonly unreadProvider?: SourcePosition;
+}
+
+interface BuildReport {
+  readonly built: readonly BuiltFunction[];
+  readonly errors: readonly BundleError[];
+  readonly removed: readonly string[];
+  readonly config: ResolvedConfig;
+  readonly functions: readonly FunctionFile[];
+  readonly isCheck: boolean;
+  readonly isAnalysis: boolean;
+}
+
+/**
+ * Prints the result of a build.
+ *
+ * @returns The exit code.
+ */
+export function printReport(
+  output: Output,
+  { built, errors, removed, config, functions, isCheck, isAnalysis }: BuildReport,
+): ExitCode {
+  const over = built.filter(({ isOver }) => isOver);
+  const warnings = findWarnings(built, config);
+  const exitCode = errors.length > 0 || (isCheck && over.length > 0)
+    ? ExitCode.Found
+    : ExitCode.Done;
+  output.result({
+    command: "build",
+    exitCode,
+    functions: built.map(({ modules, unreadProvider: _, ...fn }) =>
+      isAnalysis ? { ...fn, modules } : fn
+    ),
+    removed,
+    errors,
+    warnings,
+  });
+  for (const warning of warnings) output.warn(warning);
+  for (const { file, line, column, message } of errors) {
+    output.line(
+      `${output.red("error")} ${file === "" ? "" : `${file}:${line}:${column}: `}${message}`,
+    );
+  }
+  if (errors.length > 0) {
+    output.line("Nothing was written.");
+    return exitCode;
+  }
+  for (const line of renderSizeTable(built, output.red)) output.line(line);
+  if (isAnalysis) { for (const fn of built) printModules(output, fn); }
+  output.line();
+  for (const { name, bytes, budgetBytes, packages } of over) {
+    const text = `${name} has ${bytes} bytes and exceeds its budget of ${budgetBytes} by ${
+      bytes - budgetBytes!
+    }: ${listLargestPackages(packages, bytes)}`;
+    if (isCheck) output.line(`${output.red("error")} ${text}`);
+    else output.warn(text);
+  }
+  for (const name of removed) output.line(`removed ${config.build.dir}/${name}`);
+  const total = built.reduce((sum, { bytes }) => sum + bytes, 0);
+  const changed = built.filter(({ change }) => change !== "unchanged").length;
+  const state = isCheck
+    ? over.length === 0 ? output.green("within budget") : `${over.length} over budget`
+    : changed === 0
+    ? output.green("everything is up to date")
+    : `${changed} written to ${config.build.dir}/`;
+  output.line(`${output.bold(`${functions.length} functions`)}, ${formatBytes(total)}: ${state}`);
+  return exitCode;
+}
+
+/**
+ * Messages of zod in all languages. The default export includes them, which is about half of a
+ * small function.
+ */
+const LOCALE = /[/\\]v4[/\\]locales[/\\](?!en\.|index\.)/;
+
+function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig): string[] {
+  const warnings: string[] = [];
+  const withLocales = built.filter(({ modules }) =>
+    modules.some(({ path }) => /[/\\]zod[/\\]/.test(path) && LOCALE.test(path))
+  );
+  if (withLocales.length > 0) {
+    const bytes = withLocales[0].modules.filter(({ path }) => LOCALE.test(path)).reduce(
+      (sum, each) => sum + each.bytes,
+      0,
+    );
+    warnings.push(
+      `${nameSome(withLocales)} include zod's messages in all languages (${
+        formatBytes(bytes)
+      } each): write ` +
+        `import * as z from "zod" instead of import { z } from "zod"`,
+    );
+  }
+  warnings.push(...findUnreadProviders(built));
+  const withTests = built.filter(({ modules }) =>
+    modules.some((each) =>
+      each.package === "@trellis/fn" && /(?:^|[/\\])(?:testing|cli)[/\\]/.test(each.path)
+    )
+  );
+  if (withTests.length > 0) {
+    warnings.push(`${nameSome(withTests)} include @trellis/fn/testing or @trellis/fn/cli`);
+  }
+  if (build.databaseProviders?.includes("embedded-pg")) {
+    warnings.push(
+      "build.databaseProviders contains embedded-pg: " +
+        "@electric-sql/pglite cannot be bundled and must be deployed separately",
+    );
+  }
+  return warnings;
+}
+
+/** Returns one warning for each position: many functions share a client. */
+function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
+  const byPosition = new Map<string, BuiltFunction[]>();
+  for (const fn of built) {
+    if (fn.unreadProvider === undefined || fn.providers.length === 0) continue;
+    const { file, line, column } = fn.unreadProvider;
+    const position = `${file}:${line}:${column}`;
+    byPosition.set(position, [...byPosition.get(position) ?? [], fn]);
+  }
+  return [...byPosition].map(([position, functions]) =>
+    `${position}: the provider cannot be determined. The installed drivers of ` +
+    `${functions[0].providers.join(", ")} are bundled into ${nameSome(functions)}. ` +
+    "Set build.databaseProviders in trellis.config.ts to the provider you deploy"
+  );
+}
+
+const MANY = 5;
+
+function nameSome(functions: readonly BuiltFunction[]): string {
+  const names = functions.slice(0, MANY).map(({ name }) => name).join(", ");
+  return functions.length > MANY ? `${names} and ${functions.length - MANY} more` : names;
+}
+
+const LARGEST_MODULES = 10;
+
+/** Prints the packages and the largest modules of a function. */
+function printModules(output: Output, { name, bytes, packages, modules }: BuiltFunction): void {
+  const share = (part: number) =>
+    `${formatBytes(part).padStart(8)} ${(part / bytes * 100).toFixed(1).padStart(5)}%`;
+  output.line();
+  output.line(output.bold(name));
+  for (const each of packages) output.line(`  ${share(each.bytes)}  ${each.name}`);
+  output.line("  largest modules:");
+  for (const each of modules.slice(0, LARGEST_MODULES)) {
+    output.line(`  ${share(each.bytes)}  ${each.path}`);
+  }
+}

@@ -1,0 +1,57 @@
+import {
+  type DeclaredEnum,
+  type DeclaredSchema,
+  getKey,
+  type StoredOrder,
+} from "../declared/declared_schema.ts";
+import { hasTextOrder } from "../enum_order/enum_class.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { warnOfOrder } from "./enum_order.ts";
+import { columnsOfEnum } from "./sql_text.ts";
+
+/** A change of an enum, with the schema before and after it. */
+export interface EnumChange {
+  /** The enum before the change. */
+  readonly found: DeclaredEnum;
+  readonly before: DeclaredSchema;
+  readonly after: DeclaredSchema;
+  readonly t: StatementTranslation;
+}
+
+/**
+ * Returns the views, CHECKs, indexes and generated columns that use the order of an enum's labels.
+ */
+function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string[] {
+  const key = getKey(changed);
+  const holds = ({ ordersBy }: { ordersBy?: readonly StoredOrder[] }): boolean =>
+    ordersBy?.some((order) => order.enum === key && !(order.isText && hasTextOrder(changed))) ??
+      false;
+  return [
+    ...[...before.views.values()].filter(holds),
+    ...[...before.tables.values()].flatMap(({ constraints, indexes, columns }) =>
+      [...constraints, ...indexes, ...columns].filter(holds)
+    ),
+  ].map(({ name }) => name);
+}
+
+/**
+ * Checks whether stored expressions stay correct with other labels; otherwise rejects the change.
+ * Warns about columns.
+ */
+export function keepsOrder({ found, before, after, t }: EnumChange): boolean {
+  const changed = after.enums.get(getKey(found))!;
+  const stored = findStoredOrders(before, changed);
+  if (stored.length > 0) {
+    t.refuse(
+      "type-enum-change",
+      `a change of the enum ${found.name}, whose order is used by ${stored.join(", ")}`,
+      found.name,
+    );
+    return false;
+  }
+  if (!hasTextOrder(found)) return true;
+  for (const { table, column } of columnsOfEnum(before, found)) {
+    warnOfOrder(`${table}.${column.name}`, changed, t);
+  }
+  return true;
+}
