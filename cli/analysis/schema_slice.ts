@@ -6,7 +6,8 @@ import { isAssigned, isEnumMember, isLeftmostOfNew, isWithin } from "./node_chec
 import { PURE_GLOBALS } from "./pure_globals.ts";
 import { getRegistrations } from "./schema_registrations.ts";
 import { type Declaration, findDeclaration } from "./scopes.ts";
-import type { Slice, SliceGuard, SlicePackage, SliceUnit, SourceLocation } from "./slice.ts";
+import type { Slice } from "./slice.ts";
+import { SliceBuilder } from "./slice_builder.ts";
 import {
   applyEdits,
   type Edit,
@@ -31,13 +32,6 @@ export interface Slicer {
   finish(): Slice;
 }
 
-interface Unit extends SliceUnit {
-  body: string;
-}
-
-/** A prefix that no source uses. */
-const UNIT = "__slice_";
-
 /**
  * Creates the slicer of a project. It extracts an expression together with the declarations it
  * needs, from any file. Other statements of these files are not part of the slice.
@@ -51,47 +45,11 @@ export function createSlicer(project: Project): Slicer {
 
 class ProjectSlicer implements Slicer {
   readonly #project: Project;
-  readonly #units: Unit[] = [];
-  readonly #guards: SliceGuard[] = [];
-  readonly #packages: SlicePackage[] = [];
-  readonly #unitsByKey: Map<ts.Node | SourceModule | string, number> = new Map();
-  readonly #packageIndexes: Map<string, number> = new Map();
-  readonly #pending: (() => void)[] = [];
+  readonly #slice: SliceBuilder;
 
   constructor(project: Project) {
     this.#project = project;
-  }
-
-  #getLocation(node: ts.Node): SourceLocation {
-    return ({
-      file: this.#project.getPath(node),
-      line: this.#project.getLine(node),
-    });
-  }
-
-  /**
-   * Adds a unit. Its code is generated later, not recursively, because chains of declarations may
-   * be long.
-   */
-  #reserve(
-    key: ts.Node | SourceModule | string,
-    unit: SliceUnit,
-    write: () => string,
-  ): number {
-    const known = this.#unitsByKey.get(key);
-    if (known !== undefined) return known;
-    const index = this.#units.push({ ...unit, body: "" }) - 1;
-    this.#unitsByKey.set(key, index);
-    this.#pending.push(() => this.#units[index].body = write());
-    return index;
-  }
-
-  #call(index: number): string {
-    return `${UNIT}${index}()`;
-  }
-
-  #guard(node: ts.Node, message: string): string {
-    return `${UNIT}guard(${this.#guards.push({ ...this.#getLocation(node), message }) - 1})`;
+    this.#slice = new SliceBuilder(project);
   }
 
   #addExpression(expression: ts.Expression): number {
@@ -103,9 +61,9 @@ class ProjectSlicer implements Slicer {
       const unit = this.#addDeclaration(holder);
       if (unit !== undefined) return unit;
     }
-    return this.#reserve(
+    return this.#slice.reserve(
       expression,
-      { ...this.#getLocation(expression), label: shorten(expression.getText()) },
+      { ...this.#slice.getLocation(expression), label: shorten(expression.getText()) },
       () => {
         return `return (${this.#rewrite([expression], expression)});`;
       },
@@ -120,10 +78,10 @@ class ProjectSlicer implements Slicer {
         return undefined;
       }
       const label = node.name.getText();
-      return this.#reserve(
+      return this.#slice.reserve(
         node,
         {
-          ...this.#getLocation(node),
+          ...this.#slice.getLocation(node),
           label: shorten(label),
           isNamed: true,
           exportedAs: getExportName(this.#project, node),
@@ -146,7 +104,7 @@ class ProjectSlicer implements Slicer {
     if (!ts.isSourceFile(node.parent)) return undefined;
     if (ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)) {
       const name = node.name?.text ?? "value";
-      return this.#reserve(node, { ...this.#getLocation(node), label: name }, () => {
+      return this.#slice.reserve(node, { ...this.#slice.getLocation(node), label: name }, () => {
         const text = this.#withoutModifiers(node);
         return node.name === undefined ? `return (${text});` : `${text}\nreturn ${name};`;
       });
@@ -157,11 +115,15 @@ class ProjectSlicer implements Slicer {
       const parts = node.parent.statements.filter((each): each is typeof node =>
         each.kind === node.kind && (each as typeof node).name.text === name
       );
-      return this.#reserve(parts[0], { ...this.#getLocation(node), label: name }, () => {
-        return `${
-          parts.map((part) => this.#withoutModifiers(part, parts)).join("\n")
-        }\nreturn ${name};`;
-      });
+      return this.#slice.reserve(
+        parts[0],
+        { ...this.#slice.getLocation(node), label: name },
+        () => {
+          return `${
+            parts.map((part) => this.#withoutModifiers(part, parts)).join("\n")
+          }\nreturn ${name};`;
+        },
+      );
     }
     return undefined;
   }
@@ -178,7 +140,7 @@ class ProjectSlicer implements Slicer {
 
   #addNamespace(module: SourceModule): number {
     const place = { file: this.#project.getPath(module.source), line: 1 };
-    return this.#reserve(module, { ...place, label: place.file }, () => {
+    return this.#slice.reserve(module, { ...place, label: place.file }, () => {
       const members = this.#project.getExportNames(module).map((name) =>
         `get ${JSON.stringify(name)}() { return ${
           this.#renderTarget(this.#project.findExport(module, name), module.source, name)
@@ -188,42 +150,24 @@ class ProjectSlicer implements Slicer {
     });
   }
 
-  #renderPackageMember(specifier: string, name: string, at: ts.Node): string {
-    const from = at.getSourceFile().fileName;
-    const key = `${specifier}\0${dirname(from)}`;
-    let index = this.#packageIndexes.get(key);
-    if (index === undefined) {
-      this.#packageIndexes.set(
-        key,
-        index = this.#packages.push({ ...this.#getLocation(at), specifier, from }) - 1,
-      );
-    }
-    const unit = this.#reserve(
-      `${index}\0${name}`,
-      { ...this.#getLocation(at), label: name || specifier, exportedAs: name || undefined },
-      () => `return ${UNIT}member(${index}, ${JSON.stringify(name)});`,
-    );
-    return this.#call(unit);
-  }
-
   /** Renders the code that replaces a resolved name. */
   #renderTarget(target: Target, at: ts.Node, name: string): string {
-    if (target.kind === "expression") return this.#call(this.#addExpression(target.node));
-    if (target.kind === "namespace") return this.#call(this.#addNamespace(target.module));
+    if (target.kind === "expression") return this.#slice.call(this.#addExpression(target.node));
+    if (target.kind === "namespace") return this.#slice.call(this.#addNamespace(target.module));
     if (target.kind === "package") {
-      return this.#renderPackageMember(
+      return this.#slice.callMember(
         findSpecifier(this.#project, at) ?? target.module,
         target.name,
         at,
       );
     }
     if (target.kind === "missing") {
-      return this.#guard(
+      return this.#slice.guard(
         at,
         target.message ?? `${name} is imported from a file that does not exist`,
       );
     }
-    if (target.kind === "opaque") return this.#guard(at, `${name} cannot be imported here`);
+    if (target.kind === "opaque") return this.#slice.guard(at, `${name} cannot be imported here`);
     return this.#renderDeclared(target.node, at, name);
   }
 
@@ -232,7 +176,7 @@ class ProjectSlicer implements Slicer {
     while (ts.isBindingElement(holder)) holder = holder.parent.parent;
     const unit = this.#addDeclaration(holder);
     if (unit === undefined) {
-      return this.#guard(
+      return this.#slice.guard(
         at,
         `${name} is local to the enclosing function, so its value is unknown here`,
       );
@@ -241,18 +185,18 @@ class ProjectSlicer implements Slicer {
       if (
         (holder.parent.flags & ts.NodeFlags.Const) === 0 && listAssignments(declaration).length > 0
       ) {
-        return this.#guard(
+        return this.#slice.guard(
           at,
           `${name} is reassigned after its declaration: declare it with const`,
         );
       }
       if (!ts.isIdentifier(holder.name)) {
-        return `${this.#call(unit)}.${
+        return `${this.#slice.call(unit)}.${
           ((declaration as ts.BindingElement).name as ts.Identifier).text
         }`;
       }
     }
-    return this.#call(unit);
+    return this.#slice.call(unit);
   }
 
   #renderJson(declaration: ts.Node | undefined): string | undefined {
@@ -260,10 +204,10 @@ class ProjectSlicer implements Slicer {
     const { text } = declaration.parent.moduleSpecifier as ts.StringLiteral;
     const path = resolve(dirname(declaration.getSourceFile().fileName), text);
     if (!text.startsWith(".") || !text.endsWith(".json") || !existsSync(path)) return undefined;
-    return this.#call(
-      this.#reserve(
+    return this.#slice.call(
+      this.#slice.reserve(
         path,
-        { ...this.#getLocation(declaration), label: text },
+        { ...this.#slice.getLocation(declaration), label: text },
         () => `return (${readFileSync(path, "utf8")});`,
       ),
     );
@@ -274,7 +218,7 @@ class ProjectSlicer implements Slicer {
     const declaration = findDeclaration(name);
     if (declaration === undefined) {
       if (PURE_GLOBALS.has(name.text) || isEnumMember(name)) return undefined;
-      return this.#guard(
+      return this.#slice.guard(
         name,
         `${name.text} is used, but it is not available when schemas are evaluated`,
       );
@@ -282,7 +226,7 @@ class ProjectSlicer implements Slicer {
     if (isWithin(declaration, scope)) return undefined;
     const text = this.#renderJson(declaration) ??
       this.#renderTarget(this.#project.getTarget(name), name, name.text);
-    return isAssigned(name) ? `${this.#guard(name, `${name.text} is assigned`)}.value` : text;
+    return isAssigned(name) ? `${this.#slice.guard(name, `${name.text} is assigned`)}.value` : text;
   }
 
   #rewrite(scope: readonly ts.Node[], node: ts.Node, given: readonly Edit[] = []): string {
@@ -311,7 +255,10 @@ class ProjectSlicer implements Slicer {
       special: (part, what): void => {
         replace(
           part,
-          this.#guard(part, `${what} is used, but it is not available when schemas are evaluated`),
+          this.#slice.guard(
+            part,
+            `${what} is used, but it is not available when schemas are evaluated`,
+          ),
         );
       },
     });
@@ -320,25 +267,11 @@ class ProjectSlicer implements Slicer {
 
   add(expression: ts.Expression): number {
     const unit = this.#addExpression(expression);
-    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) next();
+    this.#slice.writeReserved();
     return unit;
   }
 
   finish(): Slice {
-    const lines = this.#units.map(({ body }, index) =>
-      `const ${UNIT}${index} = ${UNIT}unit(${index}, () => {\n${body}\n});`
-    );
-    const getters = this.#units.map((_, index) => `${UNIT}${index}`).join(", ");
-    const text = `(function (${UNIT}unit, ${UNIT}guard, ${UNIT}member) {\n${
-      lines.join("\n")
-    }\nreturn [${getters}];\n})`;
-    const { outputText } = ts.transpileModule(text, {
-      compilerOptions: {
-        target: ts.ScriptTarget.ES2022,
-        module: ts.ModuleKind.ESNext,
-        isolatedModules: true,
-      },
-    });
-    return { code: outputText, units: this.#units, guards: this.#guards, packages: this.#packages };
+    return this.#slice.finish();
   }
 }

@@ -1,8 +1,10 @@
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { hasConstraint, once, validation } from "./catalog_steps.ts";
+import { listCommentSteps } from "./comment_steps.ts";
 import { constraintDefinition, constraintName, ownsIndex, repeatedKeys } from "./create_table.ts";
 import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
+import { listOwnershipSteps } from "./ownership_steps.ts";
 import type { RecreationPhase, RecreationStep } from "./recreation_plan.ts";
 import { temporaryName } from "./sql_text.ts";
 import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
@@ -159,90 +161,12 @@ export class PlanBuilder {
 
   /** Adds comments on the table and its parts. */
   comments(): void {
-    const { comment, columns, constraints, indexes } = this.#desired;
-    const table = `to_regclass(${quoteLiteral(this.#new)})`;
-    const same = (found: string, text: string): string =>
-      `SELECT coalesce((${found}) = ${quoteLiteral(text)}, false) AS done`;
-    if (comment !== undefined) {
-      const sql = `COMMENT ON TABLE ${this.#new} IS ${quoteLiteral(comment)}`;
-      this.once(
-        "before",
-        "comment on the table",
-        sql,
-        same(`SELECT obj_description(${table}, 'pg_class')`, comment),
-      );
-    }
-    for (const { name, comment } of columns) {
-      if (comment === undefined) continue;
-      const sql = `COMMENT ON COLUMN ${this.#new}.${quoteName(name)} IS ${quoteLiteral(comment)}`;
-      const found =
-        `SELECT col_description(attrelid, attnum) FROM pg_attribute WHERE attrelid = ${table} AND attname = ${
-          quoteLiteral(name)
-        }`;
-      this.once("before", `comment on column ${name}`, sql, same(found, comment));
-    }
-    for (const constraint of constraints) {
-      if (constraint.comment === undefined) continue;
-      const name = ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
-      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${this.#new} IS ${
-        quoteLiteral(constraint.comment)
-      }`;
-      const found =
-        `SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = ${table} AND conname = ${
-          quoteLiteral(name)
-        }`;
-      this.once(
-        "before",
-        `comment on constraint ${constraint.name}`,
-        sql,
-        same(found, constraint.comment),
-      );
-    }
-    for (const { name, comment, valid } of indexes) {
-      if (comment === undefined || !valid) continue;
-      const index = qualify(this.#current.schema, temporaryName(name, "new"));
-      const sql = `COMMENT ON INDEX ${index} IS ${quoteLiteral(comment)}`;
-      const found = `SELECT obj_description(to_regclass(${quoteLiteral(index)}), 'pg_class')`;
-      this.once("before", `comment on index ${name}`, sql, same(found, comment));
-    }
+    this.steps.push(...listCommentSteps(this.#desired, this.#new, this.#current.schema));
   }
 
   /** Adds the owner and the grants. */
   ownerAndGrants(): void {
-    const { owner, grants, columns } = this.#desired;
-    if (owner !== undefined) {
-      const done = `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(${
-        quoteLiteral(this.#new)
-      }) AND pg_get_userbyid(relowner) = ${quoteLiteral(owner)}) AS done`;
-      this.once(
-        "before",
-        "set the owner",
-        `ALTER TABLE ${this.#new} OWNER TO ${quoteName(owner)}`,
-        done,
-      );
-    }
-    if (grants !== undefined) {
-      this.push({
-        kind: "grants",
-        phase: "before",
-        title: "copy the grants",
-        table: this.#new,
-        grants,
-      });
-    }
-    for (const { name, identity } of columns) {
-      const own = identity?.sequence?.grants;
-      if (own === undefined) continue;
-      const title = `copy the grants of the sequence of ${name}`;
-      this.push({
-        kind: "grants",
-        phase: "before",
-        title,
-        table: this.#new,
-        column: name,
-        grants: own,
-      });
-    }
+    this.steps.push(...listOwnershipSteps(this.#desired, this.#new));
   }
 
   /** Renames the old table. From here on nothing can write to it. */

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
-import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
+import { qualify, quoteName } from "../../../database/sql/quote.ts";
 import { getLimits } from "./batch_limits.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
@@ -12,14 +12,10 @@ import { CloneState, type StoredClone } from "./clone_state.ts";
 import { type CloneConnection, connect } from "./connection.ts";
 import { copyRows } from "./copy_table.ts";
 import { planClone } from "./plan_clone.ts";
-import {
-  readObjects,
-  readRelations,
-  readTable,
-  type Relation,
-  type SequenceSchema,
-} from "./read_catalog.ts";
+import { readObjects, readRelations, readTable } from "./read_catalog.ts";
+import { restartSequences } from "./restart_sequences.ts";
 import { runDdl } from "./run_ddl.ts";
+import { assertEmpty, readTargets } from "./target_tables.ts";
 
 /** Options of {@link runClone}. */
 export interface CloneWork {
@@ -117,7 +113,9 @@ class Clone {
     await this.#ddl(begun.before, 1, "Creating tables");
     await this.#copy(begun);
     await this.#ddl(begun.after, begun.before.length + 1, "Creating indexes and constraints");
-    if (begun.options.mode !== "schema") await this.#restartSequences(begun.sequences);
+    if (begun.options.mode !== "schema") {
+      await restartSequences(this.#source, this.#target, begun.sequences);
+    }
     const tables = await this.#count(begun);
     await this.#state.drop();
     return { refusals: [], warnings: begun.warnings, tables, resumed: stored !== undefined };
@@ -152,9 +150,10 @@ class Clone {
     const relations = await readRelations(this.#source);
     const chosen = chooseTables(relations, options, this.#work.migrations, source.label);
     const present = await readRelations(this.#target);
-    const targets = new Map<string, TableSchema>();
-    if (options.mode === "data") await this.#readTargets(chosen, present, targets);
-    else this.#assertEmpty(relations, chosen, present);
+    const involved = { all: relations, chosen, present };
+    let targets: ReadonlyMap<string, TableSchema> = new Map();
+    if (options.mode === "data") targets = await readTargets(this.#target, involved);
+    else assertEmpty(this.#target, options, involved);
     const tables: TableSchema[] = [];
     for (const relation of chosen) {
       tables.push(await readTable(this.#source, relation));
@@ -171,62 +170,6 @@ class Clone {
     await this.#state.write(plan, source.label, options);
     const { before, after, sequences, copies } = plan;
     return { source: source.label, options, before, after, sequences, copies, warnings };
-  }
-
-  #assertEmpty(
-    all: readonly Relation[],
-    chosen: readonly Relation[],
-    present: readonly Relation[],
-  ): void {
-    const { options } = this.#work;
-    if (present.length === 0) return;
-    const planned = options.tables.length === 0 ? all : chosen;
-    const same = present.filter((one) =>
-      planned.some(({ schema, name }) => schema === one.schema && name === one.name)
-    );
-    const list = (relations: readonly Relation[]) =>
-      relations.slice(0, 5).map(({ schema, name }) => `${schema}.${name}`).join(", ") +
-      (relations.length > 5 ? ` and ${relations.length - 5} more` : "");
-    if (same.length > 0) {
-      throw new ConfigurationError(
-        `The target ${this.#target.label} has ${
-          list(same)
-        }, and a clone never overwrites tables: use an empty database, ` +
-          "or --data-only to fill existing empty tables",
-      );
-    }
-    if (options.beside) return;
-    throw new ConfigurationError(
-      `The target ${this.#target.label} is not empty (${
-        list(present)
-      }): use an empty database, or --beside to add the ` +
-        "cloned tables",
-    );
-  }
-
-  async #readTargets(
-    chosen: readonly Relation[],
-    present: readonly Relation[],
-    targets: Map<string, TableSchema>,
-  ): Promise<void> {
-    for (const { schema, name } of chosen) {
-      const found = present.find((one) => one.schema === schema && one.name === name);
-      if (found === undefined) {
-        throw new ConfigurationError(
-          `The target ${this.#target.label} has no table ` +
-            `${schema}.${name}: run the migrations first, or omit --data-only`,
-        );
-      }
-      const [row] = await this.#target.run(`SELECT 1 AS one FROM ${qualify(schema, name)} LIMIT 1`);
-      if (row !== undefined) {
-        throw new ConfigurationError(
-          `${schema}.${name} of the target ${this.#target.label} contains rows, and a clone ` +
-            `never overwrites rows: empty it, or exclude ` +
-            "it with --tables",
-        );
-      }
-      targets.set(qualify(schema, name), await readTable(this.#target, found));
-    }
   }
 
   /** Finds columns with values that the target would round. */
@@ -297,30 +240,6 @@ class Clone {
         );
       }
       before += counts[at];
-    }
-  }
-
-  /** Restarts the sequences of the target at the current values of the source. */
-  async #restartSequences(sequences: readonly SequenceSchema[]): Promise<void> {
-    for (const { schema, name, increment, owner } of sequences) {
-      const [at] = await this.#source.run(
-        `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`,
-      );
-      const next = BigInt(String(at.last)) + (at.is_called === true ? BigInt(increment) : 0n);
-      if (owner?.isIdentity === true) {
-        const table = qualify(owner.schema, owner.table);
-        await this.#target.run(
-          `ALTER TABLE ${table} ALTER COLUMN ${quoteName(owner.column)} RESTART WITH ${next}`,
-        );
-        continue;
-      }
-      const [there] = await this.#target.run(
-        `SELECT to_regclass(${quoteLiteral(qualify(schema, name))}) IS NOT NULL AS there`,
-      );
-      // existing tables of the target may use other sequences
-      if (there.there === true) {
-        await this.#target.run(`ALTER SEQUENCE ${qualify(schema, name)} RESTART WITH ${next}`);
-      }
     }
   }
 
