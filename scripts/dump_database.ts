@@ -1,6 +1,7 @@
 import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { sql } from "../database/orm.ts";
+import { quoteLiteral } from "../database/sql/quote.ts";
 
 /** Selects the tables with their column definitions. */
 const TABLES = `SELECT format('%I.%I', n.nspname, c.relname) AS name,
@@ -36,7 +37,7 @@ export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]
   await db.execute(sql`SET search_path = ''`);
   const statements: string[] = [];
   for (const schema of schemas) {
-    const literal = quote(schema);
+    const literal = quoteLiteral(schema);
     statements.push(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     for (
       const { name, columns } of await run<{ name: string; columns: string }>(
@@ -52,7 +53,7 @@ export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]
       if (rows === null) continue;
       statements.push(
         `INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${name}, ${
-          quote(rows)
+          quoteLiteral(rows)
         })`,
       );
     }
@@ -67,10 +68,6 @@ export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]
   }
   await db.execute(sql`RESET search_path`);
   return statements.map((statement) => `${statement};\n`).join("");
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 async function run<T extends Record<string, unknown>>(

@@ -3,6 +3,7 @@ import { isTrellis } from "./values.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
 import { ts, unwrap } from "./typescript.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 
 /** Methods of a driver's client that take SQL text. */
 const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"]);
@@ -92,7 +93,7 @@ function readPart(c: Collector, part: ts.Expression): string {
   const value = c.evaluator.evaluate(part);
   if (value.kind === "table") {
     const { schema, name } = value.table;
-    return schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`;
+    return schema === undefined ? quoteName(name) : `${quoteName(schema)}.${quoteName(name)}`;
   }
   const callee = ts.isCallExpression(part) ? unwrap(part.expression) : undefined;
   if (!ts.isCallExpression(part) || callee === undefined || part.arguments.length === 0) {
@@ -102,12 +103,8 @@ function readPart(c: Collector, part: ts.Expression): string {
   }
   const argument = c.evaluator.readText(part.arguments[0]);
   if (argument === undefined || !ts.isPropertyAccessExpression(callee)) return PLACEHOLDER;
-  if (isSqlMember(c, callee, "identifier")) return quote(argument);
+  if (isSqlMember(c, callee, "identifier")) return quoteName(argument);
   return isSqlMember(c, callee, "raw") ? argument : PLACEHOLDER;
-}
-
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Checks for drizzle's `sql`. */

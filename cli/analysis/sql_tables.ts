@@ -5,6 +5,7 @@ import { splitStatements } from "../../database/distsql/statement.ts";
 import { StatementReader } from "../../database/distsql/statement_reader.ts";
 import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
 import type { TableName } from "./values.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
@@ -86,7 +87,7 @@ function joinQualifiedNames(sql: string): string {
   for (let at = 0; at < tokens.length; at++) {
     const [name, dot, member] = tokens.slice(at, at + 3);
     if (isName(name) && dot?.text === "." && isName(member) && tokens[at + 3]?.text !== ".") {
-      text += `"${`${getName(name)}.${getName(member)}`.replaceAll('"', '""')}"`;
+      text += quoteName(`${getName(name)}.${getName(member)}`);
       at += 2;
     } else text += name.text;
   }

@@ -7,6 +7,7 @@ import {
 import { getTableName, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthField, AuthIds, AuthModel, AuthTables } from "../../auth/describe_tables.ts";
+import { quoteLiteral } from "../../database/sql/quote.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */
 export interface AuthColumn {
@@ -238,8 +239,8 @@ function toColumn(field: AuthField, ids: AuthIds): AuthColumn {
 
 function toSqlDefault({ type, defaultValue }: AuthField): string | undefined {
   if (defaultValue === undefined) return undefined;
-  if (type === "json") return `'${JSON.stringify(defaultValue).replaceAll("'", "''")}'::jsonb`;
-  if (typeof defaultValue === "string") return `'${defaultValue.replaceAll("'", "''")}'`;
+  if (type === "json") return `${quoteLiteral(JSON.stringify(defaultValue))}::jsonb`;
+  if (typeof defaultValue === "string") return quoteLiteral(defaultValue);
   return typeof defaultValue === "boolean" || typeof defaultValue === "number"
     ? String(defaultValue)
     : undefined;

@@ -9,6 +9,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import type { Output } from "../output.ts";
+import { quoteLiteral, quoteName } from "../../database/sql/quote.ts";
 
 /** The command `trellis check permissions-fresh`. */
 export const checkPermissionsFresh: Command = {
@@ -119,15 +120,14 @@ function report(
 function getRevoke(
   { kind, role, privilege, objectType, object, column, arn }: PermissionGap,
 ): string {
-  const name = (text: string) => `"${text.replaceAll('"', '""')}"`;
   if (kind === "iam") {
-    return `AWS IAM REVOKE ${name(role)} FROM '${(arn ?? "").replaceAll("'", "''")}';`;
+    return `AWS IAM REVOKE ${quoteName(role)} FROM ${quoteLiteral(arn ?? "")};`;
   }
-  const from = role === "PUBLIC" ? "PUBLIC" : name(role);
+  const from = role === "PUBLIC" ? "PUBLIC" : quoteName(role);
   const dot = (object ?? "").indexOf(".");
   const on = dot < 0
-    ? name(object ?? "")
-    : `${name(object!.slice(0, dot))}.${name(object!.slice(dot + 1))}`;
-  const what = column === undefined ? privilege : `${privilege} (${name(column)})`;
+    ? quoteName(object ?? "")
+    : `${quoteName(object!.slice(0, dot))}.${quoteName(object!.slice(dot + 1))}`;
+  const what = column === undefined ? privilege : `${privilege} (${quoteName(column)})`;
   return `REVOKE ${what} ON ${(objectType ?? "table").toUpperCase()} ${on} FROM ${from};`;
 }

@@ -1,5 +1,6 @@
 import type { SqlToken } from "./tokenize.ts";
 import type { StatementReader } from "./statement_reader.ts";
+import { quoteName } from "../sql/quote.ts";
 
 /** Maximum length of a name in bytes (NAMEDATALEN - 1). */
 const MAX_NAME_BYTES = 63;
@@ -74,7 +75,7 @@ export function quoteNameAt(reader: StatementReader, at: number): string {
 
 /** Writes a name; quoted if requested or necessary. */
 export function writeName(name: string, quoted: boolean): string {
-  return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+  return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? quoteName(name) : name;
 }
 
 function getBytes(text: string): number {

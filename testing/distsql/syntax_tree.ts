@@ -1,3 +1,5 @@
+import { qualify } from "../../database/sql/quote.ts";
+
 /**
  * Node of PostgreSQL's parse tree from libpg-query: an object whose fields are nodes, lists and
  * scalars.
@@ -59,7 +61,5 @@ export function definitions(nodes: readonly SyntaxNode[]): Map<string, SyntaxNod
 
 /** Formats a relation's name as SQL, quoted. */
 export function relationName(relation: SyntaxNode): string {
-  const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-  const schema = getText(relation, "schemaname");
-  return (schema ? `${quote(schema)}.` : "") + quote(getText(relation, "relname"));
+  return qualify(getText(relation, "schemaname") || undefined, getText(relation, "relname"));
 }

@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { defineEventHandler, defineQueueHandler } from "../../core/mod.ts";
-import { sql } from "../../database/orm.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   createEventBridgeEvent,
@@ -8,34 +7,10 @@ import {
   createQueueEvent,
 } from "../../testing/mod.ts";
 import * as z from "zod";
-import { openStores, type StoreLab, type Stores } from "./stores.ts";
+import { testStores } from "./stores.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 const context = createLambdaContext({ functionName: "fn" });
-
-let opened: Stores | undefined;
-Deno.test.afterAll(() => opened?.close());
-
-function testStores(name: string, test: (lab: StoreLab, stores: Stores) => Promise<void>): void {
-  Deno.test({
-    name,
-    sanitizeOps: false,
-    sanitizeResources: false,
-    async fn(t): Promise<void> {
-      const stores = opened ??= await openStores();
-      for (const lab of stores.all) {
-        stores.dynamo.items.clear();
-        await stores.db.execute(sql`DELETE FROM idempotency_records`);
-        await t.step({
-          name: lab.name,
-          fn: () => test(lab, stores),
-          sanitizeOps: false,
-          sanitizeResources: false,
-        });
-      }
-    },
-  });
-}
 
 testStores("defineQueueHandler() skips a message that was processed", async ({ store }) => {
   const seen: string[] = [];

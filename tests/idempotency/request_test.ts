@@ -7,7 +7,7 @@ import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../
 import { defineApiHandler } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { createIdempotencyStore } from "../../idempotency/mod.ts";
-import { openStores, type StoreLab, type Stores } from "./stores.ts";
+import { shareStores, type StoreLab, testStores } from "./stores.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
 
@@ -54,31 +54,6 @@ function withoutDelivery({ headers = {}, ...rest }: ProxyResult): unknown {
     ...kept
   } = headers;
   return { ...rest, headers: kept };
-}
-
-let opened: Stores | undefined;
-Deno.test.afterAll(() => opened?.close());
-
-/** Runs a test on each kind of store. */
-function testStores(name: string, test: (lab: StoreLab, stores: Stores) => Promise<void>): void {
-  Deno.test({
-    name,
-    sanitizeOps: false,
-    sanitizeResources: false,
-    async fn(t): Promise<void> {
-      const stores = opened ??= await openStores();
-      for (const lab of stores.all) {
-        stores.dynamo.items.clear();
-        await stores.db.execute(sql`DELETE FROM idempotency_records`);
-        await t.step({
-          name: lab.name,
-          fn: () => test(lab, stores),
-          sanitizeOps: false,
-          sanitizeResources: false,
-        });
-      }
-    },
-  });
 }
 
 testStores(
@@ -329,7 +304,7 @@ testStores("defineApiHandler() counts replays in its metrics", async (lab) => {
 });
 
 Deno.test("createTransactionStore() commits what the handler returns and rolls back failures", async () => {
-  const stores = opened ??= await openStores();
+  const stores = await shareStores();
   const { db, all: [lab] } = stores;
   await db.execute(sql`CREATE TABLE orders (note text)`);
   const outcomes: Record<string, Answer> = {

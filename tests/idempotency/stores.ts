@@ -40,7 +40,7 @@ export async function createRecordsTable(db: DrizzleClient): Promise<void> {
 }
 
 /** Opens a database and a DynamoDB server with a store of each kind. */
-export async function openStores(): Promise<Stores> {
+async function openStores(): Promise<Stores> {
   const database = await createTestDatabase();
   const { db } = database;
   await createRecordsTable(db);
@@ -83,4 +83,37 @@ export async function openStores(): Promise<Stores> {
 function setAll({ items }: DynamoDbServer, name: string, value: number): Promise<void> {
   for (const item of items.values()) item[name] = { N: String(value) };
   return Promise.resolve();
+}
+
+let opened: Stores | undefined;
+Deno.test.afterAll(() => opened?.close());
+
+/** Opens the stores that all tests of a file share. */
+export async function shareStores(): Promise<Stores> {
+  return opened ??= await openStores();
+}
+
+/** Runs a test on each kind of store. */
+export function testStores(
+  name: string,
+  test: (lab: StoreLab, stores: Stores) => Promise<void>,
+): void {
+  Deno.test({
+    name,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn(t): Promise<void> {
+      const stores = await shareStores();
+      for (const lab of stores.all) {
+        stores.dynamo.items.clear();
+        await stores.db.execute(sql`DELETE FROM idempotency_records`);
+        await t.step({
+          name: lab.name,
+          fn: () => test(lab, stores),
+          sanitizeOps: false,
+          sanitizeResources: false,
+        });
+      }
+    },
+  });
 }
