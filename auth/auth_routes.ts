@@ -79,7 +79,7 @@ export function checkRoutePatterns(patterns: readonly string[]): void {
 }
 
 /**
- * Checks whether a path is one of the mounted ones.
+ * Checks whether a path is mounted.
  *
  * @param patterns The option `routes`; `undefined` mounts every route.
  * @param path A path after the base path, of a request or of a route.

@@ -64,7 +64,7 @@ const RULES = {
 /**
  * Removes expired rows in batches: sessions, verifications, rows of plugins with a column
  * `expiresAt`, such as invitations, API keys and device codes, and rate limits. Each batch is a
- * statement of its own, so it runs on every provider, and a run that is interrupted is continued
+ * separate statement, so it runs on every provider, and a run that is interrupted is continued
  * by the next one.
  *
  * @param auth The instance of {@link createAuth}.

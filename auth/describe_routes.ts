@@ -63,7 +63,7 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   const library = await startBetterAuth(EMPTY_DATABASE, {
     ...settings,
     experimentalJoins: false,
-    // they have no routes of their own, and some would be asked for their configuration
+    // they have no routes, and some would be asked for their configuration
     providers: { ...settings.providers, custom: [] },
     plugins: [...plugins, ...own],
   }, { ...toBetterAuthOptions(settings), logger: { disabled: true } });

@@ -44,7 +44,7 @@ export function resetJwtAuth(): void {
 }
 
 /**
- * Creates a check of tokens for one handler, in place of the one of {@link configureJwtAuth}. The
+ * Creates a check of tokens for one handler, instead of {@link configureJwtAuth}. The
  * schema in `claims` gives the handler's `claims` their type.
  *
  * @param options Issuer, audience and limits.

@@ -32,7 +32,7 @@ export type JwtAlgorithm = typeof JWT_ALGORITHMS[number];
 export interface JwtClaimOptions<TClaims = JwtClaims> {
   /** The value of the claim `iss`, such as `https://login.example.com/`. It is compared exactly. */
   issuer: string;
-  /** The value, or one of the values, that the claim `aud` must contain. */
+  /** The value or values of which the claim `aud` must contain at least one. */
   audience: string | readonly string[];
   /**
    * Claim with the user's id.
@@ -148,7 +148,7 @@ export function requireClaimOptions(owner: string, options: JwtClaimOptions<unkn
   }
 }
 
-/** Checks for an address that nobody can tamper with on the way (RFC 7517, section 9.1). */
+/** Checks for an address that is protected against tampering (RFC 7517, section 9.1). */
 function isKeyAddress(value: unknown): boolean {
   let url: URL;
   try {

@@ -11,7 +11,7 @@ export interface AccountLimits {
   failuresPerAddress?: RateLimitRule;
   /**
    * Failed attempts for one account from all addresses together. Addresses from which the account
-   * has a session are exempt: strangers cannot lock the owner out of them.
+   * has a session are exempt: attackers cannot lock the owner out of them.
    * @default { limit: 20, windowSeconds: 3_600 }
    */
   failures?: RateLimitRule;

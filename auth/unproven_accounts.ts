@@ -18,11 +18,11 @@ export interface UnprovenAccountOptions {
 }
 
 /**
- * Anyone can sign up with the email address of somebody else, as long as it is unverified. When the
+ * Anyone can sign up with the email address of another person, as long as no one has verified it. When the
  * owner of the address proves it, by a provider or by resetting the password, these options remove
  * the passwords, linked accounts and sessions from before. better-auth does the same for magic links
  * and one-time codes. Without them a provider is refused, and after a reset the sessions and linked
- * accounts of the stranger remain.
+ * accounts of the other person remain.
  *
  * @param options Options of better-auth. Their own hooks run first.
  * @param library better-auth.

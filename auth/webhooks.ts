@@ -44,7 +44,7 @@ export interface WebhookValidationOptions {
   headerName?: string;
   /**
    * Value of the timestamp header, in seconds since 1970. If this key is present, the
-   * header is required and the time must be within `toleranceSeconds`. It must also be in one of
+   * header is required and the time must be within `toleranceSeconds`. It must also be in
    * the parts of `payload`: a time that is not signed proves nothing.
    */
   timestamp?: string | null | undefined;

@@ -18,7 +18,7 @@ export interface RecordTerms {
 export interface Attempt extends RecordTerms {
   /** Id of the record. */
   readonly id: string;
-  /** Unique for the execution: one that lost its lease cannot change the record. */
+  /** Unique for the execution: after it has lost its lease, it cannot change the record. */
   readonly fence: string;
 }
 

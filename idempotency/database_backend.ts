@@ -97,7 +97,7 @@ async function claimRecord(
   }
 }
 
-/** Inserts the record, or takes over one that has expired or whose lease has ended. */
+/** Inserts the record, or takes over an expired record, or a record whose lease has ended. */
 async function tryClaim(
   db: AnyClient,
   { id, fingerprint }: RecordKey,

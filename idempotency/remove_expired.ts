@@ -26,7 +26,7 @@ export interface RemoveExpiredOptions {
 const MARGIN_MS = 2000;
 
 /**
- * Deletes expired records in batches, each in a transaction of its own. Call it from a schedule handler. Stops shortly before the
+ * Deletes expired records in batches, each in a separate transaction. Call it from a schedule handler. Stops shortly before the
  * deadline of the invocation; the next call continues. DynamoDB deletes expired records itself.
  *
  * @param getDb Returns the client.

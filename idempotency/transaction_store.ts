@@ -7,7 +7,7 @@ import { createDatabaseBackend, createTransactions, type GetDatabase } from "./d
 /**
  * Creates a store in the application's database for handlers that write to the same database. The handler runs in a
  * transaction, whose client it gets as `tx`, and its result is stored in that transaction: what it writes with `tx` is applied
- * exactly once, whatever dies in between. Returning commits. Throwing, and a response with status 500 or above, rolls back.
+ * exactly once, even if a process dies in between. Returning commits. Throwing, and a response with status 500 or above, rolls back.
  *
  * A conflict runs the handler again, as with `withTransaction`: it must not have effects outside of the database.
  *

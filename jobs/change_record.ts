@@ -38,7 +38,7 @@ interface Envelope {
 
 /**
  * Reads a record of Aurora DSQL's change stream. Only `after` is used, because `before` is null for
- * updates. An operation that is not an insertion, also one that is unknown, needs no work: a job that
+ * updates. An operation that is not an insertion, including unknown operations, needs no work: a job that
  * is due again is in the hands of the relay. Source: Aurora DSQL user guide, "Understanding CDC
  * records" (2026-07).
  *

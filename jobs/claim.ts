@@ -57,7 +57,7 @@ export interface ClaimOptions {
   readonly clock: Clock | undefined;
 }
 
-/** A job of a group waits for all earlier ones, and for one that runs. */
+/** A job of a group waits for all earlier jobs, and for a running job. */
 const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or not exists (
   select 1 from "trellis_jobs" e where e."group_key" = j."group_key" and e."group_key" is not null
     and e."finished_at" is null and e."id" <> j."id"

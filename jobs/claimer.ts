@@ -84,7 +84,7 @@ export class JobClaimer {
     return claimNext;
   }
 
-  /** A lease that was written without an answer ends by itself. */
+  /** A lease that was written without an answer expires. */
   async #claim(condition: SQL, limit: number): Promise<LeasedJob[]> {
     const { getDb, jobs, clock } = this.#options;
     const statement = buildClaim(condition, { jobs, limit, clock });

@@ -21,7 +21,7 @@ interface TransactionInternals {
 }
 
 /**
- * Inserts jobs in the transaction of a client, or in a transaction of their own.
+ * Inserts jobs in the transaction of a client, or in a separate transaction.
  *
  * @param client The client.
  * @param rows The jobs.

@@ -28,7 +28,7 @@ export interface LaneOptions {
   readonly claimer: JobClaimer;
   /** Number of lanes. */
   readonly concurrency: number;
-  /** Tells whether another job may begin. */
+  /** Checks whether another job may begin. */
   readonly canStart: () => boolean;
 }
 
@@ -92,7 +92,7 @@ export class JobLanes {
     return recording;
   }
 
-  /** Returns the next job for a lane. One that has waited too long is given back. */
+  /** Returns the next job for a lane. Gives back a job that has waited too long. */
   async #take(): Promise<LeasedJob | undefined> {
     const { canStart, runner } = this.#options;
     while (canStart() && this.#failure === undefined) {

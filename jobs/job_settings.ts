@@ -21,7 +21,7 @@ export interface JobDelivery {
    * COMMIT has succeeded.
    */
   deliver(jobs: readonly CommittedJob[]): Promise<void>;
-  /** Time after which the relay delivers a job again that nobody has started. */
+  /** Time after which the relay delivers a job again that has not started. */
   readonly graceSeconds: number;
   /**
    * True if something outside of this process delivers, such as a change stream: the relay then runs

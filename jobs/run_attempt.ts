@@ -81,7 +81,7 @@ export function createAttemptRunner(job: AnyJob, options: AttemptOptions): Attem
   };
 }
 
-/** Parses the payload. One that does not fit now will not fit later. */
+/** Parses the payload. An invalid payload stays invalid, so it is not retried. */
 async function readParams(
   job: AnyJob,
   leased: LeasedJob,

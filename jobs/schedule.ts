@@ -13,7 +13,7 @@ import type { AnyJob, Job } from "./define_job.ts";
 
 /** Options of `defineSchedule`. */
 export interface ScheduleOptions<TInput> {
-  /** Name of the schedule: each of its times enqueues one job, whatever the number of relays. */
+  /** Name of the schedule: each of its times enqueues one job, regardless of the number of relays. */
   name: string;
   /**
    * Five fields of cron: minute, hour, day of the month, month, day of the week. Needs the package

@@ -13,7 +13,7 @@ export interface SqsDeliveryOptions {
    */
   queueUrl?: string;
   /**
-   * Seconds after which the relay sends a job again that nobody has started, 10 to 43,200. Longer
+   * Seconds after which the relay sends a job again that has not started, 10 to 43,200. Longer
    * than a job usually waits in the queue, because each message costs.
    * @default 60
    */

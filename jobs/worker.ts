@@ -101,7 +101,7 @@ const MIN_START_MS = 500;
  * is leased to one of them.
  *
  * @param options Client, jobs, concurrency.
- * @returns The worker. It runs jobs when one of its functions is called.
+ * @returns The worker. It runs jobs when a function of it is called.
  * @throws {ConfigurationError} If an option is invalid or two jobs have one name.
  *
  * @example

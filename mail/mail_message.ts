@@ -12,7 +12,7 @@ export interface MailContent {
 export interface MailMessage extends MailContent {
   /** Id of the mail, the same in each attempt to send it. */
   readonly id: string;
-  /** Name of the mail, as it was declared. */
+  /** Name of the mail, from its declaration. */
   readonly name: string;
   /** Sender: an address, or `Name <address>`. */
   readonly from: string;

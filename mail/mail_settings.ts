@@ -7,7 +7,7 @@ import type { MailTransport } from "./mail_message.ts";
 
 /** Settings of all mails of a process. */
 export interface MailConfig {
-  /** Sends the mails: `createSesTransport`, `createSmtpTransport`, or one of your own. */
+  /** Sends the mails: `createSesTransport`, `createSmtpTransport`, or your own. */
   transport: MailTransport;
   /** Sender: an address or `Name <address>`; or a function that returns it when the first mail is sent. */
   from: string | (() => string);

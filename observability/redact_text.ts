@@ -15,7 +15,7 @@ const WORD = /\S+/g;
 const ESCAPE = /(?:%|\\u00)(2[2356DEF]|3[0-9ADF]|[46][1-9A-F]|40|[57][0-9A]|5[BDF]|7[BD])/gi;
 
 /**
- * Takes secrets out of a text, and shortens one of over 8,192 characters. It finds credentials by
+ * Removes secrets from a text, and shortens it to 8,192 characters. It finds credentials by
  * the names before them (`password: x`, `?token=x`), by their form (JSON web tokens, private keys,
  * URLs with a user) and by the prefixes that vendors give them. It cannot know every secret.
  *

@@ -59,7 +59,7 @@ export interface DefineApiHandlerOptions<
    */
   optional?: WithAuth<TAuth, "session", TOptional>;
   /**
-   * Roles of better-auth's admin plugin, for auth `session`. The user needs one of them, else the response is 403.
+   * Roles of better-auth's admin plugin, for auth `session`. The user needs at least one, else the response is 403.
    */
   roles?: WithAuth<TAuth, "session", readonly string[]>;
   /**
@@ -99,7 +99,7 @@ export interface DefineApiHandlerOptions<
   responses?: TResponses;
   /**
    * When the bodies of `responseSchema` and `responses` are validated. Validation removes the fields that the schema does
-   * not name; a body that does not fit is answered with 500. Outside of validation, bodies are sent as they are.
+   * not name; a body that does not fit is answered with 500. Outside of validation, bodies are sent unchanged.
    * `development` is every environment but Lambda.
    * @default "always"
    */
@@ -143,7 +143,7 @@ export interface DefineApiHandlerOptions<
    */
   idempotency?: RequestIdempotency<HandlerParams<TBody, TQuery, TPath, TAuth>, TTransaction>;
   /**
-   * Limits requests. Those over the limit are answered with 429. All responses tell the limit in
+   * Limits requests. Requests over the limit are answered with 429. All responses have the limit in
    * `RateLimit` headers. Needs `configureRateLimits` of `@trellis/fn/database`.
    */
   rateLimit?: RateLimitOptions;

@@ -25,7 +25,7 @@ export class Reply<TStatus extends number = number, TValue = unknown> {
  * Creates the response of a handler that declares `responseSchema` or `responses`. The compiler checks the body against
  * the schema of the status; a handler that needs neither another status nor headers can return the body itself.
  *
- * @param status HTTP status. With `responseSchema` a status of success, with `responses` one of its keys.
+ * @param status HTTP status. With `responseSchema` a status of success, with `responses` a key of it.
  * @param value The body, as the schema takes it. Leave it out for 204.
  * @param options Headers and cookies.
  * @returns The response.

@@ -8,7 +8,7 @@ export interface CallStep {
   readonly id: string;
 }
 
-/** A step of a path: the name of a member, a call, or one of the marks below. */
+/** A step of a path: the name of a member, a call, or a mark listed below. */
 export type Step = string | CallStep;
 
 /**
@@ -40,7 +40,7 @@ export const AUTH_FIELDS = "\0fields:";
 export const TABLES = "\0tables:";
 /** Required constant: an entry of such a list. */
 export const ENTRY = "\0entry:";
-/** Required constant: a table that replaces one of the auth package's. */
+/** Required constant: a table that replaces a table of the auth package. */
 export const AUTH_TABLE = "\0model:";
 /** All tables of an auth schema: the project's own, and those of better-auth's plugins. */
 export const AUTH_SCHEMA = "\0auth-schema";

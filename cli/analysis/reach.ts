@@ -46,7 +46,7 @@ export interface Reached {
   readonly unresolved: readonly Unresolved[];
 }
 
-/** A table that replaces one of the auth package's. */
+/** A table that replaces a table of the auth package. */
 export interface AuthTable {
   readonly table: TableName;
   /** The call that creates it, if there is a definition. */

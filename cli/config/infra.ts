@@ -217,7 +217,7 @@ export interface ApiInfra {
    */
   authorizerTtlSeconds?: number;
   /**
-   * The cache key of the decision. API Gateway rejects a request that lacks one of these without
+   * The cache key of the decision. API Gateway rejects a request that lacks any of these without
    * calling the authorizer. The list must contain every header and query parameter that the
    * authorizer reads.
    * @default ["method.request.header.Authorization"]

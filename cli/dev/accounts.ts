@@ -53,7 +53,7 @@ const EVENTS = "authEvent";
  * Creates the view of the accounts. It reads and writes through the project's auth instance, with
  * its tables and hooks.
  *
- * @param store The functions; one of them must serve the auth routes.
+ * @param store The functions, which must include the auth routes.
  * @returns The view. Its functions throw `NotFoundError` if no function serves the auth routes.
  */
 export function createLocalAccounts(store: FunctionStore): LocalAccounts {

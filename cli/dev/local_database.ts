@@ -27,7 +27,7 @@ export interface LocalDatabaseOptions {
   readonly dataDir: string;
   /** Absolute path of the migrations; the folder may be missing. */
   readonly migrationsDir: string;
-  /** Translation options for the stand-in. */
+  /** Translation options for the local Aurora DSQL server. */
   readonly translation?: DistSqlOptions;
   /** Absolute path of the seed. */
   readonly seedFile?: string;
@@ -159,7 +159,7 @@ async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
     DATABASE_REGION: server.region,
     DATABASE_USERNAME: ROLE,
     DATABASE_CA: server.ca,
-    // tokens are signed for the stand-in, not with the developer's credentials
+    // tokens are signed for the local server, not with the developer's credentials
     AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
     AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
     AWS_SESSION_TOKEN: undefined,

@@ -8,7 +8,7 @@ export const MAIL_POLICY = "send-mail";
 /** Value of the variable `MAIL_CONFIGURATION_SET`. */
 export const CONFIGURATION_SET = "aws_sesv2_configuration_set.mail.configuration_set_name";
 
-/** Events that a handler of mail events is told of. */
+/** Events that a handler of mail events receives. */
 const EVENTS = ["BOUNCE", "COMPLAINT", "DELIVERY_DELAY", "REJECT", "RENDERING_FAILURE"];
 
 /** Variable that is false in the second stage of an account: an identity exists once in it. */

@@ -225,7 +225,7 @@ function getMailPublisher(functions: readonly InfraFunction[]): typeof MAIL_PUBL
   return functions.some(handlesMailEvents) ? MAIL_PUBLISHER : undefined;
 }
 
-/** The change stream is one of the generated cluster. */
+/** The change stream belongs to the generated cluster. */
 function findJobErrors({ functions, getEnvironment }: ResourcePlan): Problem[] {
   return functions.filter((fn) => readsChanges(fn) && !getEnvironment(fn.name).usesCluster).map(
     ({ name }) => ({

@@ -15,9 +15,9 @@ const SECRET = /^[!-~]{16,}$/;
  *   `ORIGIN_VERIFY_SECRET` is set (see {@link getClientAddress}).
  * - `"cloudfront-viewer-address"`: the same, and a missing `ORIGIN_VERIFY_SECRET` is a
  *   `ConfigurationError`.
- * - `header`: a header in which proxies of yours list addresses, such as `X-Forwarded-For`. It is
+ * - `header`: a header in which your proxies list addresses, such as `X-Forwarded-For`. It is
  *   read from its end and only as far as the addresses before it are in `trustedProxies` (addresses
- *   or blocks such as `10.0.0.0/8`), beginning with the one that connected to the gateway.
+ *   or blocks such as `10.0.0.0/8`), beginning with the proxy that connected to the gateway.
  */
 export type ClientAddressSource =
   | "gateway"
@@ -170,7 +170,7 @@ function parseSecrets(text: string): string[] {
   );
 }
 
-/** CloudFront writes the port behind the address, also behind one of IPv6: `2001:db8::1:46532`. */
+/** CloudFront writes the port after the address, also after an IPv6 address: `2001:db8::1:46532`. */
 function readViewerAddress(event: ApiEvent): string | undefined {
   return readAddress(
     /^(.+):\d{1,5}$/.exec(getHeader(event, "CloudFront-Viewer-Address") ?? "")?.[1],

@@ -79,7 +79,7 @@ export function parseAddressBlock(text: string): AddressBlock | undefined {
  */
 export function isInBlock(block: AddressBlock, bytes: readonly number[]): boolean {
   const { bytes: first, prefix } = block;
-  // a short prefix is one of IPv6, such as ::/0, which contains no IPv4 address
+  // a short prefix belongs to IPv6, such as ::/0, which contains no IPv4 address
   if (prefix < 96 && isIpv4(bytes)) return false;
   const whole = prefix >> 3;
   for (let i = 0; i < whole; i++) if (bytes[i] !== first[i]) return false;

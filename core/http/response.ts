@@ -22,7 +22,7 @@ export interface ResponseOptions {
  * @param context Lambda's context, as the handler got it.
  * @param statusCode HTTP status, 100 to 599.
  * @param body Anything that JSON can hold and the schema takes; `undefined` for an empty body.
- * @param schema A zod schema, or one of any library that follows Standard Schema. It must be synchronous.
+ * @param schema A schema of zod or any other library that follows Standard Schema. It must be synchronous.
  * @param options Headers and cookies.
  * @returns A plain proxy result.
  * @throws {UnexpectedError} When the body does not fit the schema or cannot be serialised: the client gets a 500, the

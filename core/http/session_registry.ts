@@ -63,7 +63,7 @@ export interface ActiveOrganization {
 
 /** Requirements of a handler for the caller's membership in their active organization. */
 export interface OrganizationRule {
-  /** One of these roles is required; without it, any member may call. */
+  /** Roles of which the member needs one. Without it, any member may call. */
   readonly role?: string | readonly string[];
 }
 
@@ -86,7 +86,7 @@ export type Authorize<TParams = AuthorizeParams> = (
 export interface SessionAccess {
   /** Admits requests without a session. */
   readonly optional?: boolean;
-  /** One of these roles of better-auth's admin plugin is required. */
+  /** Roles of better-auth's admin plugin, of which the user needs one. */
   readonly roles?: readonly string[];
   /** The required membership in the active organization. */
   readonly organization?: OrganizationRule;

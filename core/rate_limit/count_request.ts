@@ -67,7 +67,7 @@ function getGatewayKey(event: ApiEvent): string | undefined {
   return typeof apiKeyId === "string" ? apiKeyId : undefined;
 }
 
-/** Longest key that is stored as it is. */
+/** Longest key that is stored without hashing it. */
 const MAX_KEY = 200;
 
 /** Replaces a long key by its SHA-256, because indexes limit the length. */

@@ -3,7 +3,7 @@ import { metrics } from "../../observability/metrics.ts";
 import type { RateLimitDecision, RateLimitRule } from "./rate_limit.ts";
 
 /**
- * Returns the headers that tell a client its limit: `RateLimit-Policy` and `RateLimit`
+ * Returns the headers with the limit of a client: `RateLimit-Policy` and `RateLimit`
  * (draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4; structured fields of RFC 9651).
  *
  * @param policy Name of the limit.

@@ -67,7 +67,7 @@ export class StatementReader {
     return true;
   }
 
-  /** Checks whether one of the keywords is at a position. */
+  /** Checks whether any of the keywords is at a position. */
   isOneOf(at: number, keys: ReadonlySet<string>): boolean {
     const key = this.key(at);
     return key !== "" && keys.has(key);

@@ -48,7 +48,7 @@ export interface DistSqlNotNull extends DistSqlColumn {
   readonly name?: string;
 }
 
-/** Tables of a TRUNCATE, one of which a step empties. */
+/** Tables of a TRUNCATE, of which a step empties one. */
 export interface DistSqlTruncation {
   /** Tables, quoted. */
   readonly tables: readonly string[];

@@ -23,7 +23,7 @@ export interface PendingPlan {
  * @param status The pending migrations.
  * @param provider Target provider.
  * @param options Translation options for `distsql`.
- * @returns The plan. It must not be run if one of its findings is an error.
+ * @returns The plan. It must not be run if any finding is an error.
  */
 export function planPending(
   folder: MigrationFolder,

@@ -3,7 +3,7 @@ import { type SqlToken, tokenize } from "../distsql/tokenize.ts";
 /** Values of variables, such as `process.env`. */
 export type PermissionVariables = Readonly<Record<string, string | undefined>>;
 
-/** Variable without a value, or with one that is invalid at its place. */
+/** Variable without a value, or with a value that is invalid at its place. */
 export interface UnusableVariable {
   /** Name of the variable. */
   name: string;

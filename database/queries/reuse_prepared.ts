@@ -70,7 +70,7 @@ class Run {
   }
 }
 
-/** Stand-in for a client or builder. Its builder exists once the calls before it were replayed. */
+/** Substitute for a client or builder. Its builder exists once the calls before it were replayed. */
 class Step {
   readonly run: Run;
   builder: object | undefined;

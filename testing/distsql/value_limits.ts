@@ -30,7 +30,7 @@ export function checkLiterals(statement: Statement): void {
   if (isLong) throw longValueError("text");
 }
 
-/** Checks whether one of the bound values may be too long for its type. */
+/** Checks whether any bound value may be too long for its type. */
 export function hasLongValue(values: readonly (Uint8Array | null)[]): boolean {
   return values.some((value) => value && value.length > MAX_VALUE_BYTES);
 }

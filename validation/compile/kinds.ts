@@ -58,7 +58,7 @@ export function writeParser(schema: $ZodType, value: string, program: Program): 
   return output;
 }
 
-/** A schema that only zod can check, or that changes the value, cannot be one of the schemas that are tried in turn. */
+/** A schema that only zod can check, or that changes the value, cannot be among the schemas that are tried in turn. */
 function refuseAmongOthers({ mustDecide }: Program): void {
   if (mustDecide) throw new Unsupported();
 }

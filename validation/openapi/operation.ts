@@ -184,7 +184,7 @@ function getResponses(
 
 /**
  * Lists the responses that an operation declares or was found to give. `responseSchema` describes
- * those of success without a schema of their own; its status is 200 unless another one is known.
+ * those of success without a schema; its status is 200 unless another one is known.
  */
 function listDeclared(
   { responses = {}, responseSchema, openapi }: RegisteredOperation,

@@ -57,7 +57,7 @@ export interface RegisteredOperation {
   /** The answer. */
   readonly responseSchema: $ZodType | undefined;
   /**
-   * The bodies of responses by status: one of the schemas, or an unknown body if there are none.
+   * The bodies of responses by status: any of the schemas, or an unknown body if there are none.
    * @default {}
    */
   readonly responses?: Readonly<Record<number, readonly $ZodType[]>>;

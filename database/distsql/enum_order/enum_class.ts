@@ -1,6 +1,6 @@
 import type { DeclaredEnum } from "../declared/declared_schema.ts";
 
-/** Knowledge about a value: it certainly has an enum type, may have one of several, or has none. */
+/** Knowledge about a value: it certainly has an enum type, may have several, or has none. */
 export type EnumClass =
   /** Certainly an enum. */
   | { readonly is: "enum"; readonly type: DeclaredEnum }
@@ -18,7 +18,7 @@ export function getEnums(one: EnumClass): readonly DeclaredEnum[] {
   return one.is === "maybe" ? one.types : [];
 }
 
-/** Returns the class of a value that is one of several. */
+/** Returns the class of a value with several candidates. */
 export function mergeClasses(classes: readonly EnumClass[]): EnumClass {
   const types = [...new Set(classes.flatMap(getEnums))];
   if (types.length === 0) return NO_ENUM;

@@ -27,7 +27,7 @@ export function endsOperand(key: string): boolean {
     (RESERVED.has(key) && !OPERAND_TAILS.has(key));
 }
 
-/** Functions that return one of their arguments, and so its enum. */
+/** Functions that return an argument, and so its enum. */
 export const TRANSPARENT: ReadonlySet<string> = new Set(listWords(`
   COALESCE NULLIF GREATEST LEAST MIN MAX FIRST_VALUE LAST_VALUE NTH_VALUE LAG LEAD
   ANY_VALUE MODE UNNEST ARRAY_AGG ARRAY_APPEND ARRAY_PREPEND ARRAY_CAT ROW ARRAY

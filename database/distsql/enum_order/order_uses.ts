@@ -51,7 +51,7 @@ export type OrderUse =
     }
   );
 
-/** Value that is compared with an enum and is not one of its labels. */
+/** Value that is compared with an enum but is not a label of it. */
 export interface WrongLabel {
   readonly type: DeclaredEnum;
 }

@@ -26,7 +26,7 @@ function castTypeAt(reader: StatementReader, open: number): number {
   return as < 0 ? -1 : as + 1;
 }
 
-/** Rejects a literal that is cast to an enum and is not one of its labels. */
+/** Rejects a literal that is cast to an enum but is not a label of it. */
 function checkLabel(
   reader: StatementReader,
   at: number,

@@ -6,7 +6,7 @@ import type { StatementTranslation } from "../translation.ts";
 
 const VALUES: ReadonlySet<string> = new Set(["VALUES", "SELECT", "DEFAULT", "WITH"]);
 
-/** Rejects an `INSERT … VALUES` with a string for an enum column that is not one of its labels. */
+/** Rejects an `INSERT … VALUES` with a string for an enum column that is not a label. */
 export function checkInsertedLabels(
   reader: StatementReader,
   state: DeclaredSchema,
