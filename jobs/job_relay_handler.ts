@@ -13,6 +13,12 @@ import { type RelayResult, runRelay } from "./relay.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
 
+/** The relay, as Lambda calls it. */
+export type JobRelayHandler = LambdaHandler<ScheduleEvent, RelayResult> & {
+  /** Distinguishes the relay from other functions: `trellis dev` calls it when jobs are due. */
+  readonly isJobRelay: true;
+};
+
 /** Options of `defineJobRelayHandler`. */
 export interface JobRelayHandlerOptions<TSchema extends Record<string, unknown>>
   extends AsyncTriggerOptions, Omit<JobWorkerOptions<TSchema>, "jobs" | "logging" | "metrics"> {
@@ -51,7 +57,7 @@ const WORKER_KEYS = ["getDb", "jobs", "schedules", "concurrency", "clock", "rand
  */
 export function defineJobRelayHandler<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
->(options: JobRelayHandlerOptions<TSchema>): LambdaHandler<ScheduleEvent, RelayResult> {
+>(options: JobRelayHandlerOptions<TSchema>): JobRelayHandler {
   checkTriggerOptions("defineJobRelayHandler", options, [...ASYNC_KEYS, ...WORKER_KEYS]);
   const { getDb, jobs = [], schedules = [], concurrency, clock, random, ...trigger } = options;
   if (typeof getDb !== "function") {
@@ -74,5 +80,5 @@ export function defineJobRelayHandler<
       });
     },
   );
-  return wrapped;
+  return Object.assign(wrapped, { isJobRelay: true as const });
 }

@@ -47,7 +47,11 @@ export {
   retryJobs,
 } from "./job_admin.ts";
 export { defineJobQueueHandler, type JobQueueHandlerOptions } from "./job_queue_handler.ts";
-export { defineJobRelayHandler, type JobRelayHandlerOptions } from "./job_relay_handler.ts";
+export {
+  defineJobRelayHandler,
+  type JobRelayHandler,
+  type JobRelayHandlerOptions,
+} from "./job_relay_handler.ts";
 export type { KinesisEvent, KinesisRecord } from "./change_record.ts";
 export {
   createStreamDelivery,

@@ -21,7 +21,8 @@ export const dev: Command = {
     "The database is an embedded Postgres in .trellis/dev, which is migrated, and seeded when it is\n" +
     "new (dev.seed). Variables come from the shell, then .env, then the defaults of this command:\n" +
     "DATABASE_*, secrets that are generated once, and AWS endpoints that point to this server.",
-    "The page at /_trellis shows functions, calls with log lines and spans, tables, and sent messages.\n" +
+    "The page at /_trellis shows functions, calls with log lines and spans, tables, jobs, mails and\n" +
+    "sent messages. The relay of jobs is called each minute, and when a job is due.\n" +
     "It invokes queue, topic, event, schedule, storage, websocket, authorizer and standalone\n" +
     "functions; so does POST /_trellis/api/functions/<Name>/invoke.",
     "The server listens on 127.0.0.1 and only accepts requests to localhost. Ctrl-C stops it.",

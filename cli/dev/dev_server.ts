@@ -31,6 +31,7 @@ import { createMessageBus } from "./message_bus.ts";
 import { createPageApi } from "./page_api.ts";
 import { createPendingWork, waitAtMost } from "./pending_work.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
+import { startRelayTimer } from "./relay_timer.ts";
 import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
 import type { Terminal } from "./terminal.ts";
 import { createFolderWatcher, type FolderWatcher } from "./watch_folders.ts";
@@ -168,6 +169,9 @@ async function start(
     await answerRoute(request, response, url);
   });
 
+  cleanup.add(
+    startRelayTimer({ store, invoker, database: database.config, track: pending.track }),
+  );
   const clientTypes = watchClientTypes(options, store);
   const watcher = watchProject(options, environment, store, recorder, clientTypes);
   cleanup.add(() => clientTypes.settled());

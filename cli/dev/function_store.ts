@@ -21,6 +21,8 @@ export interface LoadedFunction {
   readonly routes?: readonly Route[];
   /** Settings of a router's Lambda function. */
   readonly resources?: Readonly<Record<string, unknown>>;
+  /** True for the relay of jobs. */
+  readonly isJobRelay?: boolean;
 }
 
 /** Options of {@link createFunctionStore}. */
@@ -195,8 +197,8 @@ class ProjectFunctionStore implements FunctionStore {
         `const handler = define…Handler({ … })(…)`;
       throw new BuildError(fn.name, [{ message }], { cause: new ConfigurationError(message) });
     }
-    const { operation, routes, resources } = handler;
-    return { handler, operation, routes, resources };
+    const { operation, routes, resources, isJobRelay } = handler;
+    return { handler, operation, routes, resources, isJobRelay };
   }
 
   list(): readonly FunctionFile[] {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DatabaseConfig } from "../../database/config.ts";
 import {
   ForbiddenError,
   MethodNotAllowedError,
@@ -18,6 +19,7 @@ import { readBody } from "./http_server.ts";
 import type { LocalDatabase } from "./local_database.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
+import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
 import type { SentMail } from "./sent_mail.ts";
 import { listTables, readRows } from "./table_browser.ts";
 import { TRIGGER_FORMS } from "./trigger_event.ts";
@@ -76,7 +78,7 @@ export function createPageApi(source: PageSource): PageApi {
         return sendJson(response, 200, rest);
       }
       const value = method === "POST"
-        ? await act(actions, [area, name, action], request, url.searchParams)
+        ? await act(source, actions, [area, name, action], request, url.searchParams)
         : await read(source, [area, name, action], url.searchParams);
       sendJson(response, hasError(value) ? 502 : 200, value);
     } catch (error) {
@@ -109,6 +111,7 @@ export function createPageApi(source: PageSource): PageApi {
 type ApiPath = readonly [area: string, name: string | undefined, action: string | undefined];
 
 async function act(
+  source: PageSource,
   actions: PageActions,
   [area, name = "", action]: ApiPath,
   request: IncomingMessage,
@@ -119,6 +122,9 @@ async function act(
     return await actions.invoke(name, { body, params });
   }
   if (area === "calls" && action === "replay") return await actions.replay(name);
+  if (area === "jobs" && action !== undefined) {
+    return await changePageJob(requireDatabase(source), name, action);
+  }
   throw new NotFoundError("Page not found");
 }
 
@@ -136,13 +142,14 @@ async function read(
     const accounts = requireAccounts(source);
     return name === undefined ? await accounts.list(readOffset(params)) : await accounts.read(name);
   }
-  if (area !== "tables") throw new NotFoundError("Page not found");
-  const { config } = source.database;
-  if (config === undefined) {
-    throw new NotFoundError(
-      "The table browser is not available for the database in the environment",
-    );
+  if (area === "jobs") {
+    const config = requireDatabase(source);
+    return name === undefined
+      ? await listPageJobs(config, params.get("state") ?? "")
+      : await readPageJob(config, name);
   }
+  if (area !== "tables") throw new NotFoundError("Page not found");
+  const config = requireDatabase(source);
   return name === undefined
     ? await listTables(config)
     : await readRows(config, name, action ?? "", readOffset(params));
@@ -164,6 +171,13 @@ function describeState(
     sent,
     mails,
   };
+}
+
+function requireDatabase({ database: { config } }: PageSource): DatabaseConfig {
+  if (config !== undefined) return config;
+  throw new NotFoundError(
+    "The table browser and jobs are not available for the database in the environment",
+  );
 }
 
 function requireAccounts({ accounts }: PageSource): LocalAccounts {

@@ -18,6 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "data.js": "text/javascript; charset=utf-8",
   "sent.js": "text/javascript; charset=utf-8",
   "accounts.js": "text/javascript; charset=utf-8",
+  "jobs.js": "text/javascript; charset=utf-8",
   "mail.js": "text/javascript; charset=utf-8",
 };
 

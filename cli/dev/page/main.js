@@ -2,6 +2,7 @@ import { ask, byId, el } from "./dom.js";
 import { openAccounts } from "./accounts.js";
 import { openData } from "./data.js";
 import { showFunctions } from "./functions.js";
+import { openJobs } from "./jobs.js";
 import { resetMails, showMail } from "./mail.js";
 import { resetCalls, showCall } from "./requests.js";
 import { resetSent, showSent } from "./sent.js";
@@ -56,6 +57,7 @@ onOpen("data", () => {
   else ask("state").then(({ database }) => openData(database)).catch(() => {});
 });
 onOpen("accounts", () => void openAccounts());
+onOpen("jobs", () => void openJobs());
 onOpen("api", () => {
   const panel = byId("panel-api");
   const frame = panel.querySelector("iframe");
