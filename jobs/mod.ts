@@ -68,6 +68,7 @@ export {
   type JobDelivery,
   type JobsConfig,
 } from "./job_settings.ts";
+export { type JobsTable, type JobsTableColumns, trellisJobs } from "./jobs_table.ts";
 export { JOBS_MIGRATION_SQL } from "./migration.ts";
 export type { JobCounts } from "./job_lanes.ts";
 export type { RelayResult } from "./relay.ts";

@@ -1,0 +1,119 @@
+import {
+  type BuildColumns,
+  type HasDefault,
+  type IsPrimaryKey,
+  type NotNull,
+  sql,
+} from "drizzle-orm";
+import {
+  bigint,
+  index,
+  integer,
+  type PgBigInt53BuilderInitial,
+  type PgIntegerBuilderInitial,
+  pgTable,
+  type PgTableWithColumns,
+  type PgTextBuilderInitial,
+  type PgTimestampBuilderInitial,
+  type PgUUIDBuilderInitial,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
+
+type Text<TName extends string> = PgTextBuilderInitial<TName, [string, ...string[]]>;
+type Timestamp<TName extends string> = PgTimestampBuilderInitial<TName>;
+
+/** The columns of {@link trellisJobs}. */
+export type JobsTableColumns = {
+  /** Primary key. */
+  id: IsPrimaryKey<NotNull<PgUUIDBuilderInitial<"id">>>;
+  /** Name of the job. */
+  name: NotNull<Text<"name">>;
+  /** JSON of the payload. */
+  payload: NotNull<Text<"payload">>;
+  /** `queued`, `running`, `done`, `dead` or `cancelled`. */
+  state: NotNull<HasDefault<Text<"state">>>;
+  /** Part of the table, 0 to 15. */
+  shard: NotNull<PgIntegerBuilderInitial<"shard">>;
+  /** Group whose jobs run one at a time. */
+  groupKey: Text<"group_key">;
+  /** Order of jobs that were enqueued at the same time. */
+  position: NotNull<PgBigInt53BuilderInitial<"position">>;
+  /** Time at which the job was enqueued. */
+  enqueuedAt: NotNull<Timestamp<"enqueued_at">>;
+  /** Time from which it may run. */
+  runAt: NotNull<Timestamp<"run_at">>;
+  /** Time at which somebody has to look at it: to run it, to take over its lease or to remove it. */
+  dueAt: Timestamp<"due_at">;
+  /** Attempts so far. */
+  attempts: NotNull<HasDefault<PgIntegerBuilderInitial<"attempts">>>;
+  /** Number of the last lease. */
+  fence: NotNull<HasDefault<PgIntegerBuilderInitial<"fence">>>;
+  /** Time at which it ended. */
+  finishedAt: Timestamp<"finished_at">;
+  /** Error of the last failed attempt. */
+  lastError: Text<"last_error">;
+  /** Correlation id of the request. */
+  correlationId: Text<"correlation_id">;
+  /** W3C trace context of the request. */
+  traceParent: Text<"trace_parent">;
+};
+
+/** The type of {@link trellisJobs}. */
+export type JobsTable = PgTableWithColumns<{
+  name: "trellis_jobs";
+  schema: undefined;
+  columns: BuildColumns<"trellis_jobs", JobsTableColumns, "pg">;
+  dialect: "pg";
+}>;
+
+const instant = <TName extends string>(name: TName): Timestamp<TName> =>
+  timestamp(name, { withTimezone: true }) as Timestamp<TName>;
+
+/**
+ * The table of jobs for drizzle, as `JOBS_MIGRATION_SQL` creates it: export it from your schema, so that
+ * drizzle-kit does not propose to drop it, and read jobs with it. Write to it with the functions of this
+ * package only.
+ *
+ * @example
+ * ```ts
+ * import { count, eq, sql } from "@trellis/fn/database/orm";
+ * import { JOBS_MIGRATION_SQL, trellisJobs } from "@trellis/fn/jobs";
+ * import { createTestDatabase } from "@trellis/fn/testing";
+ *
+ * const { db, close } = await createTestDatabase();
+ * for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
+ *   await db.execute(sql.raw(statement));
+ * }
+ * const [dead] = await db.select({ jobs: count() }).from(trellisJobs).where(eq(trellisJobs.state, "dead"));
+ * console.log(dead.jobs); // 0
+ * await close();
+ * ```
+ */
+export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
+  id: uuid("id").primaryKey(),
+  name: text("name").notNull(),
+  payload: text("payload").notNull(),
+  state: text("state").default("queued").notNull(),
+  shard: integer("shard").notNull(),
+  groupKey: text("group_key"),
+  position: bigint("position", { mode: "number" }).notNull(),
+  enqueuedAt: instant("enqueued_at").notNull(),
+  runAt: instant("run_at").notNull(),
+  dueAt: instant("due_at"),
+  attempts: integer("attempts").default(0).notNull(),
+  fence: integer("fence").default(0).notNull(),
+  finishedAt: instant("finished_at"),
+  lastError: text("last_error"),
+  correlationId: text("correlation_id"),
+  traceParent: text("trace_parent"),
+}, (table) => [
+  index("trellis_jobs_due_idx").on(table.shard, table.dueAt),
+  index("trellis_jobs_dead_idx").on(table.finishedAt).where(sql`${table.state} = 'dead'`),
+  index("trellis_jobs_group_idx").on(table.groupKey, table.enqueuedAt)
+    .where(sql`${table.groupKey} IS NOT NULL AND ${table.finishedAt} IS NULL`),
+  uniqueIndex("trellis_jobs_running_group_unique").on(table.groupKey)
+    .where(sql`${table.groupKey} IS NOT NULL AND ${table.state} = 'running'`),
+]);
