@@ -56,7 +56,8 @@ export async function startBetterAuth(
   settings: AuthSettings,
   options: BetterAuthOptions,
 ): Promise<StartedBetterAuth> {
-  const { social, custom } = settings.providers;
+  const { providers } = settings;
+  const { social, custom } = typeof providers === "function" ? await providers() : providers;
   const loaded = await loadBetterAuth();
   const { bearer, betterAuth, drizzleAdapter, socialProviderList } = loaded;
   const known: readonly string[] = socialProviderList;
@@ -99,6 +100,7 @@ export async function startBetterAuth(
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
+    socialProviders: social as BetterAuthOptions["socialProviders"],
     user: unproven.user,
     account: unproven.account,
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },

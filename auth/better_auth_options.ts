@@ -14,6 +14,7 @@ import { protectMailFunctions } from "./mail_functions.ts";
 export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
   const { library, trustedOrigins } = settings;
   const { session, account, advanced } = library;
+  const { providers } = settings;
   const generateId = settings.databaseGenerateId ? false : () => crypto.randomUUID();
   return {
     ...library,
@@ -30,7 +31,9 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
       updateAge: settings.sessionUpdateAge,
     },
     account: { ...account, encryptOAuthTokens: settings.encryptOAuthTokens },
-    socialProviders: settings.providers.social as BetterAuthOptions["socialProviders"],
+    ...typeof providers === "function"
+      ? {} // added when better-auth is loaded
+      : { socialProviders: providers.social as BetterAuthOptions["socialProviders"] },
     rateLimit: settings.rateLimits.library,
     advanced: {
       // by default better-auth skips the origin check if NODE_ENV is "test", which can be the name

@@ -18,11 +18,7 @@ import {
   resolveRateLimits,
 } from "./rate_limit_settings.ts";
 import { checkClientAddressSource, type ClientAddressSource } from "../core/http/client_address.ts";
-import {
-  type ResolvedProviders,
-  resolveProviders,
-  type SocialProvidersConfig,
-} from "./providers.ts";
+import { type ResolvedProviders, resolveProviders, type SocialProviders } from "./providers.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { type AuthSchema, checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
 
@@ -67,8 +63,12 @@ export interface AuthConfig extends LibraryOptions {
    * @default 86_400 (24 hours)
    */
   sessionUpdateAge?: number;
-  /** Identity providers for sign-in. */
-  socialProviders?: SocialProvidersConfig;
+  /**
+   * Identity providers for sign-in, or a function that returns them. The function is called when the
+   * auth routes are first used, so that functions that only check sessions need no client secrets:
+   * `generate infra` gives them none.
+   */
+  socialProviders?: SocialProviders;
   /**
    * Plugins of better-auth: two-factor, passkey, organization and so on. Tables that a plugin needs
    * go into `schema` under better-auth's model names. The bearer plugin is always active.
@@ -136,7 +136,7 @@ export interface AuthSettings {
   readonly trustedOrigins: NonNullable<BetterAuthOptions["trustedOrigins"]>;
   readonly sessionExpiresIn: number;
   readonly sessionUpdateAge: number;
-  readonly providers: ResolvedProviders;
+  readonly providers: ResolvedProviders | (() => Promise<ResolvedProviders>);
   readonly plugins: AuthPlugins;
   readonly schema: AuthSchema;
   /** Name of the cookie with the session's token. */
@@ -162,7 +162,10 @@ const OWN_RULES = {
   ],
   sessionExpiresIn: ANY_OPTION,
   sessionUpdateAge: ANY_OPTION,
-  socialProviders: OBJECT_OPTION,
+  socialProviders: [
+    (value) => FUNCTION_OPTION[0](value) || OBJECT_OPTION[0](value),
+    "an object such as { github: { clientId, clientSecret } }, or a function that returns one",
+  ],
   plugins: [
     (value) => FUNCTION_OPTION[0](value) || Array.isArray(value),
     "a list of better-auth plugins, or a function that returns one",
@@ -241,7 +244,9 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     trustedOrigins,
     sessionExpiresIn,
     sessionUpdateAge,
-    providers: resolveProviders(socialProviders),
+    providers: typeof socialProviders === "function"
+      ? async () => resolveProviders(await socialProviders())
+      : resolveProviders(socialProviders),
     plugins,
     schema: tables,
     sessionCookie: getCookieName(library, useSecureCookies, "session_token"),

@@ -64,7 +64,9 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
     ...settings,
     experimentalJoins: false,
     // they have no routes, and some would be asked for their configuration
-    providers: { ...settings.providers, custom: [] },
+    providers: typeof settings.providers === "function"
+      ? { social: {}, custom: [] }
+      : { ...settings.providers, custom: [] },
     plugins: [...plugins, ...own],
   }, { ...toBetterAuthOptions(settings), logger: { disabled: true } });
   const { generateOpenAPISchema } = library.api as unknown as {

@@ -1,5 +1,5 @@
 import type { JWTVerifyGetKey } from "jose";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { ServiceUnavailableError } from "../errors/http_errors.ts";
 import { logWarn } from "../observability/logger.ts";
 import type { JwtAuthOptions } from "./jwt_options.ts";

@@ -6,7 +6,7 @@ import type { bearer } from "better-auth/plugins/bearer";
 import type { getAuthTables, revokeUnprovenAccountAccess } from "better-auth/db";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { socialProviderList } from "better-auth/social-providers";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { AUTH_PACKAGES } from "./optional_packages.ts";
 
 /** The used exports of better-auth. */

@@ -61,6 +61,11 @@ export interface SocialProvidersConfig {
   [providerId: string]: SocialProviderConfig | CustomOAuthProvider[] | undefined;
 }
 
+/** The option `socialProviders`: the providers, or a function that returns them on first use. */
+export type SocialProviders =
+  | SocialProvidersConfig
+  | (() => SocialProvidersConfig | Promise<SocialProvidersConfig>);
+
 /** Options of one provider in the format of better-auth. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 

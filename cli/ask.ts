@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import process from "node:process";
 
 /**
@@ -7,13 +8,38 @@ import process from "node:process";
  * @returns True for `y` or `yes`; `undefined` when there is no terminal to ask on.
  */
 export async function askOnTerminal(question: string): Promise<boolean | undefined> {
+  const answer = await askForLine(`${question} [y/N] `);
+  return answer === undefined ? undefined : /^y(?:es)?$/i.test(answer);
+}
+
+/**
+ * Asks for a line on the terminal.
+ *
+ * @param question The text before the cursor.
+ * @returns The line without spaces around it; `undefined` when there is no terminal to ask on.
+ */
+export async function askForLine(question: string): Promise<string | undefined> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: stdin, output: stderr });
   try {
-    return /^y(?:es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+    return (await terminal.question(question)).trim();
   } finally {
     terminal.close();
   }
+}
+
+/**
+ * Reads standard input to its end.
+ *
+ * @param request Shown first if standard input is a terminal.
+ * @returns The text.
+ */
+export async function readStandardInput(request: string): Promise<string> {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY) stderr.write(`${request}\n`);
+  const parts: Uint8Array[] = [];
+  for await (const part of stdin) parts.push(part);
+  return new TextDecoder().decode(Buffer.concat(parts));
 }

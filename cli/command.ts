@@ -51,6 +51,10 @@ export interface CommandContext {
   readonly output: Output;
   /** Asks a yes/no question; `undefined` if no terminal is attached. */
   confirm(question: string): Promise<boolean | undefined>;
+  /** Asks for a line of text; `undefined` if no terminal is attached. */
+  ask(question: string): Promise<string | undefined>;
+  /** Reads standard input to its end. On a terminal the request is shown first. */
+  readInput(request: string): Promise<string>;
 }
 
 /** A command of the CLI. */

@@ -26,6 +26,9 @@ export type {
   FunctionInfra,
   InfraSettings,
   QueueInfra,
+  ReleaseInfra,
+  StageInfra,
+  StateInfra,
   WebSocketInfra,
 } from "./config/infra.ts";
 export type { ConfiguredServer, OpenapiSettings } from "./config/openapi.ts";

@@ -1,6 +1,7 @@
 import { AUTH_PACKAGES } from "../auth/optional_packages.ts";
 import { CLIENT_PACKAGES } from "../client/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
+import { ENV_PACKAGES } from "../env/optional_packages.ts";
 import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
 import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
@@ -21,6 +22,7 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
     ...CLI_PACKAGES,
     ...CLIENT_PACKAGES,
     ...DATABASE_PACKAGES,
+    ...ENV_PACKAGES,
     ...IDEMPOTENCY_PACKAGES,
     ...JOBS_PACKAGES,
     ...MAIL_PACKAGES,

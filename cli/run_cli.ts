@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import process from "node:process";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 import { CLI_PACKAGES } from "./optional_packages.ts";
 import { isAppError } from "../errors/app_error.ts";
-import { askOnTerminal } from "./ask.ts";
+import { askForLine, askOnTerminal, readStandardInput } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
@@ -27,6 +27,16 @@ export interface CliOptions extends Omit<OutputOptions, "json"> {
    * @default asks on the terminal
    */
   readonly confirm?: (question: string) => Promise<boolean | undefined>;
+  /**
+   * Asks for a line; `undefined` if no terminal is attached.
+   * @default asks on the terminal
+   */
+  readonly ask?: (question: string) => Promise<string | undefined>;
+  /**
+   * Reads standard input to its end.
+   * @default process.stdin
+   */
+  readonly readInput?: (request: string) => Promise<string>;
 }
 
 /**
@@ -37,7 +47,14 @@ export interface CliOptions extends Omit<OutputOptions, "json"> {
  * @returns The exit code: 0 done, 1 found something, 2 wrong usage, 3 could not run.
  */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<ExitCode> {
-  const { commands = COMMANDS, cwd = process.cwd(), confirm = askOnTerminal, ...streams } = options;
+  const {
+    commands = COMMANDS,
+    cwd = process.cwd(),
+    confirm = askOnTerminal,
+    ask = askForLine,
+    readInput = readStandardInput,
+    ...streams
+  } = options;
   const output = createOutput({ ...streams, json: args.includes("--json") });
   // help is always text, even with --json
   const text = createOutput(streams);
@@ -65,6 +82,8 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
       confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
+      ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
+      readInput,
     }).catch(explainMissing(CLI_PACKAGES, "typescript", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
   } catch (error) {

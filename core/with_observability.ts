@@ -1,3 +1,4 @@
+import { sourceState } from "../env/source_state.ts";
 import {
   enterInvocation,
   isThenable,
@@ -143,10 +144,10 @@ export function observeHandler<E, R>(
   return function observed(event: E, context: LambdaContext): Promise<R> {
     const correlationId = reader.getCorrelationId(event, context);
     const trace = reader.getTraceContext(event, settings.tracing);
-    return enterInvocation(
-      createInvocation(event, context, settings, correlationId, trace),
-      handle,
-    );
+    const invocation = createInvocation(event, context, settings, correlationId, trace);
+    const refresh = sourceState.refresh?.();
+    if (refresh === undefined) return enterInvocation(invocation, handle);
+    return refresh.then(() => enterInvocation(invocation, handle));
   };
 }
 

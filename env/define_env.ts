@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { environment, type EnvSource, readEnv } from "./get_env.ts";
+import { sourceState } from "./source_state.ts";
 import type { StandardSchema } from "./standard_schema.ts";
 
 /** Description of one variable. */
@@ -43,6 +44,7 @@ const REDACTED = "[REDACTED]";
 
 /**
  * Declares the typed environment of a program. The first access reads all variables and reports all errors together.
+ * They are read again after `loadSources` has read a value that was rotated.
  * Printing or serialising the result shows `[REDACTED]` for secrets.
  *
  * @param definition Variables by name.
@@ -68,8 +70,13 @@ export function defineEnv<const D extends EnvDefinition>(
   options: DefineEnvOptions = {},
 ): Env<D> {
   let values: Record<string, unknown> | undefined;
+  let version = 0;
   function read(): Record<string, unknown> {
-    return values ??= parseEnv(definition, options.source ?? environment());
+    if (values === undefined || version !== sourceState.version) {
+      ({ version } = sourceState);
+      values = parseEnv(definition, options.source ?? environment());
+    }
+    return values;
   }
   function printable(): Record<string, unknown> {
     const parsed = read();

@@ -1,6 +1,6 @@
 /**
  * Environment variables: read one, require one, or declare all that a program needs, with types and one report of all
- * errors.
+ * errors. `loadSources` and `secret` read values from AWS Secrets Manager and the SSM Parameter Store.
  *
  * @example
  * ```ts
@@ -19,5 +19,7 @@ export {
   type EnvValue,
   type EnvVariable,
 } from "./define_env.ts";
+export { type Secret, secret, type SecretReadOptions } from "./secret.ts";
+export { loadSources, type LoadSourcesOptions } from "./sources.ts";
 export { type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";
 export type { StandardIssue, StandardResult, StandardSchema } from "./standard_schema.ts";

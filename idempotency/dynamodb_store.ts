@@ -2,7 +2,7 @@ import type * as DynamoDb from "@aws-sdk/client-dynamodb";
 import type { IdempotencyStore } from "../core/idempotency.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
 import { createIdempotencyStore } from "./create_store.ts";
 import { NOT_STORED } from "./execute_once.ts";

@@ -1,5 +1,5 @@
 import { wholeNumber } from "../core/function_options.ts";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import {
   ANY_OPTION,
   checkOption,

@@ -1,5 +1,5 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { ConfigurationError, ServiceUnavailableError } from "../errors/http_errors.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";

@@ -1,6 +1,6 @@
 import type * as Ses from "@aws-sdk/client-sesv2";
 import { checkOptions, type OptionRule } from "../core/option_rules.ts";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
 import type { MailMessage, MailTransport } from "./mail_message.ts";

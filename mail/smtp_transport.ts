@@ -4,7 +4,7 @@ import {
   FUNCTION_OPTION,
   type OptionRule,
 } from "../core/option_rules.ts";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
 import { parseAddress } from "./address.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 
 const snapshot: SingleFlight<string, Blob> = new SingleFlight();

@@ -51,6 +51,8 @@ const HOMES: Record<string, readonly string[]> = {
   "@neondatabase/serverless": ["database"],
   "@aws-sdk/client-dynamodb": ["idempotency"],
   "@aws-sdk/client-rds-data": ["database"],
+  "@aws-sdk/client-secrets-manager": ["env", "cli"],
+  "@aws-sdk/client-ssm": ["env", "cli"],
   "@aws-sdk/client-sqs": ["jobs"],
   "@aws-sdk/client-sesv2": ["mail"],
   "nodemailer": ["mail"],
@@ -72,6 +74,8 @@ const LAZY = [
   "@neondatabase/serverless",
   "@aws-sdk/client-dynamodb",
   "@aws-sdk/client-rds-data",
+  "@aws-sdk/client-secrets-manager",
+  "@aws-sdk/client-ssm",
   "@aws-sdk/client-sqs",
   "@aws-sdk/client-sesv2",
   "nodemailer",
@@ -85,8 +89,12 @@ const LAZY = [
   "openapi-typescript",
 ];
 
-/** The driver of direct connections serves two providers. */
-const MAY_LOAD: Record<string, number> = { postgres: 2 };
+/** The driver of direct connections serves two providers; functions read secrets, the command line puts them. */
+const MAY_LOAD: Record<string, number> = {
+  postgres: 2,
+  "@aws-sdk/client-secrets-manager": 2,
+  "@aws-sdk/client-ssm": 2,
+};
 
 /** It hands the public API to modules that it loads. */
 const MAY_IMPORT_ENTRY_POINTS = ["cli/openapi/package_loader.ts"];

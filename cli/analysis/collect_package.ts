@@ -16,6 +16,7 @@ import {
   NONE,
   ORGANIZATION,
   type Path,
+  type Step,
 } from "./effects.ts";
 import { isLoopbackUrl } from "../../auth/loopback.ts";
 import { isTrellis } from "./values.ts";
@@ -29,6 +30,13 @@ const SESSION_NEEDS: Readonly<Record<string, AuthNeed>> = {
   expireSession: "expire",
   listAuthEvents: "events",
   removeExpiredAuthRows: "cleanup",
+};
+
+/** Functions that read an environment variable, with the step that requires its name. */
+const ENV_READS: Readonly<Record<string, Step>> = {
+  getRequiredEnv: getEnvNameStep("required"),
+  getOptionalEnv: getEnvNameStep("optional"),
+  secret: getEnvNameStep("secret"),
 };
 
 /** The variable with which the package recognizes requests that came through the CDN. */
@@ -123,15 +131,19 @@ export function collectPackage(
       c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
       for (const argument of given) c.reach(argument, []);
       return c.release(rest);
+    case "loadSources":
+      c.emit({ kind: "env-sources" });
+      return c.release(path);
     case "getRequiredEnv":
     case "getOptionalEnv":
+    case "secret":
       if (given[0] === undefined) {
         c.unresolved(
           node,
           `${name} is passed as a value: the variables it reads cannot be determined statically`,
           "environment",
         );
-      } else c.reach(given[0], [getEnvNameStep(name === "getRequiredEnv")]);
+      } else c.reach(given[0], [ENV_READS[name]]);
       return c.release(path);
     case "defineEnv":
       // the environment is read on first use; with a second argument, another source may be read

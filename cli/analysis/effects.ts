@@ -150,8 +150,12 @@ export type Effect =
     readonly kind: "env";
     readonly name: string;
     readonly isRequired: boolean;
+    /** True for `secret(name)`, which reads the variable's source by itself. */
+    readonly isLoaded?: boolean;
     readonly node: ts.Node;
   }
+  /** `loadSources()`, which reads the sources of all variables. */
+  | { readonly kind: "env-sources" }
   /** The argument of `defineEnv`. */
   | { readonly kind: "env-definition"; readonly definition: ts.Expression; readonly node: ts.Node }
   | {

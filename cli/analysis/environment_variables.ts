@@ -11,8 +11,10 @@ export interface EnvironmentVariable {
   readonly name: string;
   /** True if the function fails without it. */
   readonly isRequired: boolean;
-  /** True if `defineEnv` declares it as a secret. */
+  /** True if `defineEnv` or `secret` declares it as a secret. */
   readonly isSecret: boolean;
+  /** True if it is only read by `secret`, which reads the variable's source by itself. */
+  readonly isLoaded: boolean;
 }
 
 /**
@@ -27,12 +29,14 @@ export interface FunctionEnvironment {
   readonly jobs: ReadonlySet<JobNeed>;
   /** True if the function sends mails through Amazon SES. */
   readonly sendsBySes: boolean;
+  /** True if the function calls `loadSources`. */
+  readonly loadsSources: boolean;
   readonly unresolved: readonly Unresolved[];
 }
 
 /**
  * Finds the environment variables that a function reads with `getRequiredEnv`, `getOptionalEnv`,
- * `defineEnv` and `process.env.NAME` in the code that it can reach.
+ * `secret`, `defineEnv` and `process.env.NAME` in the code that it can reach.
  *
  * @param collection The effects.
  * @param evaluator Evaluates constants.
@@ -58,11 +62,13 @@ export function readEnvironment(
       name: variable.name,
       isRequired: variable.isRequired || other?.isRequired === true,
       isSecret: variable.isSecret || other?.isSecret === true,
+      isLoaded: variable.isLoaded && other?.isLoaded !== false,
     });
   }
   for (const effect of reached.variables) {
     if (effect.kind === "env") {
-      add({ name: effect.name, isRequired: effect.isRequired, isSecret: false });
+      const { name, isRequired, isLoaded = false } = effect;
+      add({ name, isRequired, isSecret: isLoaded, isLoaded });
     } else {
       const defined = readDefinition(evaluator, effect.definition);
       if ("unknown" in defined) {
@@ -77,6 +83,7 @@ export function readEnvironment(
       reached.jobs.length > 0,
     jobs: new Set(reached.jobs.map(({ need }) => need)),
     sendsBySes: reached.sendsBySes,
+    loadsSources: reached.loadsSources,
     unresolved,
   };
 }
@@ -96,6 +103,7 @@ function readDefinition(
       name,
       isRequired: expression === undefined || isRequired(evaluator, expression),
       isSecret: isSecret(evaluator, expression),
+      isLoaded: false,
     };
   });
   return { variables };

@@ -43,6 +43,8 @@ export interface Reached {
   readonly variables: readonly Extract<Effect, { kind: "env" | "env-definition" }>[];
   /** True if mails are sent through Amazon SES. */
   readonly sendsBySes: boolean;
+  /** True if `loadSources` is called. */
+  readonly loadsSources: boolean;
   readonly unresolved: readonly Unresolved[];
 }
 
@@ -135,6 +137,7 @@ class ReachableCode implements Reached {
   isAuthConfigured = false;
   hasAuthLimits = false;
   hasAuthMails = false;
+  loadsSources = false;
 
   constructor(collection: Collection, evaluator: Evaluator, enterQueries: boolean) {
     this.#collection = collection;
@@ -268,6 +271,9 @@ class ReachableCode implements Reached {
         return;
       case "auth-configured":
         this.isAuthConfigured = true;
+        return;
+      case "env-sources":
+        this.loadsSources = true;
         return;
       case "auth-extended":
         this.isAuthExtended = true;

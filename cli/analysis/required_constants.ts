@@ -62,9 +62,13 @@ export function getSubject(step: string): Subject {
   return step.startsWith(ENV_NAME) ? "environment" : "grants";
 }
 
-/** Returns the step that requires the name of an environment variable. */
-export function getEnvNameStep(isRequired: boolean): Step {
-  return ENV_NAME + (isRequired ? "required" : "optional");
+/**
+ * Returns the step that requires the name of an environment variable.
+ *
+ * @param read How the variable is read; `secret` for the function of that name.
+ */
+export function getEnvNameStep(read: "required" | "optional" | "secret"): Step {
+  return ENV_NAME + read;
 }
 
 /**
@@ -119,7 +123,9 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   if (sink.startsWith(ENV_NAME)) {
     const name = c.evaluator.readText(node);
     if (name === undefined) return false;
-    c.emit({ kind: "env", name, isRequired: sink === getEnvNameStep(true), node });
+    const isLoaded = sink === getEnvNameStep("secret");
+    const isRequired = isLoaded || sink === getEnvNameStep("required");
+    c.emit({ kind: "env", name, isRequired, isLoaded, node });
     return true;
   }
   if (sink.startsWith(AUTH_TABLE)) {

@@ -1,5 +1,5 @@
 import type * as Esbuild from "esbuild";
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";

@@ -19,6 +19,8 @@ import { jobsCancel, jobsRetry } from "./jobs_change.ts";
 import { jobsList } from "./jobs_list.ts";
 import { jobsMigration } from "./jobs_migration.ts";
 import { jobsShow } from "./jobs_show.ts";
+import { secretsList } from "./secrets_list.ts";
+import { secretsSet } from "./secrets_set.ts";
 
 /** All commands in the order of the help. */
 export const COMMANDS: readonly Command[] = [
@@ -51,4 +53,6 @@ export const COMMANDS: readonly Command[] = [
     ]),
   ),
   build,
+  secretsSet,
+  secretsList,
 ];

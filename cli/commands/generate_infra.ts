@@ -1,23 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
-import type { Finding } from "../analysis/findings.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
-import {
-  applyGeneratedFiles,
-  type FileChange,
-  planGeneratedFiles,
-  toProjectPath,
-} from "../generated_files.ts";
-import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
-import {
-  type InfraFunction,
-  listRoutes,
-  type Problem,
-  type TerraformVariable,
-} from "../infra/infra_plan.ts";
-import { findRenamedFunctions } from "../infra/renamed_functions.ts";
-import type { ModuleSources } from "../infra/module_sources.ts";
-import type { FunctionSources } from "../infra/read_functions.ts";
+import { applyGeneratedFiles } from "../generated_files.ts";
+import { formatDiagnostic, reportChanges } from "../generated_report.ts";
+import type { InfraFunction, TerraformVariable } from "../infra/infra_plan.ts";
+import type { FilePlan } from "../infra/plan_files.ts";
+import type { PlannedSource } from "../infra/sources.ts";
 import type { Output } from "../output.ts";
 
 /** The command `trellis generate infra`. */
@@ -31,8 +17,8 @@ export const generateInfra: Command = {
     "getOptionalEnv, defineEnv, process.env). Other settings, such as the pattern of an event rule,\n" +
     "belong in infra of trellis.config.ts.",
     "Writes one file for each function and one for each kind of shared resource. Files without the\n" +
-    "generated first line are never changed; stale generated files are removed. Secrets are never\n" +
-    "written: they become Terraform variables.",
+    "generated first line are never changed; stale generated files are removed. Values of secrets are\n" +
+    "never written: trellis secrets set puts them into AWS Secrets Manager.",
     "If something cannot be determined statically, file and " +
     "line are reported and nothing is written.",
   ],
@@ -61,6 +47,8 @@ export const generateInfra: Command = {
 };
 
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+  // imported on demand: help does not need the parser
+  const { planFiles } = await import("../infra/plan_files.ts");
   const plan = await planFiles({ root, options, output });
   const { sources, variables, errors, warnings, changes } = plan;
   const isStale = changes.some(({ change }) => change !== "unchanged" && change !== "kept");
@@ -73,110 +61,12 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     exitCode,
     functions: sources.functions.map(describeFunction),
     variables: variables.map(describeVariable),
+    secrets: plan.secrets.map(describeSource),
     files: changes.map(({ path, change }) => ({ path, change })),
     unresolved: errors,
     warnings,
   });
   return exitCode;
-}
-
-/** The files to write, and everything that was found. */
-interface FilePlan {
-  readonly sources: FunctionSources;
-  readonly variables: readonly TerraformVariable[];
-  readonly errors: readonly Finding[];
-  readonly warnings: readonly Finding[];
-  /** Empty if there are errors. */
-  readonly changes: readonly FileChange[];
-}
-
-/** Reads the functions and plans the files without writing them. */
-async function planFiles(
-  { root, options, output }: Pick<CommandContext, "root" | "options" | "output">,
-): Promise<FilePlan> {
-  // imported on demand: help does not need the parser
-  const [{ readConfig }, { findFunctionFiles }, { readFunctions }, { checkSettings }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../discovery/function_files.ts"),
-      import("../infra/read_functions.ts"),
-      import("../infra/check_settings.ts"),
-    ]);
-  const given = options.config as string | undefined;
-  const config = readConfig(root, given);
-  const { infra } = config;
-  const dir = toProjectPath(root, infra.dir);
-  const modules = await findModules(root, dir, options["modules-path"] ?? infra.modulesPath);
-  const files = findFunctionFiles(resolve(root, config.functionsDir), config);
-  const sources = await readFunctions({
-    root,
-    files,
-    settings: infra.functions,
-    onProgress: (done, total) => output.progress("Reading functions", done, total),
-  });
-  output.endProgress();
-
-  const locate = createLocator(
-    [...sources.functions, ...listRoutes(sources.functions)],
-    given ?? "trellis.config.ts",
-    root,
-  );
-  const settingErrors = checkSettings(infra, sources.functions);
-  // invalid settings would cause follow-up errors
-  if (settingErrors.length > 0) {
-    const errors = [...sources.errors, ...settingErrors.map(locate)];
-    return { sources, variables: [], errors, warnings: sources.warnings, changes: [] };
-  }
-  const { renderInfra, MARKER, FIRST_LINE } = await import("../infra/render_infra.ts");
-  const rendered = renderInfra({
-    functions: sources.functions,
-    config,
-    projectName: infra.projectName ??
-      (await import("../infra/project_name.ts")).readProjectName(root),
-    distDir: relative(resolve(root, dir), resolve(root, config.build.dir)).split(sep).join("/"),
-    moduleSource: modules.getSource,
-  });
-  const roleFile = toProjectPath(root, config.permissions.terraformFile);
-  const found = [...rendered.errors, ...findMissingRoles(root, dir, roleFile, rendered.withRole)];
-  const errors = [...sources.errors, ...found.map(locate)];
-  const texts = new Map([...rendered.files].map(([name, text]) => [`${dir}/${name}`, text]));
-  for (const [path, text] of modules.copies(rendered.modules)) {
-    texts.set(`${dir}/${modules.folder}/${path}`, `# ${FIRST_LINE}\n\n${text}`);
-  }
-  return {
-    sources,
-    variables: rendered.variables,
-    errors,
-    warnings: [
-      ...sources.warnings,
-      ...rendered.warnings.map(locate),
-      ...findRenamedFunctions(sources.functions, resolve(root, dir), config.functionsDir).map(
-        locate,
-      ),
-    ],
-    changes: errors.length > 0 ? [] : planGeneratedFiles({
-      root,
-      files: texts,
-      marker: MARKER,
-      ownFolders: [dir, ...MODULE_FOLDERS.map((name) => `${dir}/${modules.folder}/${name}`)],
-    }),
-  };
-}
-
-/** Finds the Terraform modules, and how the generated files refer to them. */
-async function findModules(
-  root: string,
-  dir: string,
-  modulesPath: unknown,
-): Promise<ModuleSources & { readonly folder: string }> {
-  const [{ resolveModulesPath }, { COPIES, planModuleSources }] = await Promise.all([
-    import("../infra/modules_path.ts"),
-    import("../infra/module_sources.ts"),
-  ]);
-  const given = modulesPath as string | undefined;
-  const found = await resolveModulesPath({ projectDir: root, modulesPath: given });
-  const isGiven = given !== undefined;
-  return { ...planModuleSources(root, resolve(root, dir), found, isGiven), folder: COPIES };
 }
 
 function describeFunction(fn: InfraFunction): object {
@@ -186,78 +76,14 @@ function describeFunction(fn: InfraFunction): object {
   return { name, kind, file: source, method, path, routes, routeKey, options, environment };
 }
 
+function describeSource({ variable, service, existing, isSecret, users }: PlannedSource): object {
+  return { name: variable, service, existing, isSecret, users };
+}
+
 function describeVariable(variable: TerraformVariable): object {
   const { name, description, default: fallback, isSensitive } = variable;
   const isRequired = fallback === undefined;
   return { name, description, isRequired, isSensitive: isSensitive === true };
-}
-
-/** Folders of all modules that may be copied: unused copies in them are removed. */
-const MODULE_FOLDERS = [
-  "core",
-  "database/distsql",
-  "event-bus",
-  "function",
-  "queue",
-  "rest-api",
-  "storage",
-  "topic",
-  "websocket-api",
-] as const;
-
-type Locate = (problem: Problem) => Finding;
-
-function createLocator(
-  functions: readonly { readonly name: string; readonly source: string; readonly line: number }[],
-  configFile: string,
-  root: string,
-): Locate {
-  const byName = new Map(functions.map((fn) => [fn.name, fn]));
-  const path = resolve(root, configFile);
-  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
-  return ({ message, functionName }) => {
-    const fn = byName.get(functionName ?? "");
-    const isAboutSetting = /\binfra\.\w+/.exec(message)?.index === 0 || fn === undefined;
-    if (!isAboutSetting) return { file: fn.source, line: fn.line, message, functions: [fn.name] };
-    // the last part of the setting's path that occurs in the file
-    const words = /\binfra(?:\.\w+)+/.exec(message)?.[0].split(".").slice(1).reverse() ?? [];
-    const found = words.map((word) =>
-      lines.findIndex((line) => new RegExp(`\\b${word}\\b`).test(line))
-    ).find((at) => at >= 0);
-    return {
-      file: configFile,
-      line: (found ?? 0) + 1,
-      message,
-      functions: fn === undefined ? [] : [fn.name],
-    };
-  };
-}
-
-/**
- * Checks that the map of `generate permissions` contains the roles that the generated files refer
- * to.
- */
-function findMissingRoles(
-  root: string,
-  dir: string,
-  file: string,
-  functions: readonly string[],
-): Problem[] {
-  if (functions.length === 0) return [];
-  if (dirname(file) !== dir) {
-    return [{
-      message: `permissions.terraformFile is ${file}, but the ` +
-        `generated files refer to it: move it to ${dir}/`,
-    }];
-  }
-  const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";
-  const missing = functions.filter((name) => !new RegExp(`^\\s*${name}\\s*=`, "m").test(text));
-  if (missing.length === 0) return [];
-  return [{
-    message: `${file} has no database role for ${
-      summarizeList(missing)
-    }: run trellis generate permissions first`,
-  }];
 }
 
 function report(

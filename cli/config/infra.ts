@@ -19,6 +19,23 @@ export type EnvironmentValue =
   /** The name of the DynamoDB table of idempotency records, which is created; allows using it. */
   | { idempotency: true }
   /**
+   * A secret of AWS Secrets Manager, which is created without a value: `trellis secrets set` puts it.
+   * The function needs `loadSources` or `secret` of `@trellis/fn/env`, and may read exactly this
+   * secret. An ARN names a secret that exists, `field` a field of its JSON object.
+   */
+  | { secret: true; kmsKeyArn?: string }
+  | { secret: string; field?: string; kmsKeyArn?: string }
+  /**
+   * A parameter of the SSM Parameter Store, whose value `trellis secrets set` puts; encrypted if
+   * `secret` is true. A name or ARN names a parameter that exists.
+   */
+  | { parameter: true | string; secret?: boolean; kmsKeyArn?: string }
+  /**
+   * The URL of the REST API, followed by this path: `{ api: "/auth" }`. It is the domain of the stage,
+   * or the address of the gateway.
+   */
+  | { api: true | string }
+  /**
    * The Terraform variable of the same name in lower case. It is sensitive if its name looks like a
    * secret (`AUTH_SECRET`, `API_TOKEN`, …), if `defineEnv` declares it as one, or if `secret` is
    * true.
@@ -62,6 +79,11 @@ export interface FunctionInfra {
    * @default the function's name: `send-mail` for `SendMail`
    */
   queue?: string;
+  /**
+   * `api` with `infra.release`: sandboxes that are started in advance, which cost money all the time.
+   * @default 0
+   */
+  provisionedConcurrency?: number;
   /**
    * `queue`, streams: maximum number of records per invocation, 1 to 10,000; of a DynamoDB stream
    * 1,000.
@@ -259,6 +281,50 @@ export interface JobsInfra {
   oldestJobSeconds?: number;
 }
 
+/** Settings of a stage. In texts, `{stage}` is replaced by the name of the stage. */
+export interface StageInfra {
+  /** Host name of the REST API: `api.example.com`. */
+  domain?: string;
+  /** Id of the Route 53 zone for the certificate and the records of `domain`. */
+  hostedZoneId?: string;
+  /** ARN of a certificate for `domain`, if it is not to be created. */
+  certificateArn?: string;
+  /** Region of the stage, if it is not `infra.region`. */
+  region?: string;
+  /** Values of other Terraform variables. */
+  variables?: Record<string, string | number | boolean>;
+}
+
+/** The bucket with the Terraform states of all stages. */
+export interface StateInfra {
+  /** Name of the bucket, which must be private and versioned. */
+  bucket: string;
+  /** Region of the bucket. */
+  region: string;
+  /** ARN of the key that encrypts the states, in place of the bucket's own. */
+  kmsKeyId?: string;
+}
+
+/** The release of new versions of the functions in `api/`. */
+export interface ReleaseInfra {
+  /**
+   * Share of requests in percent that the new versions answer at first, 1 to 99.
+   * @default 10
+   */
+  percent?: number;
+  /**
+   * Minutes until the new versions answer all requests. An alarm in this time rolls back.
+   * @default 5
+   */
+  minutes?: number;
+  /**
+   * Share of answers with a status from 500, in percent of all answers in a minute, that raises the
+   * alarm.
+   * @default 5
+   */
+  errorPercent?: number;
+}
+
 /** Settings of `trellis generate infra`. */
 export interface InfraSettings {
   /**
@@ -278,6 +344,19 @@ export interface InfraSettings {
   projectName?: string;
   /** Default of the Terraform variable `region`. Without it, the variable is required. */
   region?: string;
+  /**
+   * Stages by name, each with its own state. `"*"` is the setting of stages without an entry, such as
+   * previews of branches.
+   * @default {}
+   */
+  stages?: Record<string, StageInfra>;
+  /** The bucket with the states of all stages. Without it, states are files in `infra/states/`. */
+  state?: StateInfra;
+  /**
+   * Releases new versions of the functions in `api/` gradually: `{}` for the defaults. Without it, a
+   * new version answers all requests at once.
+   */
+  release?: ReleaseInfra;
   /** Prefix of bucket names, which are globally unique: the name of your company, for example. */
   bucketPrefix?: string;
   /**
@@ -361,6 +440,12 @@ export const INFRA_SETTINGS = {
       "a region such as eu-central-1",
       (value) => /^[a-z]{2}(?:-[a-z]+)+-\d+$/.test(String(value)),
     ],
+    stages: ["an object: { dev: {}, prod: { domain } }", isTable],
+    state: [
+      "an object: { bucket, region }",
+      (value) => isObject(value) && isText(value.bucket) && isText(value.region),
+    ],
+    release: ["an object: { percent, minutes, errorPercent }", isObject],
     bucketPrefix: [
       "lower-case letters, digits and hyphens",
       (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value)),
@@ -380,6 +465,7 @@ export const INFRA_SETTINGS = {
   defaults: {
     dir: "infra",
     database: "distsql" as "distsql" | "none",
+    stages: {} as Record<string, StageInfra>,
     environment: {} as Record<string, EnvironmentValue>,
     functions: {} as Record<string, FunctionInfra>,
     queues: {} as Record<string, QueueInfra>,

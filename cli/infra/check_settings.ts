@@ -3,6 +3,8 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { snakeCase } from "./names.ts";
+import { isStageName } from "../stages/stage_name.ts";
+import { ANY_STAGE } from "../stages/stage_settings.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { findOverlaps, getResource } from "./triggers.ts";
 
@@ -30,6 +32,9 @@ const KEYS = {
   websocket: ["authorizer", "identitySources"],
   mail: ["identity"],
   jobs: ["oldestJobSeconds"],
+  stages: ["domain", "hostedZoneId", "certificateArn", "region", "variables"],
+  state: ["bucket", "region", "kmsKeyId"],
+  release: ["percent", "minutes", "errorPercent"],
 } as const satisfies Partial<Record<keyof InfraSettings, readonly string[]>>;
 
 const NUMBERS = /Seconds$|Count$|Limit$|Days$/;
@@ -79,7 +84,17 @@ export function checkSettings(
       errors.push(...checkKeys(`infra.${group}.${name}`, entry, KEYS[group]));
     }
   }
-  for (const group of ["api", "websocket", "mail", "jobs"] as const) {
+  for (const [name, stage] of Object.entries(settings.stages ?? {})) {
+    if (name !== ANY_STAGE && !isStageName(name)) {
+      errors.push({
+        message: `infra.stages has "${name}": use lower-case letters, digits and single hyphens, ` +
+          'at most 20, or "*"',
+      });
+    }
+    errors.push(...checkKeys(`infra.stages.${name}`, stage, KEYS.stages));
+  }
+  errors.push(...checkRelease(settings.release ?? {}));
+  for (const group of ["api", "websocket", "mail", "jobs", "state", "release"] as const) {
     errors.push(...checkKeys(`infra.${group}`, settings[group] ?? {}, KEYS[group]));
   }
   const { identity } = settings.mail ?? {};
@@ -95,6 +110,22 @@ export function checkSettings(
     });
   }
   return errors;
+}
+
+/** Ranges of the numbers of `infra.release`. */
+const RELEASE_RANGES = {
+  percent: [1, 99],
+  minutes: [1, 1440],
+  errorPercent: [0.1, 100],
+} as const;
+
+function checkRelease(release: NonNullable<InfraSettings["release"]>): Problem[] {
+  return Object.entries(RELEASE_RANGES).flatMap(([key, [least, most]]): Problem[] => {
+    const value = release[key as keyof typeof RELEASE_RANGES];
+    if (value === undefined || value >= least && value <= most) return [];
+    const given = JSON.stringify(value);
+    return [{ message: `infra.release.${key} must be ${least} to ${most}, got ${given}` }];
+  });
 }
 
 function checkKeys(path: string, entry: object, known: readonly string[]): Problem[] {

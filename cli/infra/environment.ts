@@ -16,12 +16,22 @@ import {
 } from "./infra_plan.ts";
 import { CHANGES_POLICY, CHANGES_READER, readsChanges } from "./job_files.ts";
 import { CONFIGURATION_SET, MAIL_POLICY } from "./mail_file.ts";
+import {
+  type PlannedSource,
+  renderSourcePolicy,
+  renderSourceValue,
+  SOURCES_POLICY,
+  type VariableSource,
+} from "./sources.ts";
 import { getResource } from "./triggers.ts";
+import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
 
 /** The environments of all functions. */
 export interface Environments {
   readonly byFunction: ReadonlyMap<string, FunctionEnvironment>;
   readonly variables: readonly TerraformVariable[];
+  /** Secrets and parameters that the functions read, by variable. */
+  readonly sources: readonly PlannedSource[];
   /** Errors, with the function that they concern. */
   readonly errors: readonly { readonly message: string; readonly functionName?: string }[];
   /** Configured variables that no function reads. */
@@ -42,7 +52,8 @@ const SETTABLE = /^(?:AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)|TZ)$/;
 
 /** Reserved names: variables of the generated files, and arguments of module blocks. */
 const RESERVED = new Set([
-  ..."environment region manage_api_gateway_account".split(" "),
+  ..."environment region manage_api_gateway_account domain_name hosted_zone_id certificate_arn"
+    .split(" "),
   ..."source version providers count for_each lifecycle depends_on locals".split(" "),
 ]);
 
@@ -85,6 +96,7 @@ class EnvironmentPlanner {
   readonly #terraformNames: ReadonlyMap<string, string>;
   readonly #errors: { message: string; functionName?: string }[] = [];
   readonly #wanted = new Map<string, WantedVariable>();
+  readonly #sources = new Map<string, PlannedSource>();
 
   constructor(
     functions: readonly InfraFunction[],
@@ -109,6 +121,7 @@ class EnvironmentPlanner {
       byFunction,
       errors: this.#errors,
       unread: shared.filter((name) => !read.has(name)).sort(),
+      sources: [...this.#sources.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
       variables: [...this.#wanted].map(([name, variable]): TerraformVariable => ({
         name: this.#terraformNames.get(name)!,
         description: `${name} of ${describeUsers(variable.users)}.`,
@@ -129,14 +142,21 @@ class EnvironmentPlanner {
     const values: Record<string, HclValue> = {};
     const policies: Record<string, Expression> = {};
     const names = new Set([...reads.keys(), ...Object.keys(fn.settings.environment ?? {})]);
+    const sources: PlannedSource[] = [];
     for (const name of [...names].sort()) {
       const found = this.#planVariable(fn, name, usesCluster);
       if (found === undefined) continue;
+      if ("service" in found) {
+        values[name + SOURCE_SUFFIX] = renderSourceValue(found);
+        sources.push(found);
+        continue;
+      }
       values[name] = found.value;
       if (found.policy !== undefined) policies[found.policy[0]] = found.policy[1];
     }
     if (fn.sendsBySes) this.#addMailPolicy(fn, policies);
     if (readsChanges(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
+    if (sources.length > 0) policies[SOURCES_POLICY] = renderSourcePolicy(sources);
     return { values, policies, usesCluster };
   }
 
@@ -156,7 +176,7 @@ class EnvironmentPlanner {
     fn: InfraFunction,
     name: string,
     usesCluster: boolean,
-  ): ResourceReference | undefined {
+  ): ResourceReference | PlannedSource | undefined {
     const given = this.#findGiven(fn, name);
     if (PROVIDED.test(name) && !SETTABLE.test(name)) {
       return given && this.#fail(fn, `${name} is set by Lambda and cannot be configured`);
@@ -169,9 +189,62 @@ class EnvironmentPlanner {
     if (known !== undefined) return { value: known };
     const read = this.#reads.get(fn)!.get(name);
     if (read?.isRequired !== true) return undefined;
-    return /^[A-Za-z]\w*$/.test(name)
-      ? this.#addVariable(fn, name, read.isSecret || SECRET_NAME.test(name))
-      : this.#fail(fn, `${name} is not a valid name of a Lambda environment variable`);
+    if (!/^[A-Za-z]\w*$/.test(name)) {
+      return this.#fail(fn, `${name} is not a valid name of a Lambda environment variable`);
+    }
+    const isSecret = read.isSecret || SECRET_NAME.test(name);
+    return isSecret && this.#isLoadedAnywhere(name)
+      ? this.#addSource(fn, name, { service: "secretsmanager", isSecret }, name)
+      : this.#addVariable(fn, name, isSecret);
+  }
+
+  /** Returns true if a function that reads the variable loads sources. */
+  #isLoadedAnywhere(name: string): boolean {
+    return this.#functions.some((fn) => this.#canLoad(fn, name));
+  }
+
+  #canLoad(fn: InfraFunction, name: string): boolean {
+    const read = this.#reads.get(fn)!.get(name);
+    return read !== undefined && (fn.loadsSources || read.isLoaded);
+  }
+
+  #addSource(
+    fn: InfraFunction,
+    name: string,
+    source: VariableSource,
+    path: string,
+  ): PlannedSource | undefined {
+    const read = this.#reads.get(fn)!.get(name);
+    if (read !== undefined && !this.#canLoad(fn, name)) {
+      return this.#fail(
+        fn,
+        `${name} is read from ${source.service === "ssm" ? "SSM" : "AWS Secrets Manager"}, but ` +
+          `${fn.name} does not load it: write await loadSources() at the start of the file that ` +
+          `reads it (import { loadSources } from "@trellis/fn/env")`,
+      );
+    }
+    const known = this.#sources.get(name);
+    const planned: PlannedSource = {
+      ...source,
+      variable: name,
+      id: this.#terraformNames.get(name)!,
+      users: [...known?.users ?? [], fn.name],
+    };
+    const isManaged = source.existing === undefined && known?.existing === undefined;
+    if (
+      known !== undefined && isManaged &&
+      (known.kmsKeyArn !== source.kmsKeyArn || known.service !== source.service)
+    ) {
+      return this.#fail(
+        fn,
+        `${path} differs from the setting of ${known.users[0]}: use one for both`,
+      );
+    }
+    // an existing source of one function does not replace the one that the stage has for others
+    if (known === undefined || known.existing !== undefined || isManaged) {
+      this.#sources.set(name, planned);
+    }
+    return planned;
   }
 
   /**
@@ -196,7 +269,7 @@ class EnvironmentPlanner {
     fn: InfraFunction,
     name: string,
     { value, path }: GivenValue,
-  ): ResourceReference | undefined {
+  ): ResourceReference | PlannedSource | undefined {
     const reference = toReference(value, path, this.#names);
     if (typeof reference === "string") return this.#fail(fn, reference);
     const isDeclared = this.#reads.get(fn)!.get(name)?.isSecret === true;
@@ -204,9 +277,10 @@ class EnvironmentPlanner {
       return this.#fail(
         fn,
         `${path} contains a secret in plain text: use { ` +
-          `variable: true } and pass the value to Terraform`,
+          `secret: true } and put the value with trellis secrets set`,
       );
     }
+    if ("source" in reference) return this.#addSource(fn, name, reference.source, path);
     if (!("variable" in reference)) return reference;
     const isSecret = isDeclared || SECRET_NAME.test(name) || reference.isSecret;
     return this.#addVariable(fn, name, isSecret, reference.fallback);
@@ -247,6 +321,7 @@ function findJobsQueue(functions: readonly InfraFunction[]): string | undefined 
 interface Read {
   readonly isRequired: boolean;
   readonly isSecret: boolean;
+  readonly isLoaded: boolean;
 }
 
 const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];
@@ -258,10 +333,10 @@ function getReads(fn: InfraFunction): Map<string, Read> {
     ...API_DEFINERS.includes(fn.definer) ? READ_BY_API : [],
   ];
   for (const name of sumByPackage) {
-    if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false });
+    if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false, isLoaded: false });
   }
   if (listRoutes([fn]).some(({ options }) => options.auth === "bearer")) {
-    reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true });
+    reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true, isLoaded: false });
   }
   return reads;
 }

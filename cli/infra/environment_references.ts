@@ -1,6 +1,7 @@
 import type { EnvironmentValue } from "../config/infra.ts";
 import { isObject } from "../config/settings.ts";
 import { type Expression, expression, type HclValue } from "./hcl.ts";
+import type { VariableSource } from "./sources.ts";
 
 /** Terraform names of the resources, by name. */
 export interface ResourceNames {
@@ -9,6 +10,7 @@ export interface ResourceNames {
   readonly bus: ReadonlyMap<string, string>;
   readonly bucket: ReadonlyMap<string, string>;
   readonly hasWebSocket: boolean;
+  readonly hasApi: boolean;
 }
 
 /** A value, and the policy that the function needs to use it. */
@@ -20,6 +22,7 @@ export interface ResourceReference {
 /** A value of the environment, or a Terraform variable that it becomes. */
 export type Reference =
   | ResourceReference
+  | { readonly source: VariableSource }
   | { readonly variable: true; readonly isSecret: boolean; readonly fallback?: string };
 
 /**
@@ -48,7 +51,9 @@ export function toReference(
   if (typeof given === "string") return { value: given };
   const value: unknown = given;
   const keys = isObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : [];
-  const kind = keys.find((key) => Object.hasOwn(REFERENCES, key));
+  // { variable: true, secret: true } and { parameter: true, secret: true } are no secrets of AWS
+  const kind = ["variable", "parameter"].find((key) => keys.includes(key)) ??
+    keys.find((key) => Object.hasOwn(REFERENCES, key));
   if (!isObject(value) || kind === undefined) {
     return `${place} must be a string, or one of { ${
       Object.keys(REFERENCES).join(" }, { ")
@@ -133,12 +138,23 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
       };
     },
   },
+  api: {
+    refer({ api }, place, { hasApi }): Reference | string {
+      if (!hasApi) return `${place} refers to the REST API, but api/ contains no function`;
+      if (api === true) return { value: expression("module.api.base_url") };
+      return typeof api === "string" && /^\/[\w./~-]*$/.test(api)
+        ? { value: expression(`"\${module.api.base_url}${api.replace(/\/$/, "")}"`) }
+        : `${place}.api must be true, or a path that begins with a slash`;
+    },
+  },
   idempotency: {
     refer: () => ({
       value: expression("module.idempotency.table_name"),
       policy: [IDEMPOTENCY_POLICY, expression("module.idempotency.policy_json")],
     }),
   },
+  secret: { allowed: ["field", "kmsKeyArn"], refer: toSecret },
+  parameter: { allowed: ["secret", "kmsKeyArn"], refer: toParameter },
   variable: {
     allowed: ["default", "secret"],
     refer({ default: fallback, secret = false }, place): Reference | string {
@@ -151,6 +167,58 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
     },
   },
 };
+
+const KEY_ARN = /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]+$/;
+const SECRET_ARN = /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+$/;
+const PARAMETER = /^(?:arn:aws[a-z-]*:ssm:[a-z0-9-]+:\d{12}:parameter)?\/?[\w./-]+$/;
+
+function toSecret(
+  { secret, field, kmsKeyArn }: Readonly<Record<string, unknown>>,
+  place: string,
+): Reference | string {
+  if (secret !== true && !(typeof secret === "string" && SECRET_ARN.test(secret))) {
+    return `${place}.secret must be true, or the ARN of a secret of AWS Secrets Manager`;
+  }
+  if (field !== undefined && (typeof field !== "string" || !/^[^#]+$/.test(field))) {
+    return `${place}.field must be the name of a field of a JSON secret`;
+  }
+  if (field !== undefined && secret === true) {
+    return `${place}.field needs the ARN of a secret in ${place}.secret`;
+  }
+  if (kmsKeyArn !== undefined && !KEY_ARN.test(String(kmsKeyArn))) {
+    return `${place}.kmsKeyArn must be the ARN of a KMS key`;
+  }
+  return {
+    source: {
+      service: "secretsmanager",
+      existing: secret === true ? undefined : secret,
+      field: field as string | undefined,
+      kmsKeyArn: kmsKeyArn as string | undefined,
+      isSecret: true,
+    },
+  };
+}
+
+function toParameter(
+  { parameter, secret = false, kmsKeyArn }: Readonly<Record<string, unknown>>,
+  place: string,
+): Reference | string {
+  if (parameter !== true && !(typeof parameter === "string" && PARAMETER.test(parameter))) {
+    return `${place}.parameter must be true, or the name or ARN of a parameter of SSM`;
+  }
+  if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
+  if (kmsKeyArn !== undefined && !(secret && KEY_ARN.test(String(kmsKeyArn)))) {
+    return `${place}.kmsKeyArn must be the ARN of a KMS key, and needs secret: true`;
+  }
+  return {
+    source: {
+      service: "ssm",
+      existing: parameter === true ? undefined : parameter,
+      kmsKeyArn: kmsKeyArn as string | undefined,
+      isSecret: secret,
+    },
+  };
+}
 
 function missing(
   kind: string,

@@ -101,6 +101,11 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
       Array.isArray(value) && value.length > 0 &&
       value.every((each) => /^s3:\w+:/.test(String(each))),
   },
+  provisionedConcurrency: {
+    kinds: ["api"],
+    what: "a whole number from 0 to 1000",
+    check: isCount(0, 1000),
+  },
   prefix: { kinds: ["storage"], what: "a text", check: isText },
   suffix: { kinds: ["storage"], what: "a text", check: isText },
   twoWay: {

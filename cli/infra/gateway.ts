@@ -96,6 +96,9 @@ export function renderApi(
       {
         cors_allow_origin: corsOrigin === undefined ? null : getFirstOrigin(corsOrigin),
         create_usage_plan: false,
+        domain_name: expression("var.domain_name"),
+        hosted_zone_id: expression("var.hosted_zone_id"),
+        certificate_arn: expression("var.certificate_arn"),
         ...settings,
       },
       authorizer === undefined ? {} : {

@@ -49,6 +49,8 @@ export interface InfraFunction extends FunctionFile {
   readonly routes?: readonly InfraFunction[];
   /** A route of a router: the Terraform name of the function. */
   readonly owner?: string;
+  /** True if the function calls `loadSources`, so that its variables may have sources. */
+  readonly loadsSources: boolean;
   /** Only for functions in `authorizer/`. */
   readonly inputs?: AuthorizerInputs;
 }
@@ -75,6 +77,8 @@ export interface TerraformVariable {
   readonly type: "string" | "bool" | "list(string)";
   readonly default?: HclValue;
   readonly isSensitive?: boolean;
+  /** True if null means that there is no value. */
+  readonly isNullable?: boolean;
   readonly validation?: { readonly condition: string; readonly message: string };
 }
 

@@ -57,6 +57,7 @@ export function planResources(options: PlanOptions): ResourcePlan {
     bus: ownBuses,
     bucket: buckets.ids,
     hasWebSocket: sockets.length > 0,
+    hasApi: routes.length > 0,
   });
   const modules = new Set<string>();
   return {

@@ -104,6 +104,7 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       usesDatabase: environment.usesDatabase,
       jobs: environment.jobs,
       sendsBySes: environment.sendsBySes,
+      loadsSources: environment.loadsSources,
       inputs: file.kind === "authorizer" ? readInputs(project, definition) : undefined,
     };
     const router = readRouterDefinition(project, evaluator, file, definition);

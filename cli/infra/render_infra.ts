@@ -27,6 +27,7 @@ import {
   type TerraformVariable,
 } from "./infra_plan.ts";
 import { type PlanOptions, planResources, type ResourcePlan } from "./plan_resources.ts";
+import { renderBackend, renderStageFiles } from "./stage_files.ts";
 import {
   renderMain,
   renderOutputs,
@@ -35,6 +36,7 @@ import {
   type RootOptions,
 } from "./root_files.ts";
 import { checkFailureReports } from "./stream_triggers.ts";
+import { type PlannedSource, renderSources } from "./sources.ts";
 import {
   renderBuckets,
   renderBuses,
@@ -65,6 +67,8 @@ export interface RenderedInfra {
   /** The modules that are used. */
   readonly modules: ReadonlySet<string>;
   readonly variables: readonly TerraformVariable[];
+  /** Secrets and parameters that the functions read. */
+  readonly sources: readonly PlannedSource[];
   /** Functions whose database role the files refer to. */
   readonly withRole: readonly string[];
   readonly errors: readonly Problem[];
@@ -89,10 +93,14 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
   for (const { name, blocks, remarks = [] } of listFiles(plan, options)) {
     if (blocks.length > 0) files.set(name, renderFile([FIRST_LINE, ...remarks, ...blocks]));
   }
+  for (const [name, text] of renderStageFiles(infra, projectName)) {
+    files.set(name, `# ${FIRST_LINE}\n\n${text}`);
+  }
   return {
     files,
     modules: plan.modules,
     variables: environments.variables,
+    sources: environments.sources,
     withRole: functions.map(({ name }) => name).filter((name) =>
       isRole(getEnvironment(name).values.DATABASE_USERNAME)
     ),
@@ -129,6 +137,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
   const root = toRootOptions(plan, options);
   return [
     { name: "versions.tf", blocks: renderVersions(root) },
+    { name: "backend.tf", blocks: renderBackend(options.config.infra) },
     { name: "core.tf", blocks: renderMain(root) },
     { name: "variables.tf", blocks: renderVariables(root) },
     { name: "outputs.tf", blocks: renderOutputs(root) },
@@ -136,6 +145,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
     ...listIdempotencyFiles(plan),
     ...listJobFiles(plan, options.config.infra),
     ...listMailFiles(plan, options.config.infra),
+    { name: "secrets.tf", blocks: renderSources(plan.environments.sources) },
     ...plan.routes.length === 0 ? [] : [{ name: "api.tf", blocks: renderRestApi(plan, options) }],
     ...plan.sockets.length === 0
       ? []

@@ -1,5 +1,6 @@
 import { block, comment, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
+import { renderDisposable, renderStageGuard } from "./stage_files.ts";
 
 /** Options of the Terraform files that all functions share. */
 export interface RootOptions {
@@ -64,13 +65,15 @@ export function renderMain(
         : undefined,
     },
   );
-  if (!hasDatabase) return [core];
+  const stage = [renderStageGuard(projectName), renderDisposable()];
+  if (!hasDatabase) return [core, ...stage];
   return [
     core,
+    ...stage,
     block("module", ["database"], { source: moduleSource("database/distsql") }, {
       name_prefix: expression("module.core.name_prefix"),
       tags: expression("module.core.common_tags"),
-      deletion_protection: expression('var.environment != "dev"'),
+      deletion_protection: expression("!local.is_disposable"),
     }),
   ];
 }
@@ -86,7 +89,7 @@ export function renderVariables(
   const own: TerraformVariable[] = [
     {
       name: "environment",
-      description: "Stage of deployment: dev, staging or prod.",
+      description: "Stage of deployment, such as dev, prod or preview-42.",
       type: "string",
       default: "dev",
     },
@@ -101,6 +104,7 @@ export function renderVariables(
       default: false,
     });
   }
+  if (hasApi) own.push(...DOMAIN_VARIABLES);
   const sorted = [...variables].sort((a, b) => a.name < b.name ? -1 : 1);
   return [...own, ...sorted].map((variable) =>
     block("variable", [variable.name], {
@@ -108,10 +112,35 @@ export function renderVariables(
       type: expression(variable.type),
       default: variable.default,
       sensitive: variable.isSensitive ? true : undefined,
-      nullable: false,
+      nullable: variable.isNullable ? undefined : false,
     })
   );
 }
+
+/** Variables of the domain of the REST API. */
+const DOMAIN_VARIABLES: readonly TerraformVariable[] = [
+  {
+    name: "domain_name",
+    description: "Host name of the API, such as api.example.com; null for the gateway's address.",
+    type: "string",
+    default: null,
+    isNullable: true,
+  },
+  {
+    name: "hosted_zone_id",
+    description: "Route 53 zone for the certificate and the records of domain_name.",
+    type: "string",
+    default: null,
+    isNullable: true,
+  },
+  {
+    name: "certificate_arn",
+    description: "Certificate for domain_name, if it is not to be created.",
+    type: "string",
+    default: null,
+    isNullable: true,
+  },
+];
 
 /**
  * Renders the outputs.
@@ -133,7 +162,7 @@ export function renderOutputs(
       "Prefix of all names; set RESOURCE_PREFIX to it when grants are applied.",
       expression("module.core.name_prefix"),
     ),
-    ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.invoke_url"))] : [],
+    ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.base_url"))] : [],
     ...hasWebSocket
       ? [
         output(

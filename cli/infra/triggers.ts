@@ -189,7 +189,7 @@ export function renderBuckets(
       { source },
       { bucket_name: name, project_name: prefix, ...NAMING },
       {
-        force_destroy: expression('var.environment == "dev"'),
+        force_destroy: expression("local.is_disposable"),
         cors_allowed_origins: corsAllowedOrigins,
         expiration_days: expirationDays,
         lambda_notifications: functions.length === 0

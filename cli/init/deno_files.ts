@@ -58,7 +58,8 @@ export function denoFiles(name: string): Record<string, string> {
   };
   return {
     "deno.json": `${JSON.stringify(config, null, 2)}\n`,
-    ".gitignore": "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n",
+    ".gitignore":
+      "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
     "README.md": renderReadme(name, {
       dev: "deno task dev",
       test: "deno task test",

@@ -26,6 +26,7 @@ export function nodeFiles(name: string): Record<string, string> {
       ci: "npm run check && npm test && trellis check all && trellis build --check",
     },
     dependencies: pick(
+      "@aws-sdk/client-secrets-manager",
       "@aws-sdk/dsql-signer",
       "@trellis/fn",
       "better-auth",
@@ -59,7 +60,7 @@ export function nodeFiles(name: string): Record<string, string> {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
     ".gitignore":
-      "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n",
+      "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
     "README.md": renderReadme(name, {
       install: "npm install",
       dev: "npm run dev",

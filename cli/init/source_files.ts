@@ -14,9 +14,12 @@ export function renderConfig(name: string): string {
 |  infra: {
 |    projectName: "${name}",
 |    environment: {
-|      AUTH_SECRET: { variable: true },
-|      AUTH_BASE_URL: { variable: true },
+|      AUTH_SECRET: { secret: true },
+|      AUTH_BASE_URL: { api: "/auth" },
 |    },
+|    // each stage has its own state; add a domain with { domain: "api.example.com", hostedZoneId: "Z…" }
+|    stages: { dev: {}, prod: {} },
+|    // state: { bucket: "your-state-bucket", region: "eu-central-1" },
 |  },
 |  build: {
 |    // maximum bundle size in bytes, checked by trellis build --check
@@ -90,8 +93,11 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
   ),
   "src/auth.ts": withoutMargin(
     `|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
-|import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
+|import { getOptionalEnv, getRequiredEnv, loadSources } from "@trellis/fn/env";
 |import { getDb } from "./database.ts";
+|
+|// deployed: reads AUTH_SECRET from AWS Secrets Manager; locally .env or a generated value is used
+|await loadSources();
 |
 |const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 |

@@ -1,4 +1,4 @@
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { type DatabaseConfig, getRegion, splitEndpoint } from "../config.ts";

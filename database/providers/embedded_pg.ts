@@ -1,5 +1,5 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";

@@ -1,4 +1,4 @@
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { DATABASE_PACKAGES } from "../optional_packages.ts";
 

@@ -10,13 +10,13 @@ variable "project_name" {
 }
 
 variable "environment" {
-  description = "Stage of deployment: dev, staging or prod."
+  description = "Stage of deployment: dev, staging, prod or any other name, such as preview-42."
   type        = string
   nullable    = false
 
   validation {
-    condition     = contains(["dev", "staging", "prod"], var.environment)
-    error_message = "environment is \"${var.environment}\"; it must be dev, staging or prod."
+    condition     = can(regex("^[a-z][a-z0-9]*(-[a-z0-9]+)*$", var.environment)) && length(var.environment) <= 20
+    error_message = "environment is \"${var.environment}\"; it must be lower-case letters, digits and single hyphens, start with a letter and have at most 20 characters."
   }
 }
 

@@ -12,7 +12,15 @@ locals {
   # Put together from what is known at plan, so that a module which takes the ARN
   # can decide by it; the reference to the name keeps the order of creation.
   function_arn = "arn:${local.partition}:lambda:${var.region}:${var.account_id}:function:${aws_lambda_function.this.function_name}"
-  invoke_arn   = "arn:${local.partition}:apigateway:${var.region}:lambda:path/2015-03-31/functions/${local.function_arn}/invocations"
+  invoke_arn   = "arn:${local.partition}:apigateway:${var.region}:lambda:path/2015-03-31/functions/${local.target_arn}/invocations"
+
+  # What triggers invoke: the alias, where there is one.
+  target_arn = var.alias_name == null ? local.function_arn : "${local.function_arn}:${aws_lambda_alias.this[0].name}"
+  qualifier  = var.alias_name == null ? null : aws_lambda_alias.this[0].name
+
+  # Destroying a stage needs no package; anything else does (see the precondition).
+  package_path = "${path.root}/.terraform/packages/${local.name}.zip"
+  has_package  = local.is_zip && length(fileset(var.source_dir, "**")) > 0
 
   log_group_arn = "arn:${local.partition}:logs:${var.region}:${var.account_id}:log-group:${aws_cloudwatch_log_group.this.name}"
 
@@ -161,12 +169,12 @@ locals {
 # Times and modes of the files are left out of account, so that the same content
 # gives the same hash on every machine.
 data "archive_file" "package" {
-  count = local.is_zip ? 1 : 0
+  count = local.has_package ? 1 : 0
 
   type             = "zip"
   source_dir       = var.source_dir
   excludes         = var.source_excludes
-  output_path      = "${path.root}/.terraform/packages/${local.name}.zip"
+  output_path      = local.package_path
   output_file_mode = "0644"
 }
 
@@ -224,7 +232,7 @@ resource "aws_lambda_function" "this" {
   description                    = var.description
   role                           = aws_iam_role.this.arn
   package_type                   = var.package_type
-  filename                       = one(data.archive_file.package[*].output_path)
+  filename                       = local.is_zip ? local.package_path : null
   source_code_hash               = one(data.archive_file.package[*].output_base64sha256)
   image_uri                      = var.image_uri
   handler                        = local.is_zip ? var.handler : null
@@ -235,7 +243,7 @@ resource "aws_lambda_function" "this" {
   timeout                        = var.timeout
   kms_key_arn                    = var.kms_key_arn
   reserved_concurrent_executions = var.reserved_concurrent_executions
-  publish                        = var.is_edge_function || var.publish
+  publish                        = var.is_edge_function || var.publish || var.alias_name != null
   tags                           = var.tags
 
   ephemeral_storage {
@@ -293,12 +301,42 @@ resource "aws_lambda_function" "this" {
   # The log group first, else Lambda makes it, without retention; the policy too,
   # for Lambda checks it when tracing, a VPC or dead letters are asked for.
   depends_on = [aws_cloudwatch_log_group.this, aws_iam_role_policy.runtime]
+
+  # While a stage is destroyed, Terraform turns a failed precondition into a warning.
+  lifecycle {
+    precondition {
+      condition     = !local.is_zip || local.has_package
+      error_message = "${var.source_dir} has no files: build the function first."
+    }
+  }
+}
+
+# Releases move the alias between versions, so Terraform must not move it back.
+resource "aws_lambda_alias" "this" {
+  count = var.alias_name == null ? 0 : 1
+
+  name             = var.alias_name
+  function_name    = aws_lambda_function.this.function_name
+  function_version = aws_lambda_function.this.version
+
+  lifecycle {
+    ignore_changes = [description, function_version, routing_config]
+  }
+}
+
+resource "aws_lambda_provisioned_concurrency_config" "this" {
+  count = var.provisioned_concurrency == 0 ? 0 : 1
+
+  function_name                     = aws_lambda_function.this.function_name
+  qualifier                         = local.qualifier
+  provisioned_concurrent_executions = var.provisioned_concurrency
 }
 
 resource "aws_lambda_function_event_invoke_config" "this" {
   count = var.is_edge_function ? 0 : 1
 
   function_name                = aws_lambda_function.this.function_name
+  qualifier                    = local.qualifier
   maximum_retry_attempts       = var.maximum_retry_attempts
   maximum_event_age_in_seconds = var.maximum_event_age_seconds
 }
@@ -309,6 +347,7 @@ resource "aws_lambda_permission" "api_gateway" {
   statement_id  = "AllowApiGateway"
   action        = "lambda:InvokeFunction"
   function_name = aws_lambda_function.this.function_name
+  qualifier     = local.qualifier
   principal     = "apigateway.amazonaws.com"
   source_arn    = "${var.api_gateway_execution_arn == null ? "arn:${local.partition}:execute-api:${var.region}:${var.account_id}:*" : var.api_gateway_execution_arn}/*"
 }
@@ -316,7 +355,7 @@ resource "aws_lambda_permission" "api_gateway" {
 resource "aws_lambda_event_source_mapping" "queue" {
   count = local.has_queue ? 1 : 0
 
-  function_name                      = aws_lambda_function.this.arn
+  function_name                      = local.qualifier == null ? aws_lambda_function.this.arn : local.target_arn
   event_source_arn                   = var.sqs_trigger_arn
   batch_size                         = var.sqs_batch_size
   maximum_batching_window_in_seconds = var.sqs_batching_window_seconds
@@ -503,7 +542,7 @@ resource "aws_iam_role_policy" "schedule" {
       Sid      = "Invoke"
       Effect   = "Allow"
       Action   = "lambda:InvokeFunction"
-      Resource = local.function_arn
+      Resource = local.target_arn
     }]
   })
 }
@@ -521,7 +560,7 @@ resource "aws_scheduler_schedule" "this" {
   }
 
   target {
-    arn      = aws_lambda_function.this.arn
+    arn      = local.qualifier == null ? aws_lambda_function.this.arn : local.target_arn
     role_arn = aws_iam_role.schedule[0].arn
     input    = local.schedule_event
   }
@@ -536,6 +575,7 @@ resource "aws_lambda_permission" "event_rule" {
   statement_id  = "AllowEventRule${count.index}"
   action        = "lambda:InvokeFunction"
   function_name = aws_lambda_function.this.function_name
+  qualifier     = local.qualifier
   principal     = "events.amazonaws.com"
   source_arn    = var.eventbridge_rule_arns[count.index]
 }

@@ -37,3 +37,13 @@ output "source_code_hash" {
   description = "SHA-256 of the package in base64; it changes when, and only when, the content of source_dir does. Empty for images."
   value       = join("", data.archive_file.package[*].output_base64sha256)
 }
+
+output "target_arn" {
+  description = "ARN that triggers invoke, known at plan: the alias when alias_name is set, else the function."
+  value       = local.target_arn
+}
+
+output "version" {
+  description = "Number of the newest published version; $LATEST when no version is published."
+  value       = aws_lambda_function.this.version
+}

@@ -76,13 +76,13 @@ variable "account_id" {
 }
 
 variable "environment" {
-  description = "Stage of deployment: dev, staging or prod. The function finds it in the variable ENVIRONMENT, and logs are kept for a year in prod."
+  description = "Stage of deployment: dev, staging, prod or any other name, such as preview-42. The function finds it in the variable ENVIRONMENT, and logs are kept for a year in prod."
   type        = string
   nullable    = false
 
   validation {
-    condition     = contains(["dev", "staging", "prod"], var.environment)
-    error_message = "environment is \"${var.environment}\"; it must be dev, staging or prod."
+    condition     = can(regex("^[a-z][a-z0-9]*(-[a-z0-9]+)*$", var.environment)) && length(var.environment) <= 20
+    error_message = "environment is \"${var.environment}\"; it must be lower-case letters, digits and single hyphens, start with a letter and have at most 20 characters."
   }
 }
 
@@ -193,6 +193,39 @@ variable "environment_variables" {
   validation {
     condition     = !var.is_edge_function || length(var.environment_variables) == 0
     error_message = "Edge functions cannot have environment_variables."
+  }
+}
+
+variable "alias_name" {
+  description = "Name of an alias, such as live, through which all triggers invoke the function. Each change publishes a version, and the alias stays at its version until a release moves it (trellis deploy does). Without a name triggers invoke the newest code."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.alias_name == null ? true : can(regex("^[A-Za-z][A-Za-z0-9_-]{0,63}$", var.alias_name))
+    error_message = "alias_name must start with a letter and hold letters, digits, hyphens and underscores, at most 64."
+  }
+
+  validation {
+    condition     = var.alias_name == null || !var.is_edge_function
+    error_message = "Edge functions cannot have an alias_name: CloudFront takes a version."
+  }
+}
+
+variable "provisioned_concurrency" {
+  description = "Sandboxes of the alias that are started in advance. 0 starts them on demand. They cost money while nobody calls."
+  type        = number
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition     = var.provisioned_concurrency >= 0 && floor(var.provisioned_concurrency) == var.provisioned_concurrency
+    error_message = "provisioned_concurrency must be a whole number from 0."
+  }
+
+  validation {
+    condition     = var.provisioned_concurrency == 0 || var.alias_name != null
+    error_message = "provisioned_concurrency needs an alias_name."
   }
 }
 

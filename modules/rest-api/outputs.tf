@@ -53,3 +53,13 @@ output "redeployment" {
   description = "Hash of everything that the present deployment was made for; a new one means a new deployment."
   value       = aws_api_gateway_deployment.this.triggers.redeployment
 }
+
+output "base_url" {
+  description = "URL that clients use, without a slash at its end: the domain's when domain_name is set, else the stage's. It needs the API, not its stage, so that functions of the API can take it."
+  value       = local.has_domain ? "https://${var.domain_name}" : "https://${aws_api_gateway_rest_api.this.id}.execute-api.${data.aws_region.current.region}.${data.aws_partition.current.dns_suffix}/${var.stage_name}"
+}
+
+output "regional_domain_name" {
+  description = "Name that domain_name must point to; empty without a domain."
+  value       = join("", aws_api_gateway_domain_name.this[*].regional_domain_name)
+}

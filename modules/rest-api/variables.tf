@@ -120,6 +120,49 @@ variable "create_usage_plan" {
   nullable    = false
 }
 
+variable "domain_name" {
+  description = "Name that the API is reached by, such as api.example.com. With hosted_zone_id the certificate and the DNS records are made too; else give certificate_arn, and point the name to regional_domain_name yourself."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.domain_name == null ? true : can(regex("^([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}$", var.domain_name)) && length(var.domain_name) <= 253
+    error_message = "domain_name must be a host name in lower case, such as api.example.com."
+  }
+
+  validation {
+    condition     = var.domain_name == null || var.hosted_zone_id != null || var.certificate_arn != null
+    error_message = "domain_name needs hosted_zone_id, or the certificate_arn of a certificate that you have."
+  }
+
+  validation {
+    condition     = var.domain_name == null || var.endpoint_type == "REGIONAL"
+    error_message = "domain_name needs the endpoint_type REGIONAL."
+  }
+}
+
+variable "hosted_zone_id" {
+  description = "Id of the Route 53 zone in which the records of domain_name are made."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.hosted_zone_id == null ? true : can(regex("^Z[A-Z0-9]{1,31}$", var.hosted_zone_id))
+    error_message = "hosted_zone_id must be the id of a zone, such as Z0123456789ABCDEFGHIJ."
+  }
+}
+
+variable "certificate_arn" {
+  description = "ARN of a certificate of this region for domain_name. Without one a certificate is made and proven by DNS."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.certificate_arn == null ? true : can(regex("^arn:aws[a-z-]*:acm:", var.certificate_arn))
+    error_message = "certificate_arn must be the ARN of a certificate of ACM."
+  }
+}
+
 variable "throttle_burst_limit" {
   description = "Most requests at once, for the stage and for the usage plan."
   type        = number

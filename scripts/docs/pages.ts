@@ -60,7 +60,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Build, test, deploy",
-    paths: ["infrastructure", "bundling", "openapi", "client", "testing"].map((name) =>
+    paths: ["infrastructure", "secrets", "bundling", "openapi", "client", "testing"].map((name) =>
       `guides/${name}.md`
     ),
   },

@@ -8,6 +8,9 @@ module "api" {
 
   cors_allow_origin = trimspace(split(",", var.cors_allow_origin)[0])
   create_usage_plan = false
+  domain_name       = var.domain_name
+  hosted_zone_id    = var.hosted_zone_id
+  certificate_arn   = var.certificate_arn
 
   authorizer_function_invoke_arn = module.fn_authorize.invoke_arn
   authorizer_identity_source     = ""

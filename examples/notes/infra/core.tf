@@ -9,10 +9,28 @@ module "core" {
   manage_api_gateway_account = var.manage_api_gateway_account
 }
 
+resource "terraform_data" "stage" {
+  input = "notes-${var.environment}"
+
+  lifecycle {
+    ignore_changes = [input]
+
+    postcondition {
+      condition     = self.output == "notes-${var.environment}"
+      error_message = "This state belongs to ${self.output}, not to notes-${var.environment}. Run terraform init with the backend of the stage, or use trellis deploy --stage ${var.environment}."
+    }
+  }
+}
+
+locals {
+  # Data of other stages is protected from being destroyed.
+  is_disposable = var.environment == "dev" || startswith(var.environment, "preview")
+}
+
 module "database" {
   source = "../../../modules/database/distsql"
 
   name_prefix         = module.core.name_prefix
   tags                = module.core.common_tags
-  deletion_protection = var.environment != "dev"
+  deletion_protection = !local.is_disposable
 }

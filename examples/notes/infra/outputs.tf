@@ -7,7 +7,7 @@ output "resource_prefix" {
 
 output "api_url" {
   description = "URL of the API."
-  value       = module.api.invoke_url
+  value       = module.api.base_url
 }
 
 output "database_endpoint" {

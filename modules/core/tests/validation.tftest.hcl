@@ -47,7 +47,7 @@ run "environment_unknown_stage" {
   command = plan
 
   variables {
-    environment = "production"
+    environment = "Production"
   }
 
   expect_failures = [var.environment]
@@ -61,4 +61,22 @@ run "extra_tags_reserved_tag" {
   }
 
   expect_failures = [var.extra_tags]
+}
+
+run "environment_of_a_preview" {
+  command = plan
+
+  variables {
+    environment = "preview-42"
+  }
+}
+
+run "environment_too_long" {
+  command = plan
+
+  variables {
+    environment = "preview-of-a-branch-42"
+  }
+
+  expect_failures = [var.environment]
 }

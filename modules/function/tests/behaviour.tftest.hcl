@@ -403,3 +403,39 @@ run "edge" {
     error_message = "An edge function logs in every region, under its own name only."
   }
 }
+
+run "an_alias_is_what_triggers_invoke" {
+  variables {
+    alias_name                = "live"
+    provisioned_concurrency   = 2
+    api_gateway_enabled       = true
+    api_gateway_execution_arn = "arn:aws:execute-api:eu-central-1:123456789012:api"
+    sqs_trigger_arn           = "arn:aws:sqs:eu-central-1:123456789012:jobs"
+    schedule_expression       = "rate(5 minutes)"
+  }
+
+  assert {
+    condition     = aws_lambda_function.this.publish && aws_lambda_alias.this[0].name == "live" && output.target_arn == "${output.function_arn}:live" && strcontains(output.invoke_arn, "function:notes-dev-hello:live/invocations")
+    error_message = "Versions must be published, and the API must invoke the alias."
+  }
+
+  assert {
+    condition     = aws_lambda_permission.api_gateway[0].qualifier == "live" && aws_lambda_event_source_mapping.queue[0].function_name == output.target_arn && one(aws_scheduler_schedule.this[0].target).arn == output.target_arn && aws_lambda_function_event_invoke_config.this[0].qualifier == "live"
+    error_message = "All triggers must invoke the alias."
+  }
+
+  assert {
+    condition     = aws_lambda_provisioned_concurrency_config.this[0].qualifier == "live" && aws_lambda_provisioned_concurrency_config.this[0].provisioned_concurrent_executions == 2
+    error_message = "The alias must have its sandboxes."
+  }
+}
+
+run "a_function_without_files_is_refused" {
+  command = plan
+
+  variables {
+    source_dir = "./no-such-folder"
+  }
+
+  expect_failures = [aws_lambda_function.this]
+}

@@ -103,7 +103,7 @@ run "environment_unknown_stage" {
   command = plan
 
   variables {
-    environment = "test"
+    environment = "Test"
   }
 
   expect_failures = [var.environment]
@@ -718,4 +718,47 @@ run "kafka_trigger_pattern" {
   }
 
   expect_failures = [var.kafka_trigger]
+}
+
+run "alias_name_with_a_dot" {
+  command = plan
+
+  variables {
+    alias_name = "live.1"
+  }
+
+  expect_failures = [var.alias_name]
+}
+
+run "alias_name_of_an_edge_function" {
+  command = plan
+
+  variables {
+    alias_name       = "live"
+    is_edge_function = true
+    region           = "us-east-1"
+  }
+
+  expect_failures = [var.alias_name]
+}
+
+run "provisioned_concurrency_below_zero" {
+  command = plan
+
+  variables {
+    alias_name              = "live"
+    provisioned_concurrency = -1
+  }
+
+  expect_failures = [var.provisioned_concurrency]
+}
+
+run "provisioned_concurrency_without_an_alias" {
+  command = plan
+
+  variables {
+    provisioned_concurrency = 1
+  }
+
+  expect_failures = [var.provisioned_concurrency]
 }

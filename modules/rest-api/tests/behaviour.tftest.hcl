@@ -168,3 +168,57 @@ run "switches" {
     error_message = "The limits must reach the usage plan."
   }
 }
+
+run "without_a_domain" {
+  assert {
+    condition     = length(aws_api_gateway_domain_name.this) == 0 && length(aws_acm_certificate.this) == 0 && length(aws_route53_record.this) == 0 && startswith(output.base_url, "https://") && endswith(output.base_url, ".execute-api.eu-central-1.amazonaws.com/live") && output.regional_domain_name == ""
+    error_message = "Without a domain there must be the gateway's own address only."
+  }
+}
+
+run "a_domain_with_certificate_and_records" {
+  variables {
+    domain_name    = "api.example.com"
+    hosted_zone_id = "Z0123456789ABC"
+  }
+
+  override_resource {
+    target = aws_acm_certificate.this
+    values = {
+      arn = "arn:aws:acm:eu-central-1:123456789012:certificate/mocked"
+      domain_validation_options = [{
+        domain_name           = "api.example.com"
+        resource_record_name  = "_x.api.example.com."
+        resource_record_type  = "CNAME"
+        resource_record_value = "_y.acm-validations.aws."
+      }]
+    }
+  }
+
+  override_resource {
+    target = aws_acm_certificate_validation.this
+    values = { certificate_arn = "arn:aws:acm:eu-central-1:123456789012:certificate/mocked" }
+  }
+
+  assert {
+    condition     = output.base_url == "https://api.example.com" && aws_acm_certificate.this[0].validation_method == "DNS" && aws_route53_record.proof[0].name == "_x.api.example.com."
+    error_message = "The address must be known at plan, and the certificate proven by DNS."
+  }
+
+  assert {
+    condition     = aws_api_gateway_domain_name.this[0].security_policy == "TLS_1_2" && aws_api_gateway_base_path_mapping.this[0].stage_name == "live" && keys(aws_route53_record.this) == ["A", "AAAA"]
+    error_message = "The domain must take TLS 1.2 only and lead to the stage, by IPv4 and IPv6."
+  }
+}
+
+run "a_domain_with_a_certificate_of_ones_own" {
+  variables {
+    domain_name     = "api.example.com"
+    certificate_arn = "arn:aws:acm:eu-central-1:123456789012:certificate/own"
+  }
+
+  assert {
+    condition     = length(aws_acm_certificate.this) == 0 && length(aws_route53_record.this) == 0 && aws_api_gateway_domain_name.this[0].regional_certificate_arn == "arn:aws:acm:eu-central-1:123456789012:certificate/own"
+    error_message = "The given certificate must be used, and DNS left alone."
+  }
+}

@@ -142,3 +142,56 @@ run "log_kms_key_arn_key_id" {
 
   expect_failures = [var.log_kms_key_arn]
 }
+
+run "domain_name_with_a_scheme" {
+  command = plan
+
+  variables {
+    domain_name    = "https://api.example.com"
+    hosted_zone_id = "Z0123456789ABC"
+  }
+
+  expect_failures = [var.domain_name]
+}
+
+run "domain_name_without_a_zone" {
+  command = plan
+
+  variables {
+    domain_name = "api.example.com"
+  }
+
+  expect_failures = [var.domain_name]
+}
+
+run "domain_name_of_an_edge_endpoint" {
+  command = plan
+
+  variables {
+    domain_name    = "api.example.com"
+    hosted_zone_id = "Z0123456789ABC"
+    endpoint_type  = "EDGE"
+  }
+
+  expect_failures = [var.domain_name]
+}
+
+run "hosted_zone_id_of_a_name" {
+  command = plan
+
+  variables {
+    hosted_zone_id = "example.com"
+  }
+
+  expect_failures = [var.hosted_zone_id]
+}
+
+run "certificate_arn_of_a_name" {
+  command = plan
+
+  variables {
+    certificate_arn = "api.example.com"
+  }
+
+  expect_failures = [var.certificate_arn]
+}

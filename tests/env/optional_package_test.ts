@@ -1,6 +1,6 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { OPTIONAL_PACKAGES } from "../../cli/optional_packages.ts";
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "@trellis/fn/errors";
 
 function missing(message: string, code = "ERR_MODULE_NOT_FOUND"): Error {

@@ -1,0 +1,84 @@
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { STAGE_OPTION } from "../stages/stage_name.ts";
+
+/** The command `trellis secrets set`. */
+export const secretsSet: Command = {
+  name: "secrets set",
+  summary: "Puts the value of a secret or parameter of a stage.",
+  description: [
+    "Reads the value from standard input, so that it is neither in the history of the shell nor in the\n" +
+    "list of processes, and puts it into AWS Secrets Manager or the SSM Parameter Store with the\n" +
+    "official client. Terraform never sees it. A line end after the value is removed.",
+    "Functions use a new value after the time limit of loadSources, five minutes by default.",
+  ],
+  args: [{ name: "name", description: "The variable's name: AUTH_SECRET." }],
+  options: [
+    STAGE_OPTION,
+    { name: "generate", description: "Put 32 random bytes in hexadecimal, and print nothing." },
+  ],
+  examples: [
+    ["trellis secrets set AUTH_SECRET --stage dev --generate", "a random value"],
+    ["trellis secrets set GITHUB_SECRET --stage prod < secret.txt", "the content of a file"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "The value was put.",
+    [ExitCode.Found]: "No function reads the variable, or the secret does not exist yet.",
+    [ExitCode.Usage]: "The command line is invalid, or there is no value.",
+    [ExitCode.Failed]: "AWS could not be reached or refused the request.",
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { args: [name], options, output } = context;
+  const { readStageSecrets } = await import("../secrets/read_secrets.ts");
+  const found = await readStageSecrets(context);
+  if (found === undefined) return ExitCode.Found;
+  const { stage, sources, values } = found;
+  const source = sources.find(({ variable }) => variable === name);
+  const fail = (error: string): ExitCode => {
+    output.line(`${output.red("error")} ${error}`);
+    output.result({ command: "secrets set", exitCode: ExitCode.Found, name, stage, error });
+    return ExitCode.Found;
+  };
+  if (source === undefined) {
+    const known = sources.map(({ variable }) => variable).join(", ") || "none";
+    return fail(`No function reads ${name} from a secret or parameter. Known names: ${known}`);
+  }
+  if (source.existing !== undefined) {
+    return fail(
+      `${name} is ${source.existing}, which does not belong to this project: put it there`,
+    );
+  }
+  const value = options.generate === true ? generate() : await readValue(context, name);
+  if (!await values.put(source, value)) {
+    return fail(
+      `The secret ${
+        values.getName(source)
+      } does not exist yet: run trellis deploy --stage ${stage}`,
+    );
+  }
+  output.line(`${values.getName(source)}: value put`);
+  output.result({
+    command: "secrets set",
+    exitCode: ExitCode.Done,
+    name,
+    stage,
+    service: source.service,
+    target: values.getName(source),
+  });
+  return ExitCode.Done;
+}
+
+function generate(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function readValue(context: CommandContext, name: string): Promise<string> {
+  const text = (await context.readInput(`Value of ${name}, then Ctrl-D:`)).replace(/\r?\n$/, "");
+  if (text === "") {
+    throw new UsageError(`There is no value on standard input: trellis secrets set ${name} < file`);
+  }
+  return text;
+}

@@ -1,0 +1,197 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import type { Finding } from "../analysis/findings.ts";
+import type { CommandContext } from "../command.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
+import { summarizeList } from "../generated_report.ts";
+import { listRoutes, type Problem, type TerraformVariable } from "./infra_plan.ts";
+import type { ModuleSources } from "./module_sources.ts";
+import type { FunctionSources } from "./read_functions.ts";
+import { findRenamedFunctions } from "./renamed_functions.ts";
+import type { PlannedSource } from "./sources.ts";
+
+/** The files to write, and everything that was found. */
+export interface FilePlan {
+  readonly sources: FunctionSources;
+  readonly config: ResolvedConfig;
+  readonly projectName: string;
+  /** Absolute path of the folder of the files. */
+  readonly folder: string;
+  readonly variables: readonly TerraformVariable[];
+  /** Secrets and parameters that the functions read. */
+  readonly secrets: readonly PlannedSource[];
+  readonly errors: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  /** Empty if there are errors. */
+  readonly changes: readonly FileChange[];
+}
+
+/**
+ * Reads the functions and plans the files of `generate infra` without writing them.
+ *
+ * @param context The project, the options `config` and `modules-path`, and the output for progress.
+ * @returns The files, and the errors that prevent writing them.
+ */
+export async function planFiles(
+  { root, options, output }: Pick<CommandContext, "root" | "options" | "output">,
+): Promise<FilePlan> {
+  const [{ readConfig }, { findFunctionFiles }, { readFunctions }, { checkSettings }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../discovery/function_files.ts"),
+      import("./read_functions.ts"),
+      import("./check_settings.ts"),
+    ]);
+  const given = options.config as string | undefined;
+  const config = readConfig(root, given);
+  const { infra } = config;
+  const dir = toProjectPath(root, infra.dir);
+  const modules = await findModules(root, dir, options["modules-path"] ?? infra.modulesPath);
+  const files = findFunctionFiles(resolve(root, config.functionsDir), config);
+  const sources = await readFunctions({
+    root,
+    files,
+    settings: infra.functions,
+    onProgress: (done, total) => output.progress("Reading functions", done, total),
+  });
+  output.endProgress();
+
+  const projectName = infra.projectName ??
+    (await import("./project_name.ts")).readProjectName(root);
+  const common = { sources, config, projectName, folder: resolve(root, dir) };
+  const locate = createLocator(
+    [...sources.functions, ...listRoutes(sources.functions)],
+    given ?? "trellis.config.ts",
+    root,
+  );
+  const settingErrors = checkSettings(infra, sources.functions);
+  // invalid settings would cause follow-up errors
+  if (settingErrors.length > 0) {
+    const errors = [...sources.errors, ...settingErrors.map(locate)];
+    const { warnings } = sources;
+    return { ...common, variables: [], secrets: [], errors, warnings, changes: [] };
+  }
+  const { renderInfra, MARKER, FIRST_LINE } = await import("./render_infra.ts");
+  const rendered = renderInfra({
+    functions: sources.functions,
+    config,
+    projectName,
+    distDir: relative(resolve(root, dir), resolve(root, config.build.dir)).split(sep).join("/"),
+    moduleSource: modules.getSource,
+  });
+  const roleFile = toProjectPath(root, config.permissions.terraformFile);
+  const found = [...rendered.errors, ...findMissingRoles(root, dir, roleFile, rendered.withRole)];
+  const errors = [...sources.errors, ...found.map(locate)];
+  const texts = new Map([...rendered.files].map(([name, text]) => [`${dir}/${name}`, text]));
+  for (const [path, text] of modules.copies(rendered.modules)) {
+    texts.set(`${dir}/${modules.folder}/${path}`, `# ${FIRST_LINE}\n\n${text}`);
+  }
+  return {
+    ...common,
+    variables: rendered.variables,
+    secrets: rendered.sources,
+    errors,
+    warnings: [
+      ...sources.warnings,
+      ...rendered.warnings.map(locate),
+      ...findRenamedFunctions(sources.functions, resolve(root, dir), config.functionsDir).map(
+        locate,
+      ),
+    ],
+    changes: errors.length > 0 ? [] : planGeneratedFiles({
+      root,
+      files: texts,
+      marker: MARKER,
+      ownFolders: [
+        dir,
+        `${dir}/stages`,
+        ...MODULE_FOLDERS.map((name) => `${dir}/${modules.folder}/${name}`),
+      ],
+    }),
+  };
+}
+
+/** Finds the Terraform modules, and how the generated files refer to them. */
+async function findModules(
+  root: string,
+  dir: string,
+  modulesPath: unknown,
+): Promise<ModuleSources & { readonly folder: string }> {
+  const [{ resolveModulesPath }, { COPIES, planModuleSources }] = await Promise.all([
+    import("./modules_path.ts"),
+    import("./module_sources.ts"),
+  ]);
+  const given = modulesPath as string | undefined;
+  const found = await resolveModulesPath({ projectDir: root, modulesPath: given });
+  const isGiven = given !== undefined;
+  return { ...planModuleSources(root, resolve(root, dir), found, isGiven), folder: COPIES };
+}
+
+/** Folders of all modules that may be copied: unused copies in them are removed. */
+const MODULE_FOLDERS = [
+  "core",
+  "database/distsql",
+  "event-bus",
+  "function",
+  "queue",
+  "rest-api",
+  "storage",
+  "topic",
+  "websocket-api",
+] as const;
+
+type Locate = (problem: Problem) => Finding;
+
+function createLocator(
+  functions: readonly { readonly name: string; readonly source: string; readonly line: number }[],
+  configFile: string,
+  root: string,
+): Locate {
+  const byName = new Map(functions.map((fn) => [fn.name, fn]));
+  const path = resolve(root, configFile);
+  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+  return ({ message, functionName }) => {
+    const fn = byName.get(functionName ?? "");
+    const isAboutSetting = /\binfra\.\w+/.exec(message)?.index === 0 || fn === undefined;
+    if (!isAboutSetting) return { file: fn.source, line: fn.line, message, functions: [fn.name] };
+    // the last part of the setting's path that occurs in the file
+    const words = /\binfra(?:\.\w+)+/.exec(message)?.[0].split(".").slice(1).reverse() ?? [];
+    const found = words.map((word) =>
+      lines.findIndex((line) => new RegExp(`\\b${word}\\b`).test(line))
+    ).find((at) => at >= 0);
+    return {
+      file: configFile,
+      line: (found ?? 0) + 1,
+      message,
+      functions: fn === undefined ? [] : [fn.name],
+    };
+  };
+}
+
+/**
+ * Checks that the map of `generate permissions` contains the roles that the generated files refer
+ * to.
+ */
+function findMissingRoles(
+  root: string,
+  dir: string,
+  file: string,
+  functions: readonly string[],
+): Problem[] {
+  if (functions.length === 0) return [];
+  if (dirname(file) !== dir) {
+    return [{
+      message: `permissions.terraformFile is ${file}, but the ` +
+        `generated files refer to it: move it to ${dir}/`,
+    }];
+  }
+  const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";
+  const missing = functions.filter((name) => !new RegExp(`^\\s*${name}\\s*=`, "m").test(text));
+  if (missing.length === 0) return [];
+  return [{
+    message: `${file} has no database role for ${
+      summarizeList(missing)
+    }: run trellis generate permissions first`,
+  }];
+}

@@ -1,0 +1,138 @@
+import {
+  block,
+  call,
+  type Expression,
+  expression,
+  type HclBlock,
+  type HclValue,
+  quote,
+} from "./hcl.ts";
+
+/** The source of a variable: a secret of Secrets Manager, or a parameter of SSM. */
+export interface VariableSource {
+  readonly service: "secretsmanager" | "ssm";
+  /** ARN of a secret, or name or ARN of a parameter, that exists. Without it, it belongs to the stage. */
+  readonly existing?: string;
+  /** The field of a secret that contains a JSON object. */
+  readonly field?: string;
+  /** Key that encrypts the value, in place of the one that AWS manages. */
+  readonly kmsKeyArn?: string;
+  /** True for a parameter whose value is encrypted, and for every secret. */
+  readonly isSecret: boolean;
+}
+
+/** A source with the variable that it belongs to. */
+export interface PlannedSource extends VariableSource {
+  /** The variable's name. */
+  readonly variable: string;
+  /** The Terraform name. */
+  readonly id: string;
+  /** Names of the functions that read it. */
+  readonly users: readonly string[];
+}
+
+/** Name of the policy that lets a function read its sources. */
+export const SOURCES_POLICY = "read-sources";
+
+const PARTITION = "${data.aws_partition.sources.partition}";
+const PREFIX = "${module.core.name_prefix}";
+const ACCOUNT = "${module.core.region}:${module.core.account_id}";
+
+/**
+ * Renders the value of the variable that names a source.
+ *
+ * @param source The source.
+ */
+export function renderSourceValue(
+  { service, existing, field, id, variable }: PlannedSource,
+): HclValue {
+  if (service === "ssm") {
+    return existing === undefined ? expression(`"ssm:/${PREFIX}/${variable}"`) : `ssm:${existing}`;
+  }
+  const suffix = field === undefined ? "" : `#${field}`;
+  return existing === undefined
+    ? expression(`"secretsmanager:\${aws_secretsmanager_secret.${id}.arn}"`)
+    : `secretsmanager:${existing}${suffix}`;
+}
+
+/**
+ * Renders the policy that lets a function read exactly its sources, and use their keys.
+ *
+ * @param sources The sources of one function.
+ */
+export function renderSourcePolicy(sources: readonly PlannedSource[]): Expression {
+  const statements: { readonly [key: string]: HclValue }[] = [];
+  const add = (sid: string, action: string, resources: readonly HclValue[], more = {}) => {
+    if (resources.length === 0) return;
+    statements.push({ Sid: sid, Effect: "Allow", Action: action, Resource: resources, ...more });
+  };
+  for (const [service, sid, action] of READS) {
+    const all = sources.filter((each) => each.service === service);
+    add(sid, action, unique(all.map(renderArn)));
+    const keys = all.flatMap(({ kmsKeyArn }) => kmsKeyArn ?? []);
+    add(`Decrypt${sid.slice("Read".length)}`, "kms:Decrypt", unique(keys), {
+      Condition: {
+        StringEquals: {
+          "kms:ViaService": expression(`"${service}.\${module.core.region}.amazonaws.com"`),
+        },
+      },
+    });
+  }
+  return call("jsonencode", { Version: "2012-10-17", Statement: statements });
+}
+
+const READS = [
+  ["secretsmanager", "ReadSecrets", "secretsmanager:GetSecretValue"],
+  ["ssm", "ReadParameters", "ssm:GetParameters"],
+] as const;
+
+function renderArn({ service, existing, id, variable }: PlannedSource): HclValue {
+  if (existing?.startsWith("arn:")) return existing;
+  if (service === "secretsmanager") return expression(`aws_secretsmanager_secret.${id}.arn`);
+  const path = existing === undefined
+    ? `/${PREFIX}/${variable}`
+    : quote(`${existing.startsWith("/") ? "" : "/"}${existing}`).slice(1, -1);
+  return expression(`"arn:${PARTITION}:ssm:${ACCOUNT}:parameter${path}"`);
+}
+
+function unique(values: readonly HclValue[]): HclValue[] {
+  const seen = new Map(
+    values.map((value) => [typeof value === "string" ? value : JSON.stringify(value), value]),
+  );
+  return [...seen.values()];
+}
+
+/**
+ * Renders the secrets of the stage. Their values are not part of Terraform, so they are never in its
+ * state: `trellis secrets set` puts them.
+ *
+ * @param sources All sources.
+ */
+export function renderSources(sources: readonly PlannedSource[]): HclBlock[] {
+  const secrets = sources.filter(({ service, existing }) =>
+    service === "secretsmanager" && existing === undefined
+  );
+  const named = sources.some((source) =>
+    source.service === "ssm" && !source.existing?.startsWith("arn:")
+  );
+  return [
+    ...named ? [block("data", ["aws_partition", "sources"])] : [],
+    ...secrets.map(({ id, variable, kmsKeyArn, users }) =>
+      block(
+        "resource",
+        ["aws_secretsmanager_secret", id],
+        {
+          name: expression(`"${PREFIX}/${variable}"`),
+          description: `${variable} of ${users.join(", ")}.`.slice(0, MAX_DESCRIPTION),
+          kms_key_id: kmsKeyArn,
+          // a preview stage can be created again under its name at once
+          recovery_window_in_days: expression("local.is_disposable ? 0 : 30"),
+          tags: expression("module.core.common_tags"),
+        },
+      )
+    ),
+  ];
+}
+
+/** Maximum length of a secret's description (CreateSecret, AWS Secrets Manager API reference). */
+const MAX_DESCRIPTION = 2048;

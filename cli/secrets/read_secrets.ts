@@ -1,0 +1,34 @@
+import { type CommandContext, ExitCode } from "../command.ts";
+import { formatDiagnostic } from "../generated_report.ts";
+import type { PlannedSource } from "../infra/sources.ts";
+import { readStage } from "../stages/stage_name.ts";
+import { openSecretValues, type SecretValues } from "./secret_values.ts";
+
+/** The secrets and parameters of one stage. */
+export interface StageSecrets {
+  readonly stage: string;
+  /** `notes-dev` */
+  readonly prefix: string;
+  readonly sources: readonly PlannedSource[];
+  readonly values: SecretValues;
+}
+
+/**
+ * Reads which secrets and parameters the functions of the project need in a stage.
+ *
+ * @param context The command, with the option `--stage`.
+ * @returns They, or `undefined` after the errors of the sources were printed.
+ */
+export async function readStageSecrets(context: CommandContext): Promise<StageSecrets | undefined> {
+  const { root, options, output } = context;
+  const stage = readStage(options);
+  const { planFiles } = await import("../infra/plan_files.ts");
+  const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
+  if (errors.length > 0) {
+    for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
+    output.result({ exitCode: ExitCode.Found, unresolved: errors });
+    return undefined;
+  }
+  const prefix = `${projectName}-${stage}`;
+  return { stage, prefix, sources: secrets, values: openSecretValues(prefix, config.infra.region) };
+}

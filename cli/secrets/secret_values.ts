@@ -1,0 +1,107 @@
+import { explainMissing } from "../../env/optional_package.ts";
+import { ENV_PACKAGES } from "../../env/optional_packages.ts";
+import type { PlannedSource } from "../infra/sources.ts";
+
+/** The values of a stage's secrets and parameters. */
+export interface SecretValues {
+  /** The name of a source in AWS: `notes-dev/AUTH_SECRET`. */
+  getName(source: PlannedSource): string;
+  /**
+   * Checks whether a value has been put.
+   *
+   * @returns `missing` if the secret itself does not exist.
+   */
+  find(source: PlannedSource): Promise<"set" | "empty" | "missing">;
+  /**
+   * Puts a value.
+   *
+   * @returns False if the secret does not exist.
+   */
+  put(source: PlannedSource, value: string): Promise<boolean>;
+  /** Deletes the parameters of the stage, which Terraform does not manage. Returns their names. */
+  deleteParameters(): Promise<string[]>;
+}
+
+/**
+ * Opens the secrets and parameters of a stage with the official clients of AWS.
+ *
+ * @param prefix Prefix of the stage's resources: `notes-dev`.
+ * @param region The region; the AWS settings of the shell decide without it.
+ * @returns Functions that read no values.
+ */
+export function openSecretValues(prefix: string, region?: string): SecretValues {
+  const settings = region === undefined ? {} : { region };
+  const loadSecrets = async () => {
+    const library = await import("@aws-sdk/client-secrets-manager").catch(
+      explainMissing(ENV_PACKAGES, "@aws-sdk/client-secrets-manager", "trellis secrets"),
+    );
+    return { ...library, client: new library.SecretsManagerClient(settings) };
+  };
+  const loadParameters = async () => {
+    const library = await import("@aws-sdk/client-ssm").catch(
+      explainMissing(ENV_PACKAGES, "@aws-sdk/client-ssm", "trellis secrets"),
+    );
+    return { ...library, client: new library.SSMClient(settings) };
+  };
+  const getName = ({ service, existing, variable }: PlannedSource) =>
+    existing ?? `${service === "ssm" ? "/" : ""}${prefix}/${variable}`;
+
+  async function find(source: PlannedSource): Promise<"set" | "empty" | "missing"> {
+    if (source.service === "ssm") {
+      const { client, GetParametersCommand } = await loadParameters();
+      const { Parameters = [] } = await client.send(
+        new GetParametersCommand({ Names: [getName(source)] }),
+      );
+      return Parameters.length > 0 ? "set" : "empty";
+    }
+    const { client, DescribeSecretCommand } = await loadSecrets();
+    const found = await client.send(new DescribeSecretCommand({ SecretId: getName(source) }))
+      .catch(undefinedIfMissing);
+    if (found === undefined || found.DeletedDate !== undefined) return "missing";
+    const stages = Object.values(found.VersionIdsToStages ?? {}).flat();
+    return stages.includes("AWSCURRENT") ? "set" : "empty";
+  }
+
+  async function put(source: PlannedSource, value: string): Promise<boolean> {
+    if (source.service === "secretsmanager") {
+      const { client, PutSecretValueCommand } = await loadSecrets();
+      const command = new PutSecretValueCommand({ SecretId: getName(source), SecretString: value });
+      return await client.send(command).catch(undefinedIfMissing) !== undefined;
+    }
+    const { client, PutParameterCommand } = await loadParameters();
+    await client.send(
+      new PutParameterCommand({
+        Name: getName(source),
+        Value: value,
+        Type: source.isSecret ? "SecureString" : "String",
+        KeyId: source.kmsKeyArn,
+        Overwrite: true,
+      }),
+    );
+    return true;
+  }
+
+  async function deleteParameters(): Promise<string[]> {
+    const { client, DeleteParametersCommand, paginateGetParametersByPath } = await loadParameters();
+    const names: string[] = [];
+    for await (
+      const { Parameters = [] } of paginateGetParametersByPath({ client }, { Path: `/${prefix}` })
+    ) {
+      names.push(...Parameters.flatMap(({ Name }) => Name ?? []));
+    }
+    for (let at = 0; at < names.length; at += MAX_PARAMETERS) {
+      const some = names.slice(at, at + MAX_PARAMETERS);
+      await client.send(new DeleteParametersCommand({ Names: some }));
+    }
+    return names;
+  }
+
+  return { getName, find, put, deleteParameters };
+}
+
+/** Parameters of one request (DeleteParameters, AWS Systems Manager API reference, 2026-11). */
+const MAX_PARAMETERS = 10;
+
+function undefinedIfMissing(error: unknown): undefined {
+  if ((error as Error).name !== "ResourceNotFoundException") throw error;
+}
