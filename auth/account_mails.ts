@@ -5,6 +5,7 @@ import {
   OBJECT_OPTION,
   type OptionRule,
 } from "../core/option_rules.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import type { AnyJob } from "../jobs/define_job.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
@@ -37,7 +38,7 @@ export interface AccountMailsOptions {
   templates?: Partial<Record<AccountMailKind, AccountMailTemplate>>;
   /**
    * Returns the page on which an invitation is accepted.
-   * @default none: invitations are refused
+   * @default none: sending an invitation throws
    */
   invitationUrl?: (invitationId: string) => string;
 }
@@ -139,11 +140,7 @@ export function createAccountMails(options: AccountMailsOptions): AccountMails {
     jobs: KINDS.map((kind) => mails[kind].job),
     addTo: (options) => addLinkSenders(options, senders),
     sendDeleteAccountVerification: sendLink("deleteAccount"),
-    get sendInvitationEmail() {
-      // fails when the plugin is created, not when somebody is invited
-      checkOption("createAccountMails: invitationUrl", invitationUrl, FUNCTION_OPTION);
-      return createInvitationSender(send, invitationUrl!);
-    },
+    sendInvitationEmail: createInvitationSender(send, invitationUrl),
     sendMagicLink: ({ email, url }) => send("magicLink", email, { url }),
     sendVerificationOTP: ({ email, otp, type }) =>
       send("oneTimeCode", email, { code: otp, purpose: type }),
@@ -164,12 +161,19 @@ type SendMail = (
 
 function createInvitationSender(
   send: SendMail,
-  getUrl: (invitationId: string) => string,
+  getUrl: AccountMailsOptions["invitationUrl"],
 ): AccountMails["sendInvitationEmail"] {
-  return async function sendInvitationEmail({ id, email, organization, inviter }) {
+  return function sendInvitationEmail({ id, email, organization, inviter }) {
+    // thrown before better-auth gets a promise, whose rejection it would only log
+    if (getUrl === undefined) {
+      throw new ConfigurationError(
+        "createAccountMails needs the option invitationUrl to send invitations, such as " +
+          "(id) => `https://app.example.com/invitations/${id}`",
+      );
+    }
     const { name, email: address } = inviter.user;
     const data = { organization: organization.name, inviter: name || address, url: getUrl(id) };
-    await send("invitation", email, data);
+    return send("invitation", email, data);
   };
 }
 

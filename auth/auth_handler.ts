@@ -49,7 +49,8 @@ export interface AuthHandlerOptions {
   /**
    * The routes that this function serves, as paths after the base path: `"/sign-out"`,
    * `"/sign-in/*"`, `"/reset-password/:token"`. Other paths are 404. The
-   * generated database grants are those of all routes.
+   * generated database grants are those of these routes, unless the configuration has plugins or
+   * hooks, which may do anything in each route.
    * @default every route of the configuration
    */
   routes?: readonly string[];

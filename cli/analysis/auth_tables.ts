@@ -12,6 +12,7 @@ import {
 import { API_KEY_COLUMNS } from "../../auth/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
+import { getMountedOperations, type OperationsByModel } from "./auth_route_tables.ts";
 import type { AuthNeed } from "./effects.ts";
 import type { TableName } from "./values.ts";
 import { TRELLIS } from "./resolve_module.ts";
@@ -30,8 +31,6 @@ function getRouteOperations(model: Model): readonly DatabaseOperation[] {
   const name = getTableName(AUTH_SCHEMA_MAPPING[model]);
   return AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) => table === name)?.operations ?? [];
 }
-
-type OperationsByModel = Readonly<Record<string, readonly DatabaseOperation[]>>;
 
 /**
  * Operations on the auth tables by use of the auth package. Checking a session is one query on
@@ -125,6 +124,19 @@ export interface AuthSettingsUse {
   readonly hasLimits: boolean;
   /** True if the configuration has plugins or lets users delete their account. */
   readonly isExtended: boolean;
+  /** Patterns of the mounted routes, if their operations are known; omitted for all routes. */
+  readonly patterns?: readonly string[];
+}
+
+/** The four tables of the mounted routes. Without `user.deleteUser` no route deletes users. */
+function getPatternOperations(patterns: readonly string[], isExtended: boolean): OperationsByModel {
+  const { user = [], ...others } = getMountedOperations(patterns);
+  const none = Object.fromEntries(MODELS.map((model) => [model, []]));
+  return {
+    ...none,
+    ...others,
+    user: user.filter((each) => isExtended || each !== Delete),
+  };
 }
 
 /**
@@ -137,7 +149,7 @@ export interface AuthSettingsUse {
 export function getAuthOperations(
   need: AuthNeed,
   models: Iterable<string>,
-  { hasLimits, isExtended }: AuthSettingsUse,
+  { hasLimits, isExtended, patterns }: AuthSettingsUse,
 ): OperationsByModel {
   const added = [...models].filter((model) => !MODELS.includes(model as Model));
   const grant = (names: readonly string[], operations: readonly DatabaseOperation[]) => ({
@@ -150,7 +162,9 @@ export function getAuthOperations(
       return {
         ...grant(added.filter((model) => model !== AUDIT_MODEL), [Select, Insert, Update, Delete]),
         ...added.includes(AUDIT_MODEL) && { [AUDIT_MODEL]: [Select, Insert] },
-        ...isExtended && EXTENDED_OPERATIONS,
+        ...patterns === undefined
+          ? isExtended && EXTENDED_OPERATIONS
+          : getPatternOperations(patterns, isExtended),
         ...hasLimits && AUTH_OPERATIONS.limits,
       };
     case "cleanup":

@@ -93,7 +93,7 @@ export function collectPackage(
       return c.release(path);
     }
     case "createAuthHandler":
-      c.emit({ kind: "auth", need: "routes", why: name, node });
+      c.emit({ kind: "auth", need: "routes", why: name, node, routes: readRoutes(c, given[1]) });
       c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
       // the handler calls the function to get the instance; its routes are collected above
       if (given[0] !== undefined) c.reach(given[0], [CALL, NONE]);
@@ -190,7 +190,28 @@ function collectAuthConfig(c: Collector, config: ts.Expression): void {
   for (const model of ["user", "session"]) {
     c.reach(config, [model, "additionalFields", AUTH_FIELDS + model]);
   }
+  if (hasHooks(c, config)) c.emit({ kind: "auth-hooks" });
   if (mayLimit(c, config)) c.emit({ kind: "auth-limits" });
+}
+
+/** Returns the option `routes` of an auth handler; `undefined` if it is omitted or cannot be determined. */
+function readRoutes(
+  { evaluator }: Collector,
+  options: ts.Expression | undefined,
+): readonly string[] | undefined {
+  if (options === undefined) return undefined;
+  const value = evaluator.getMember(evaluator.evaluate(options), "routes", options);
+  const literal = evaluator.toLiteral(value, options);
+  if (literal.kind !== "known" || !Array.isArray(literal.value)) return undefined;
+  return literal.value.every((pattern) => typeof pattern === "string") ? literal.value : undefined;
+}
+
+/** Options of an auth configuration whose code may do anything in each route. */
+const HOOKS = ["plugins", "hooks", "databaseHooks"];
+
+function hasHooks({ evaluator }: Collector, config: ts.Expression): boolean {
+  const value = evaluator.evaluate(config);
+  return HOOKS.some((name) => evaluator.getMember(value, name, config).kind !== "undefined");
 }
 
 /** Checks whether the limits of a configuration may count in the database, as auth/config.ts does. */

@@ -110,7 +110,14 @@ export type Effect =
     /** The drizzle table, if there is a definition. */
     readonly definition?: ts.CallExpression;
   }
-  | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
+  | {
+    readonly kind: "auth";
+    readonly need: AuthNeed;
+    readonly why: string;
+    readonly node: ts.Node;
+    /** Patterns of the mounted routes; omitted for all routes. */
+    readonly routes?: readonly string[];
+  }
   | { readonly kind: "jobs"; readonly need: JobNeed; readonly why: string; readonly node: ts.Node }
   /** Code that sends the mails of the outbox. */
   | { readonly kind: "mail-worker"; readonly node: ts.Node }
@@ -122,6 +129,8 @@ export type Effect =
   /** The configuration of sessions, whose functions only the auth routes call. */
   | { readonly kind: "auth-functions"; readonly unit: Unit }
   | { readonly kind: "auth-extended" }
+  /** Plugins and hooks of an auth configuration, which may do anything in each route. */
+  | { readonly kind: "auth-hooks" }
   /** A column with `returned: false` in `additionalFields`: session checks do not read it. */
   | { readonly kind: "auth-hidden"; readonly model: string; readonly property: string }
   /** Mails of accounts, which auth routes write to the table of jobs. */

@@ -22,11 +22,15 @@ export interface Reached {
     readonly need: AuthNeed;
     readonly why: string;
     readonly node: ts.Node;
+    /** Patterns of the mounted routes; omitted for all routes. */
+    readonly routes?: readonly string[];
   }[];
   /** True if `configureSessionAuth` is called. */
   readonly isAuthConfigured: boolean;
   /** True if the limits of auth routes may count in the database. */
   readonly hasAuthLimits: boolean;
+  /** True if an auth configuration has plugins or hooks, which may do anything in each route. */
+  readonly hasAuthHooks: boolean;
   /** True if auth routes write mails to the table of jobs. */
   readonly hasAuthMails: boolean;
   /** True if an auth configuration has plugins or lets users delete their account. */
@@ -138,6 +142,7 @@ class ReachableCode implements Reached {
   hasAuthLimits = false;
   hasAuthMails = false;
   loadsSources = false;
+  hasAuthHooks = false;
 
   constructor(collection: Collection, evaluator: Evaluator, enterQueries: boolean) {
     this.#collection = collection;
@@ -283,6 +288,9 @@ class ReachableCode implements Reached {
         return;
       case "auth-limits":
         this.hasAuthLimits = true;
+        return;
+      case "auth-hooks":
+        this.hasAuthHooks = true;
         return;
       case "auth-mails":
         this.hasAuthMails = true;

@@ -1,6 +1,7 @@
 import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { AUTH_TABLES, getAuthOperations, getNeededColumns, needsTable } from "./auth_tables.ts";
+import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
 import { JOB_OPERATIONS, JOBS_TABLE } from "./collect_jobs.ts";
 import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
@@ -92,17 +93,20 @@ export function getTableGrants(
       entry.sequences.set(sequence.name, sequence);
     }
   }
-  for (const { need, why, node } of reached.auth) {
-    if (need === "routes" && reached.hasAuthMails) {
+  for (const { need, why, node, routes } of reached.auth) {
+    const patterns = reached.hasAuthHooks ? undefined : routes;
+    if (need === "routes" && reached.hasAuthMails && mayMail(patterns)) {
       add(JOBS_TABLE, JOB_OPERATIONS.enqueue, `mails of ${why} (${project.getPath(node)})`);
     }
     const needed = Object.entries(
       getAuthOperations(need, reached.authTables.keys(), {
         hasLimits: reached.hasAuthLimits,
         isExtended: reached.isAuthExtended,
+        patterns,
       }),
     );
     for (const [model, operations] of needed) {
+      if (operations.length === 0) continue;
       const known = AUTH_TABLES[model];
       for (const authTable of reached.authTables.get(model) ?? (known ? [{ table: known }] : [])) {
         const declared = readAuthTableColumns(evaluator, model, authTable);
@@ -123,6 +127,12 @@ export function getTableGrants(
     add(parseTable(table), operations, "permissions.functions in trellis.config.ts");
   }
   return [...tables].sort(([a], [b]) => compareText(a, b)).map(([, entry]) => toGrant(entry));
+}
+
+/** Checks whether the mounted routes can send mails. */
+function mayMail(patterns: readonly string[] | undefined): boolean {
+  return patterns === undefined ||
+    listMountedRoutes(patterns).some((route) => MAIL_ROUTES.includes(route));
 }
 
 /** Adds an operation on some columns, or on the whole table. */

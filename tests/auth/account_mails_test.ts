@@ -377,5 +377,12 @@ Deno.test("AuthConfig.mail is refused beside a function of the application, and 
   ) {
     assertThrows(() => createAccountMails(invalid as never), ConfigurationError);
   }
-  assertThrows(() => mails.sendInvitationEmail, ConfigurationError, "invitationUrl");
+  createAuth(db, { secret: SECRET, baseURL: "http://localhost:3000", mail: mails });
+  const invitation = {
+    id: "i1",
+    email: "bob@example.com",
+    organization: { name: "Acme" },
+    inviter: { user: ADA },
+  };
+  assertThrows(() => mails.sendInvitationEmail(invitation), ConfigurationError, "invitationUrl");
 });

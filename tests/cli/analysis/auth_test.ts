@@ -28,6 +28,11 @@ const ROUTES_FUNCTION =
   `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
   export const handler = createAuthHandler(getConfiguredSessionAuth);`;
 
+function mountRoutes(routes: string): string {
+  return `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+  export const handler = createAuthHandler(getConfiguredSessionAuth, { routes: ${routes} });`;
+}
+
 testGrants([
   ["grants a handler with auth session what checking a session needs", CHECK, {
     ...CONFIGURED,
@@ -125,6 +130,43 @@ testGrants([
       "fn.ts": ROUTES_FUNCTION,
     },
   ],
+  [
+    "grants the tables of the mounted routes only",
+    "accounts SELECT, sessions SELECT+INSERT+UPDATE+DELETE, users SELECT",
+    { ...CONFIGURED, "fn.ts": mountRoutes(`["/sign-in/email", "/get-session"]`) },
+  ],
+  [
+    "grants a sign-out no changes of accounts and users",
+    "accounts SELECT, sessions SELECT+UPDATE+DELETE, users SELECT",
+    { ...CONFIGURED, "fn.ts": mountRoutes(`["/sign-out"]`) },
+  ],
+  [
+    "grants the callbacks of providers updates of accounts",
+    "accounts SELECT+INSERT+UPDATE+DELETE, sessions SELECT+INSERT+UPDATE+DELETE, " +
+    "users SELECT+INSERT+UPDATE, verification SELECT+INSERT+DELETE",
+    { ...CONFIGURED, "fn.ts": mountRoutes(`["/callback/*"]`) },
+  ],
+  [
+    "grants the deletion of users only where the configuration has it",
+    "accounts SELECT+DELETE, sessions SELECT+UPDATE+DELETE, users SELECT+DELETE, verification SELECT+INSERT+DELETE",
+    {
+      ...CONFIGURED,
+      "auth.ts": AUTH.replace(
+        `secret: "s"`,
+        `secret: "s", user: { deleteUser: { enabled: true } }`,
+      ),
+      "fn.ts": mountRoutes(`["/delete-user"]`),
+    },
+  ],
+  ["grants all routes if the mounted ones cannot be determined", ROUTES, {
+    ...CONFIGURED,
+    "fn.ts": mountRoutes("process.env.ROUTES!.split(' ')"),
+  }],
+  ["grants all routes if hooks may do anything in each", ROUTES, {
+    ...CONFIGURED,
+    "auth.ts": AUTH.replace(`secret: "s"`, `secret: "s", databaseHooks: {}`),
+    "fn.ts": mountRoutes(`["/sign-out"]`),
+  }],
   [
     "grants the routes another table of limits",
     `${ROUTES.replace("sessions", "my_limits SELECT+INSERT+UPDATE, sessions")}`,

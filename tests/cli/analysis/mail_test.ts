@@ -45,6 +45,17 @@ testGrants([
     },
   ],
   [
+    "grants routes that send no mail no table of jobs if mails of accounts are configured",
+    "sessions SELECT+UPDATE+DELETE, users SELECT",
+    {
+      ...ACCOUNTS,
+      "auth.ts": ACCOUNTS["auth.ts"].replace(/,\s*plugins: .*\] \}/, " }"),
+      "fn.ts":
+        `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+        export const handler = createAuthHandler(getConfiguredSessionAuth, { routes: ["/get-session"] });`,
+    },
+  ],
+  [
     "grants session checks no table of jobs if mails of accounts are configured",
     "sessions SELECT+UPDATE, users SELECT",
     { ...ACCOUNTS, "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`) },
