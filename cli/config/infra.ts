@@ -360,11 +360,12 @@ export interface InfraSettings {
   /** Prefix of bucket names, which are globally unique: the name of your company, for example. */
   bucketPrefix?: string;
   /**
-   * The database behind `DATABASE_ENDPOINT`: `distsql` creates a cluster as soon as a function
-   * reads that variable.
-   * @default "distsql"
+   * The database of the functions: `distsql` creates a cluster of Aurora DSQL as soon as a function
+   * reads the endpoint, `postgres` is a server by address, `data-api` an Aurora cluster behind the
+   * Data API, `none` generates nothing for a database.
+   * @default read from the configuration of `getDrizzleClient`
    */
-  database?: "distsql" | "none";
+  database?: "distsql" | "postgres" | "data-api" | "none";
   /**
    * Environment variables by name. A function receives those that its sources read.
    * @default {}
@@ -450,7 +451,10 @@ export const INFRA_SETTINGS = {
       "lower-case letters, digits and hyphens",
       (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value)),
     ],
-    database: ['"distsql" or "none"', (value) => value === "distsql" || value === "none"],
+    database: [
+      '"distsql", "postgres", "data-api" or "none"',
+      (value) => ["distsql", "postgres", "data-api", "none"].includes(String(value)),
+    ],
     environment: ["an object: { NAME: value }", isObject],
     functions: ["an object: { FunctionName: { … } }", isTable],
     queues: ["an object: { name: { … } }", isTable],
@@ -464,7 +468,6 @@ export const INFRA_SETTINGS = {
   },
   defaults: {
     dir: "infra",
-    database: "distsql" as "distsql" | "none",
     stages: {} as Record<string, StageInfra>,
     environment: {} as Record<string, EnvironmentValue>,
     functions: {} as Record<string, FunctionInfra>,

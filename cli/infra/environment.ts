@@ -2,12 +2,17 @@ import { JOBS_QUEUE_VARIABLE } from "../analysis/collect_jobs.ts";
 import { CONFIGURATION_SET_VARIABLE } from "../analysis/collect_mail.ts";
 import type { EnvironmentValue, InfraSettings } from "../config/infra.ts";
 import {
+  type DatabaseAccess,
+  listDatabaseVariables,
+  planDatabaseAccess,
+} from "./database_access.ts";
+import {
   isLiteral,
   type ResourceNames,
   type ResourceReference,
   toReference,
 } from "./environment_references.ts";
-import { type Expression, expression, type HclValue, quote } from "./hcl.ts";
+import { type Expression, expression, type HclValue } from "./hcl.ts";
 import {
   type FunctionEnvironment,
   type InfraFunction,
@@ -34,6 +39,7 @@ export interface Environments {
   readonly sources: readonly PlannedSource[];
   /** Errors, with the function that they concern. */
   readonly errors: readonly { readonly message: string; readonly functionName?: string }[];
+  readonly warnings: readonly { readonly message: string; readonly functionName?: string }[];
   /** Configured variables that no function reads. */
   readonly unread: readonly string[];
 }
@@ -54,6 +60,8 @@ const SETTABLE = /^(?:AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)|TZ)$/;
 const RESERVED = new Set([
   ..."environment region manage_api_gateway_account domain_name hosted_zone_id certificate_arn"
     .split(" "),
+  ..."data_api_cluster_arn data_api_secret_arn data_api_database database_user_arn".split(" "),
+  ..."function_subnet_ids function_security_group_ids".split(" "),
   ..."source version providers count for_each lifecycle depends_on locals".split(" "),
 ]);
 
@@ -92,6 +100,7 @@ class EnvironmentPlanner {
   readonly #functions: readonly InfraFunction[];
   readonly #settings: Pick<InfraSettings, "environment" | "database" | "mail">;
   readonly #names: ResourceNames;
+  readonly #accesses: ReadonlyMap<InfraFunction, DatabaseAccess>;
   readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
   readonly #terraformNames: ReadonlyMap<string, string>;
   readonly #errors: { message: string; functionName?: string }[] = [];
@@ -106,7 +115,12 @@ class EnvironmentPlanner {
     this.#functions = functions;
     this.#settings = settings;
     this.#names = names;
-    this.#reads = new Map(functions.map((fn) => [fn, getReads(fn)]));
+    this.#accesses = new Map(
+      functions.map((fn) => [fn, planDatabaseAccess(fn, settings.database)]),
+    );
+    this.#reads = new Map(
+      functions.map((fn) => [fn, getReads(fn, this.#accesses.get(fn)!.required)]),
+    );
     this.#terraformNames = nameVariables([
       ...this.#listRead(),
       ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
@@ -128,7 +142,13 @@ class EnvironmentPlanner {
         type: "string",
         default: variable.default,
         isSensitive: variable.isSecret,
-      })),
+      })).concat(listDatabaseVariables(this.#accesses.values())),
+      warnings: this.#functions.flatMap((fn) => {
+        const { warning } = this.#accesses.get(fn)!;
+        return warning === undefined
+          ? []
+          : [{ message: `${fn.name} ${warning}`, functionName: fn.name }];
+      }),
     };
   }
 
@@ -138,13 +158,13 @@ class EnvironmentPlanner {
 
   #planFunction(fn: InfraFunction): FunctionEnvironment {
     const reads = this.#reads.get(fn)!;
-    const usesCluster = this.#settings.database !== "none" && reads.has("DATABASE_ENDPOINT");
+    const access = this.#accesses.get(fn)!;
     const values: Record<string, HclValue> = {};
-    const policies: Record<string, Expression> = {};
+    const policies: Record<string, Expression> = { ...access.policies };
     const names = new Set([...reads.keys(), ...Object.keys(fn.settings.environment ?? {})]);
     const sources: PlannedSource[] = [];
     for (const name of [...names].sort()) {
-      const found = this.#planVariable(fn, name, usesCluster);
+      const found = this.#planVariable(fn, name, access);
       if (found === undefined) continue;
       if ("service" in found) {
         values[name + SOURCE_SUFFIX] = renderSourceValue(found);
@@ -157,7 +177,8 @@ class EnvironmentPlanner {
     if (fn.sendsBySes) this.#addMailPolicy(fn, policies);
     if (readsChanges(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
     if (sources.length > 0) policies[SOURCES_POLICY] = renderSourcePolicy(sources);
-    return { values, policies, usesCluster };
+    const { kind, isInNetwork } = access;
+    return { values, policies, usesCluster: kind === "distsql", isInNetwork };
   }
 
   #addMailPolicy(fn: InfraFunction, policies: Record<string, Expression>): void {
@@ -175,7 +196,7 @@ class EnvironmentPlanner {
   #planVariable(
     fn: InfraFunction,
     name: string,
-    usesCluster: boolean,
+    access: DatabaseAccess,
   ): ResourceReference | PlannedSource | undefined {
     const given = this.#findGiven(fn, name);
     if (PROVIDED.test(name) && !SETTABLE.test(name)) {
@@ -185,7 +206,7 @@ class EnvironmentPlanner {
     if (name === CONFIGURATION_SET_VARIABLE && fn.sendsBySes) {
       return { value: expression(CONFIGURATION_SET) };
     }
-    const known = usesCluster ? getClusterValue(name, fn) : undefined;
+    const known = access.values.get(name);
     if (known !== undefined) return { value: known };
     const read = this.#reads.get(fn)!.get(name);
     if (read?.isRequired !== true) return undefined;
@@ -326,8 +347,15 @@ interface Read {
 
 const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];
 
-function getReads(fn: InfraFunction): Map<string, Read> {
+function getReads(
+  fn: InfraFunction,
+  database: ReadonlyMap<string, boolean>,
+): Map<string, Read> {
   const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
+  for (const [name, isSecret] of database) {
+    const read = reads.get(name)!;
+    reads.set(name, { ...read, isRequired: true, isSecret: isSecret || read.isSecret });
+  }
   const sumByPackage = fn.definer === undefined ? [] : [
     ...READ_BY_ALL,
     ...API_DEFINERS.includes(fn.definer) ? READ_BY_API : [],
@@ -339,20 +367,6 @@ function getReads(fn: InfraFunction): Map<string, Read> {
     reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true, isLoaded: false });
   }
   return reads;
-}
-
-/** Returns the values that the cluster module and the generated roles provide. */
-function getClusterValue(name: string, fn: InfraFunction): HclValue | undefined {
-  switch (name) {
-    case "DATABASE_PROVIDER":
-      return "distsql";
-    case "DATABASE_ENDPOINT":
-      return expression("module.database.cluster_endpoint");
-    case "DATABASE_USERNAME":
-      return fn.usesDatabase ? expression(`local.database_roles[${quote(fn.name)}]`) : undefined;
-    default:
-      return undefined;
-  }
 }
 
 /**

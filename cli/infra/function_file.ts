@@ -1,6 +1,7 @@
 import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
+import { VPC_CONFIG } from "./database_access.ts";
 import { shorten } from "./names.ts";
 import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
 import type { Resources } from "./triggers.ts";
@@ -79,6 +80,7 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       inline_policies: Object.keys(environment.policies).length === 0
         ? undefined
         : environment.policies,
+      vpc_config: environment.isInNetwork ? VPC_CONFIG : undefined,
       environment_variables: Object.keys(environment.values).length === 0
         ? undefined
         : environment.values,

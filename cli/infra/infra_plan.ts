@@ -1,4 +1,5 @@
 import type { JobNeed } from "../analysis/effects.ts";
+import type { DatabaseClients } from "../analysis/database_clients.ts";
 import type { EnvironmentVariable } from "../analysis/environment_variables.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -41,6 +42,8 @@ export interface InfraFunction extends FunctionFile {
   readonly settings: FunctionInfra;
   readonly variables: readonly EnvironmentVariable[];
   readonly usesDatabase: boolean;
+  /** Configurations of database clients in the sources of all functions. */
+  readonly database?: DatabaseClients;
   /** Uses of the table of jobs. */
   readonly jobs: ReadonlySet<JobNeed>;
   /** True if the function sends mails through Amazon SES. */
@@ -68,6 +71,8 @@ export interface FunctionEnvironment {
   readonly policies: Readonly<Record<string, Expression>>;
   /** True if the function connects to the cluster. */
   readonly usesCluster: boolean;
+  /** True if the function must run in the network of its database. */
+  readonly isInNetwork: boolean;
 }
 
 /** A variable of the generated Terraform. */

@@ -7,6 +7,7 @@ import {
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
+import { readDatabaseClients } from "../analysis/database_clients.ts";
 import { readEnvironment } from "../analysis/environment_variables.ts";
 import { describeInvalidAuth } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
@@ -118,7 +119,10 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
     // lets signals and timers run
     if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
-  return { functions, errors: errors.list(), warnings: warnings.list() };
+  const sources = project.listFiles().map((path) => project.read(path).source);
+  const database = readDatabaseClients(sources, evaluator);
+  const all = functions.map((fn) => ({ ...fn, database }));
+  return { functions: all, errors: errors.list(), warnings: warnings.list() };
 }
 
 /** Returns the entry of a router's route. */

@@ -102,7 +102,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
     variables: environments.variables,
     sources: environments.sources,
     withRole: functions.map(({ name }) => name).filter((name) =>
-      isRole(getEnvironment(name).values.DATABASE_USERNAME)
+      Object.values(getEnvironment(name).values).some(isRole)
     ),
     errors: [
       ...checkLimits(functions, projectName, infra.bucketPrefix),
@@ -114,6 +114,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
     ],
     warnings: [
       ...authorizers.warnings,
+      ...environments.warnings,
       ...paths.warnings,
       ...environments.unread.map((name) => ({
         message: `infra.environment.${name} is read by no function`,

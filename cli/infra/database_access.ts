@@ -1,0 +1,267 @@
+import type { ClientField, DatabaseClients } from "../analysis/database_clients.ts";
+import type { InfraSettings } from "../config/infra.ts";
+import { call, type Expression, expression, type HclValue, quote } from "./hcl.ts";
+import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
+
+/** Kinds of databases that `infra.database` selects. */
+export const DATABASE_KINDS = ["distsql", "postgres", "data-api", "none"] as const;
+
+/**
+ * The database of a function: a cluster of this project, a server by address, a cluster behind the
+ * Data API, or none that the files must know.
+ */
+export type DatabaseKind = typeof DATABASE_KINDS[number];
+
+/** How a function reaches its database. */
+export interface DatabaseAccess {
+  readonly kind: DatabaseKind;
+  /** Values of environment variables. */
+  readonly values: ReadonlyMap<string, HclValue>;
+  /** Variables that need a value, and whether it is a secret. */
+  readonly required: ReadonlyMap<string, boolean>;
+  /** Policies by name. */
+  readonly policies: Readonly<Record<string, Expression>>;
+  /** True if the function must run in the network of the server. */
+  readonly isInNetwork: boolean;
+  /** What the files lack, if the function uses a database that they do not describe. */
+  readonly warning?: string;
+}
+
+const NONE: DatabaseAccess = {
+  kind: "none",
+  values: new Map(),
+  required: new Map(),
+  policies: {},
+  isInNetwork: false,
+};
+
+/** The names that the guides use; they need no client in the sources. */
+const USUAL_NAMES: ReadonlyMap<string, ClientField> = new Map([
+  ["DATABASE_PROVIDER", "provider"],
+  ["DATABASE_ENDPOINT", "endpoint"],
+  ["DATABASE_USERNAME", "username"],
+]);
+
+/**
+ * Plans how a function reaches its database, from the client's configuration in the sources.
+ *
+ * @param fn The function.
+ * @param setting The setting `infra.database`.
+ */
+export function planDatabaseAccess(
+  fn: InfraFunction,
+  setting: InfraSettings["database"],
+): DatabaseAccess {
+  const fields = listFields(fn);
+  const kind = setting ?? deriveKind(fn.database, fields);
+  switch (kind) {
+    case "distsql":
+      return planCluster(fn, fields);
+    case "postgres":
+      return planServer(fn, fields);
+    case "data-api":
+      return planDataApi(fn, fields);
+    case "none":
+      return NONE;
+    case undefined:
+      return !fn.usesDatabase ? NONE : {
+        ...NONE,
+        warning: "uses the database, but the sources do not show which: no roles, policies and " +
+          'addresses are generated. Set infra.database to "distsql", "postgres", "data-api" or "none"',
+      };
+  }
+}
+
+/** Lists the variables that the function reads and a client is configured with. */
+function listFields({ variables, database }: InfraFunction): Map<string, ClientField> {
+  const known = new Map([...USUAL_NAMES, ...database?.variables ?? []]);
+  return new Map(variables.flatMap(({ name }): [string, ClientField][] => {
+    const field = known.get(name);
+    return field === undefined ? [] : [[name, field]];
+  }));
+}
+
+function deriveKind(
+  clients: DatabaseClients | undefined,
+  fields: ReadonlyMap<string, ClientField>,
+): DatabaseKind | undefined {
+  const providers = clients?.providers ?? new Set();
+  if (has(fields, "endpoint") || providers.has("distsql")) return "distsql";
+  return has(fields, "connectionString") || has(fields, "host") ? "postgres" : undefined;
+}
+
+function has(fields: ReadonlyMap<string, ClientField>, field: ClientField): boolean {
+  return [...fields.values()].includes(field);
+}
+
+function planCluster(
+  fn: InfraFunction,
+  fields: ReadonlyMap<string, ClientField>,
+): DatabaseAccess {
+  if (!has(fields, "endpoint")) return fn.usesDatabase ? warnUnconfigured("endpoint") : NONE;
+  const values = new Map<string, HclValue>();
+  for (const [name, field] of fields) {
+    if (field === "provider") values.set(name, "distsql");
+    if (field === "endpoint") values.set(name, expression("module.database.cluster_endpoint"));
+    if (field === "username" && fn.usesDatabase) values.set(name, getRole(fn));
+  }
+  return { ...NONE, kind: "distsql", values };
+}
+
+/** Fields of a server's address, and whether they are secrets. */
+const ADDRESS: ReadonlyMap<ClientField, boolean> = new Map([
+  ["connectionString", true],
+  ["host", false],
+  ["password", true],
+]);
+
+function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>): DatabaseAccess {
+  if (!has(fields, "connectionString") && !has(fields, "host")) {
+    return fn.usesDatabase ? warnUnconfigured("connectionString or host") : NONE;
+  }
+  const usesIam = fn.database?.usesIam === true;
+  const values = new Map<string, HclValue>();
+  const required = new Map<string, boolean>();
+  for (const [name, field] of fields) {
+    const isSecret = ADDRESS.get(field);
+    if (isSecret !== undefined) required.set(name, isSecret);
+    if (field === "provider") values.set(name, getServerProvider(fn.database));
+    if (field !== "username") continue;
+    if (usesIam && fn.usesDatabase) values.set(name, getRole(fn));
+    else required.set(name, false);
+  }
+  const policies: Record<string, Expression> = usesIam && fn.usesDatabase
+    ? { "connect-database": renderIamPolicy(fn) }
+    : {};
+  return { ...NONE, kind: "postgres", values, required, policies, isInNetwork: isInNetwork(fn) };
+}
+
+/** Neon is reached over the internet. */
+function isInNetwork({ database }: InfraFunction): boolean {
+  return database?.providers.has("branching-pg") !== true || database.providers.size > 1;
+}
+
+function getServerProvider(clients: DatabaseClients | undefined): string {
+  const [only, ...others] = clients?.providers ?? [];
+  return only === undefined || others.length > 0 ? "postgres" : only;
+}
+
+function planDataApi(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>): DatabaseAccess {
+  if (!has(fields, "connectionString")) {
+    return fn.usesDatabase ? warnUnconfigured("connectionString") : NONE;
+  }
+  const values = new Map<string, HclValue>();
+  for (const [name, field] of fields) {
+    if (field === "provider") values.set(name, "serverless-pg");
+    if (field === "connectionString") values.set(name, DATA_API_ADDRESS);
+  }
+  return { ...NONE, kind: "data-api", values, policies: { "data-api": DATA_API_POLICY } };
+}
+
+function warnUnconfigured(what: string): DatabaseAccess {
+  return {
+    ...NONE,
+    warning: `uses the database, but reads no environment variable for ${what} of ` +
+      "getDrizzleClient: no access to the database is generated. Read it with getRequiredEnv, or set " +
+      'infra.database to "none"',
+  };
+}
+
+function getRole(fn: InfraFunction): Expression {
+  return expression(`local.database_roles[${quote(fn.name)}]`);
+}
+
+const DATA_API_ADDRESS = expression(
+  '"rds-data://${var.data_api_cluster_arn}?secretArn=${var.data_api_secret_arn}' +
+    '&database=${var.data_api_database}"',
+);
+
+/** The rights that the Data API needs. Source: RDS user guide, "Using RDS Data API" (2026-11). */
+const DATA_API_POLICY = call("jsonencode", {
+  Version: "2012-10-17",
+  Statement: [
+    {
+      Effect: "Allow",
+      Action: [
+        "rds-data:BeginTransaction",
+        "rds-data:CommitTransaction",
+        "rds-data:ExecuteStatement",
+        "rds-data:RollbackTransaction",
+      ],
+      Resource: expression("var.data_api_cluster_arn"),
+    },
+    {
+      Effect: "Allow",
+      Action: "secretsmanager:GetSecretValue",
+      Resource: expression("var.data_api_secret_arn"),
+    },
+  ],
+});
+
+function renderIamPolicy(fn: InfraFunction): Expression {
+  return call("jsonencode", {
+    Version: "2012-10-17",
+    Statement: [{
+      Effect: "Allow",
+      Action: "rds-db:connect",
+      Resource: expression(
+        `"\${var.database_user_arn}/\${local.database_roles[${quote(fn.name)}]}"`,
+      ),
+    }],
+  });
+}
+
+/** Terraform variables that {@link DatabaseAccess} refers to. */
+export const DATABASE_VARIABLES: Readonly<Record<string, readonly TerraformVariable[]>> = {
+  "data-api": [
+    toArn("data_api_cluster_arn", "ARN of the Aurora cluster, whose Data API is enabled."),
+    toArn("data_api_secret_arn", "ARN of the secret with user and password of the database."),
+    {
+      name: "data_api_database",
+      description: "Name of the database in the Aurora cluster.",
+      type: "string",
+      default: "postgres",
+    },
+  ],
+  iam: [
+    toArn(
+      "database_user_arn",
+      "ARN of the database's users without the name: arn:aws:rds-db:<region>:<account>:dbuser:<resource id>.",
+    ),
+  ],
+  network: [
+    toList("function_subnet_ids", "Subnets of functions that use the database; empty for no VPC."),
+    toList("function_security_group_ids", "Security groups of functions that use the database."),
+  ],
+};
+
+function toArn(name: string, description: string): TerraformVariable {
+  return { name, description, type: "string" };
+}
+
+function toList(name: string, description: string): TerraformVariable {
+  return { name, description, type: "list(string)", default: [] };
+}
+
+/**
+ * Lists the Terraform variables that functions with these accesses need.
+ *
+ * @param all The accesses of all functions.
+ */
+export function listDatabaseVariables(all: Iterable<DatabaseAccess>): TerraformVariable[] {
+  const accesses = [...all];
+  return [
+    ...accesses.some(({ kind }) => kind === "data-api") ? DATABASE_VARIABLES["data-api"] : [],
+    ...accesses.some(({ policies }) => "connect-database" in policies)
+      ? DATABASE_VARIABLES.iam
+      : [],
+    ...accesses.some(({ isInNetwork }) => isInNetwork) ? DATABASE_VARIABLES.network : [],
+  ];
+}
+
+/** The argument `vpc_config` of a function in the network of the server. */
+export const VPC_CONFIG: Expression = expression(
+  "length(var.function_subnet_ids) == 0 ? null : {\n" +
+    "  subnet_ids         = var.function_subnet_ids\n" +
+    "  security_group_ids = var.function_security_group_ids\n}",
+);
