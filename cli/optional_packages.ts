@@ -6,6 +6,7 @@ import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
 import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
 import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
+import { UPLOAD_PACKAGES } from "../uploads/optional_packages.ts";
 import { ROUTER_PACKAGES } from "../validation/router/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
@@ -28,6 +29,7 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
     ...MAIL_PACKAGES,
     ...ROUTER_PACKAGES,
     ...TESTING_PACKAGES,
+    ...UPLOAD_PACKAGES,
   })
     .sort(([a], [b]) => a < b ? -1 : 1),
 );

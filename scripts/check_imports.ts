@@ -30,6 +30,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./idempotency": ["drizzle-orm"],
   "./mail": ["drizzle-orm"],
   "./client": ["openapi-fetch"],
+  "./uploads": [],
 };
 
 /**

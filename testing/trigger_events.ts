@@ -255,6 +255,16 @@ export interface StorageRecordOptions {
    */
   change?: "created" | "deleted";
   /**
+   * Size of a created object in bytes.
+   * @default 1024
+   */
+  size?: number;
+  /**
+   * Entity tag of a created object.
+   * @default "b1946ac92492d2347c6235b4d2611184"
+   */
+  eTag?: string;
+  /**
    * S3 request id of the change.
    * @default "C3D13FE58DE4C810"
    */
@@ -262,6 +272,7 @@ export interface StorageRecordOptions {
 }
 
 const S3_REQUEST_ID = "C3D13FE58DE4C810";
+const S3_ETAG = "b1946ac92492d2347c6235b4d2611184";
 
 /**
  * Creates a direct notification of S3. Keys are encoded, with plus signs for spaces.
@@ -272,7 +283,7 @@ const S3_REQUEST_ID = "C3D13FE58DE4C810";
 export function createStorageEvent(records: readonly StorageRecordOptions[]): S3Event {
   return {
     Records: records.map((
-      { bucket = "test-bucket", key, change = "created", requestId = S3_REQUEST_ID },
+      { bucket = "test-bucket", key, change = "created", requestId = S3_REQUEST_ID, ...file },
     ) => ({
       eventVersion: "2.1",
       eventSource: "aws:s3",
@@ -292,7 +303,7 @@ export function createStorageEvent(records: readonly StorageRecordOptions[]): S3
         },
         object: {
           key: encodeURIComponent(key).replaceAll("%20", "+").replaceAll("%2F", "/"),
-          ...(change === "created" && { size: 1024, eTag: "b1946ac92492d2347c6235b4d2611184" }),
+          ...(change === "created" && { size: 1024, eTag: S3_ETAG, ...file }),
           sequencer: "0055AED6DCD90281E5",
         },
       },
@@ -308,6 +319,7 @@ export function createStorageEvent(records: readonly StorageRecordOptions[]): S3
  */
 export function createStorageEventBridgeEvent(options: StorageRecordOptions): S3EventBridgeEvent {
   const { bucket = "test-bucket", key, change = "created", requestId = S3_REQUEST_ID } = options;
+  const { size = 1024, eTag: etag = S3_ETAG } = options;
   const isCreated = change === "created";
   return {
     ...createEventBridgeEvent({
@@ -319,7 +331,7 @@ export function createStorageEventBridgeEvent(options: StorageRecordOptions): S3
       bucket: { name: bucket },
       object: {
         key,
-        ...(isCreated && { size: 1024, etag: "b1946ac92492d2347c6235b4d2611184" }),
+        ...(isCreated && { size, etag }),
         sequencer: "617f08299329d189",
       },
       "request-id": requestId,

@@ -15,6 +15,7 @@ import {
 import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES, type AuthMethod } from "./authenticate.ts";
+import type { BodyParser } from "./multipart.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
 
 const SCHEMA: OptionRule = [
@@ -26,6 +27,10 @@ const TEXTS: OptionRule = [isTexts, 'a list of roles such as ["admin"]'];
 
 const RULES: OptionRules = {
   schema: SCHEMA,
+  bodyParser: [
+    (value) => OBJECT_OPTION[0](value) && typeof (value as BodyParser).parse === "function",
+    "the result of createMultipartParser()",
+  ],
   querySchema: SCHEMA,
   pathSchema: SCHEMA,
   responseSchema: SCHEMA,
@@ -121,6 +126,9 @@ export function checkApiOptions(options: object): void {
   checkOptions("defineApiHandler", options, RULES);
   const given = options as AnyOptions & Readonly<Record<string, unknown>>;
   const { auth, optional, logging, userIdClaim } = given;
+  if (given.bodyParser !== undefined && given.schema === undefined) {
+    throw new ConfigurationError("bodyParser goes with schema, which validates what it parses");
+  }
   if (userIdClaim !== undefined && !(typeof auth === "string" && auth.startsWith("authorizer"))) {
     throw new ConfigurationError(
       "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",

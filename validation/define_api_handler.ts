@@ -173,6 +173,7 @@ function describe(
     isRestricted: RESTRICTIONS.some((name) => given[name] !== undefined),
     isOptional: options.optional === true,
     schema,
+    bodyType: options.bodyParser?.mediaType,
     querySchema,
     pathSchema,
     responseSchema: options.responseSchema,

@@ -22,6 +22,7 @@ import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMethod, AuthMode } from "./authenticate.ts";
+import type { BodyParser } from "./multipart.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
 import type { ResponseSchemas, ResponseValidation } from "./response_types.ts";
 
@@ -43,6 +44,11 @@ export interface DefineApiHandlerOptions<
 > {
   /** Validates the request's body. */
   schema?: $ZodType<TBody>;
+  /**
+   * Parses bodies of another media type for `schema`: `createMultipartParser()` those with files.
+   * @default undefined, JSON and forms without files
+   */
+  bodyParser?: BodyParser;
   /** Validates the query string. */
   querySchema?: $ZodType<TQuery>;
   /** Validates the route's parameters. */

@@ -43,6 +43,7 @@ export type {
   WithAuth,
   WithOrganization,
 } from "./handler_types.ts";
+export { type BodyParser, createMultipartParser, type MultipartOptions } from "./multipart.ts";
 export { Reply, reply } from "./reply.ts";
 export type {
   Accepted,

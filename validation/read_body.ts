@@ -83,8 +83,21 @@ function readJson(text: string): BodyInput {
 }
 
 function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {
-  const values = new Map<string, string[]>();
-  for (const [key, value] of new URLSearchParams(text)) {
+  return collectInput(new URLSearchParams(text), listKeys);
+}
+
+/**
+ * Collects the fields of a form, which may come several times, as an input for a schema.
+ *
+ * @param entries Names and values.
+ * @param listKeys Names whose schema asks for an array.
+ */
+export function collectInput<T>(
+  entries: Iterable<readonly [string, T]>,
+  listKeys: ReadonlySet<string>,
+): Record<string, T | T[]> {
+  const values = new Map<string, T[]>();
+  for (const [key, value] of entries) {
     const known = values.get(key);
     if (known === undefined) values.set(key, [value]);
     else known.push(value);
@@ -93,16 +106,16 @@ function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, s
 }
 
 /**
- * Names with texts as an input for a schema: a list where the schema asks for one, else the last value.
+ * Returns names with values as an input for a schema: a list where the schema asks for one, else the last value.
  *
  * @param values All values by name.
  * @param listKeys Names whose schema asks for an array.
  */
-export function toInput(
-  values: ReadonlyMap<string, readonly string[]>,
+export function toInput<T>(
+  values: ReadonlyMap<string, readonly T[]>,
   listKeys: ReadonlySet<string>,
-): Record<string, string | string[]> {
-  const input: Record<string, string | string[]> = {};
+): Record<string, T | T[]> {
+  const input: Record<string, T | T[]> = {};
   for (const [key, all] of values) {
     if (key === "__proto__") continue;
     input[key] = listKeys.has(key) ? [...all] : all[all.length - 1];

@@ -4,7 +4,8 @@ import type { ApiEvent } from "../core/http/lambda.ts";
 import { addFieldError } from "../core/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { getListKeys } from "./list_keys.ts";
-import { checkBodySize, readBody, toInput } from "./read_body.ts";
+import type { BodyParser } from "./multipart.ts";
+import { type BodyInput, checkBodySize, readBody, toInput } from "./read_body.ts";
 import { createValidator, formError, type ValidationResult } from "./schema.ts";
 
 /** The parsed inputs of a request. An input without a schema is absent. */
@@ -20,6 +21,7 @@ export interface InputOptions {
   querySchema?: $ZodType;
   pathSchema?: $ZodType;
   maxBodyBytes?: number;
+  bodyParser?: BodyParser;
 }
 
 /** 1 MiB. A larger body that does not fit its schema can keep a processor busy for seconds; Lambda takes up to 6 MB. */
@@ -45,7 +47,8 @@ export function createInputReader(
   event: ApiEvent,
   params: RequestInput,
 ) => Promise<ValidationError | undefined> | ValidationError | undefined {
-  const { schema, querySchema, pathSchema, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = options;
+  const { schema, querySchema, pathSchema, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyParser } =
+    options;
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
   const validatePath = pathSchema && createValidator(pathSchema);
@@ -68,15 +71,22 @@ export function createInputReader(
     return query === undefined ? formError("The query string is too long") : validateQuery(query);
   }
 
+  function validateInput(event: ApiEvent, input: BodyInput | undefined) {
+    return input === undefined || "error" in input
+      ? input && formError(input.error)
+      : validateBody!(input.value, event.body!.length);
+  }
+
   return function readInput(event, params) {
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
-    const input = validateBody && readBody(event, listsOfForm);
+    const input = validateBody &&
+      (bodyParser?.parse(event, listsOfForm) ?? readBody(event, listsOfForm));
     const path = validatePath?.({ ...getPathParameters(event) });
     const query = validateQueryString(event);
-    const body = input === undefined || "error" in input
-      ? input && formError(input.error)
-      : validateBody!(input.value, event.body!.length);
+    const body = input instanceof Promise
+      ? input.then((parsed) => validateInput(event, parsed))
+      : validateInput(event, input);
     if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
       return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
     }

@@ -12,11 +12,11 @@ export interface SentAttribute {
 /** A message that a function sent. */
 export interface SentMessage {
   readonly id: string;
-  readonly service: "sqs" | "sns" | "eventbridge";
-  /** Name of the queue, topic or event bus. */
+  readonly service: "sqs" | "sns" | "eventbridge" | "s3";
+  /** Name of the queue, topic, event bus or bucket. */
   readonly target: string;
   readonly at: string;
-  /** The message body, or the event detail. */
+  /** The message body, the event detail, or the change of an object in a bucket. */
   readonly body: string;
   readonly attributes: Readonly<Record<string, SentAttribute>>;
   /** EventBridge only. */

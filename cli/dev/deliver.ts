@@ -1,13 +1,16 @@
 import {
   createEventBridgeEvent,
   createQueueEvent,
+  createStorageEvent,
   createTopicEvent,
 } from "../../testing/trigger_events.ts";
 import type { SqsEvent } from "../../core/triggers/trigger_events.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
+import { kebabCase } from "../infra/names.ts";
 import type { SentMessage } from "./aws_sink.ts";
+import type { ObjectChange } from "./s3/s3_target.ts";
 import { type EventPattern, matchesPattern } from "./match_pattern.ts";
 
 /** The configuration `infra.functions`. */
@@ -39,12 +42,28 @@ export function findReceivers(
       return fn.kind === "topic" && isNamed(sent.target, topic ?? fn.name) &&
         (filterPolicy === undefined || matchesPattern(filterPolicy, attributes));
     }
+    if (sent.service === "s3") return fn.kind === "storage" && watches(fn, wiring[fn.name], sent);
     if (fn.kind !== "event") return false;
     return pattern === undefined
       ? isNamed(sent.detailType ?? "", fn.name)
       : matchesPattern(pattern, toDeliveredEvent(sent, fn));
   });
 }
+
+/** Checks whether the notifications of a function's bucket include a change. */
+function watches(
+  { name }: FunctionFile,
+  { bucket = kebabCase(name), prefix = "", suffix = "", events = [ANY_CREATION] }: FunctionInfra =
+    {},
+  sent: SentMessage,
+): boolean {
+  const { key, change } = JSON.parse(sent.body) as ObjectChange;
+  const happened = change === "created" ? "s3:ObjectCreated:" : "s3:ObjectRemoved:";
+  return sent.target === bucket && key.startsWith(prefix) && key.endsWith(suffix) &&
+    events.some((event) => event.startsWith(happened));
+}
+
+const ANY_CREATION = "s3:ObjectCreated:*";
 
 /** Checks whether one of the patterns of a queue's trigger matches a message. */
 function matchesFilter(
@@ -75,6 +94,9 @@ function isNamed(deployed: string, name: string): boolean {
  * @param fn The receiver.
  */
 export function toDeliveredEvent(sent: SentMessage, fn: FunctionFile): unknown {
+  if (fn.kind === "storage") {
+    return createStorageEvent([{ bucket: sent.target, ...JSON.parse(sent.body) as ObjectChange }]);
+  }
   if (fn.kind === "event") {
     const { id, detailType, source, body } = sent;
     return {

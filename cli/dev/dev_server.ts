@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
@@ -9,7 +9,11 @@ import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
 import { type Cleanup, createCleanup } from "./cleanup.ts";
 import { createFunctionStore, type FunctionStore } from "./function_store.ts";
 import { type Gateway, listenOnLoopback, type LocalHandler, readBody } from "./http_server.ts";
-import { getAwsEnvironment, getInfraEnvironment } from "./infra_environment.ts";
+import {
+  getAwsEnvironment,
+  getBucketEnvironment,
+  getInfraEnvironment,
+} from "./infra_environment.ts";
 import { takeInstanceLock } from "./instance_lock.ts";
 import { createInvoker } from "./invoker.ts";
 import {
@@ -33,6 +37,8 @@ import { createPendingWork, waitAtMost } from "./pending_work.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 import { startRelayTimer } from "./relay_timer.ts";
 import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
+import { openBucketStore } from "./s3/bucket_store.ts";
+import { createS3Target, S3_PATH } from "./s3/s3_target.ts";
 import type { Terminal } from "./terminal.ts";
 import { createFolderWatcher, type FolderWatcher } from "./watch_folders.ts";
 
@@ -128,6 +134,9 @@ async function start(
   const { functions: wiring, api: { authorizer } } = config.infra;
   const invoker = createInvoker({ store, recorder, authorizer });
   const bus = createMessageBus({ store, invoker, recorder, wiring, track: pending.track });
+  const buckets = join(dataDir, "buckets");
+  if (options.reset) rmSync(buckets, { recursive: true, force: true });
+  const answerS3 = createS3Target(openBucketStore(buckets), bus.take);
   const mailbox = createMailbox(recorder);
   const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
   const page = createPageApi({
@@ -159,6 +168,7 @@ async function start(
       assertNoPage(request);
       return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
     }
+    if (url.pathname.startsWith(`${S3_PATH}/`)) return await answerS3(request, response, url);
     if (url.pathname === MAIL_PATH && request.method === "POST") {
       assertNoPage(request);
       mailbox.take((await readBody(request)).toString("utf8"));
@@ -223,6 +233,7 @@ function provideDefaults(
     ...getAwsEnvironment(url),
   });
   environment.provide(getInfraEnvironment(config, url));
+  environment.provide(getBucketEnvironment(config, url));
 }
 
 function openStore(

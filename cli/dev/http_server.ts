@@ -143,17 +143,23 @@ export function toUrl(target: string): URL {
  * Reads the body of a request.
  *
  * @param request The request.
- * @throws {PayloadTooLargeError} If it exceeds the limit of API Gateway.
+ * @param maxBytes The limit; by default that of API Gateway.
+ * @throws {PayloadTooLargeError} If it exceeds the limit.
  */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number = MAX_BODY_BYTES,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
     // the rest is read and discarded, so that the client receives the response
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+    if (bytes <= maxBytes) chunks.push(chunk);
   }
-  if (bytes > MAX_BODY_BYTES) throw new PayloadTooLargeError("The request body exceeds 10 MB");
+  if (bytes > maxBytes) {
+    throw new PayloadTooLargeError(`The request body exceeds ${maxBytes / 1024 / 1024} MB`);
+  }
   return Buffer.concat(chunks);
 }
 

@@ -5,11 +5,11 @@ import process from "node:process";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { EnvironmentValue } from "../config/infra.ts";
 import { AWS_PATH, LOCAL_ACCOUNT } from "./aws_sink.ts";
+import { S3_PATH } from "./s3/s3_target.ts";
 
 /**
  * Returns the environment variables that the configuration gives to deployed functions, with local
- * substitutes for resources: the URL of a queue points to this server. Buckets have no local
- * substitute, only a name.
+ * substitutes for resources: the URL of a queue points to this server.
  *
  * @param config The configuration.
  * @param url The base URL of this server.
@@ -38,6 +38,24 @@ function toLocalValue(value: EnvironmentValue, url: string): string | undefined 
   if ("bucket" in value) return value.bucket;
   if ("variable" in value) return value.default;
   return undefined;
+}
+
+/**
+ * Returns the variable that points clients of S3 to this server, if the configuration gives buckets
+ * to functions. Other projects keep the developer's settings.
+ *
+ * @param config The configuration.
+ * @param url The base URL of this server.
+ */
+export function getBucketEnvironment(
+  { infra }: ResolvedConfig,
+  url: string,
+): Record<string, string> {
+  const all = [infra, ...Object.values(infra.functions)].flatMap(({ environment }) =>
+    Object.values(environment ?? {})
+  );
+  const hasBucket = all.some((value) => typeof value === "object" && "bucket" in value);
+  return hasBucket ? { AWS_ENDPOINT_URL_S3: `${url}${S3_PATH}` } : {};
 }
 
 /**

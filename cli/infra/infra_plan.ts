@@ -44,6 +44,8 @@ export interface InfraFunction extends FunctionFile {
   readonly usesDatabase: boolean;
   /** Configurations of database clients in the sources of all functions. */
   readonly database?: DatabaseClients;
+  /** True if the handler takes files in its body, which API Gateway must then pass on as base64. */
+  readonly takesFiles: boolean;
   /** Uses of the table of jobs. */
   readonly jobs: ReadonlySet<JobNeed>;
   /** True if the function sends mails through Amazon SES. */

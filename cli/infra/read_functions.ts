@@ -46,7 +46,7 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   topic: ["defineTopicHandler", "defineMailEventHandler"],
   event: ["defineEventHandler", "defineMailEventHandler"],
   schedule: ["defineScheduleHandler", "defineJobRelayHandler"],
-  storage: ["defineStorageHandler"],
+  storage: ["defineStorageHandler", "defineUploadHandler"],
   stream: ["defineStreamHandler"],
   "table-stream": ["defineTableStreamHandler"],
   kafka: ["defineKafkaHandler"],
@@ -103,6 +103,7 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       settings,
       variables: environment.variables,
       usesDatabase: environment.usesDatabase,
+      takesFiles: takesFiles(definition),
       jobs: environment.jobs,
       sendsBySes: environment.sendsBySes,
       loadsSources: environment.loadsSources,
@@ -123,6 +124,10 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
   const database = readDatabaseClients(sources, evaluator);
   const all = functions.map((fn) => ({ ...fn, database }));
   return { functions: all, errors: errors.list(), warnings: warnings.list() };
+}
+
+function takesFiles(definition: HandlerDefinition): boolean {
+  return definition.getExpression("bodyParser") !== undefined;
 }
 
 /** Returns the entry of a router's route. */

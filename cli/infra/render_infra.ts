@@ -268,6 +268,9 @@ function renderRestApi(plan: ResourcePlan, options: RenderOptions): HclBlock[] {
     source: getModule("rest-api"),
     settings: {
       description: api.description,
+      binary_media_types: routes.some(({ takesFiles }) => takesFiles)
+        ? ["multipart/form-data"]
+        : undefined,
       throttle_burst_limit: api.throttleBurstLimit,
       throttle_rate_limit: api.throttleRateLimit,
       authorizer_ttl_seconds: isCached ? api.authorizerTtlSeconds : undefined,

@@ -44,7 +44,11 @@ export function describeOperation(
     ...(schema && {
       requestBody: {
         required: true,
-        content: jsonContent(components.describe(schema, "input", `${operationId}Body`)),
+        content: {
+          [operation.bodyType ?? "application/json"]: {
+            schema: components.describe(schema, "input", `${operationId}Body`),
+          },
+        },
       },
     }),
     security: getSecurity(operation),

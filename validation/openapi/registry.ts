@@ -50,6 +50,11 @@ export interface RegisteredOperation {
   readonly isOptional?: boolean;
   /** The body. */
   readonly schema: $ZodType | undefined;
+  /**
+   * Media type of the body.
+   * @default "application/json"
+   */
+  readonly bodyType?: string;
   /** The query string. */
   readonly querySchema: $ZodType | undefined;
   /** The route's parameters. */

@@ -732,3 +732,43 @@ Deno.test("generate infra names one origin for the gateway's own errors, never a
     });
   }
 });
+
+Deno.test("generate infra gives the functions of an upload their bucket, and passes on forms with files", async () => {
+  const files = {
+    "src/uploads.ts": `import { getRequiredEnv } from "@trellis/fn/env";
+import { defineUpload } from "@trellis/fn/uploads";
+export const avatars = defineUpload({
+  bucket: () => getRequiredEnv("FILES_BUCKET"), prefix: "avatars", types: ["image/png"], maxBytes: 100,
+});`,
+    [`${API}/uploads.post.ts`]: `import { avatars } from "../../uploads.ts";
+import { defineApiHandler } from "@trellis/fn";
+export const handler = defineApiHandler({})(async () => { await avatars.createForm({ owner: "u", contentType: "image/png" }); });`,
+    [`${API}/photos.post.ts`]:
+      `import { createMultipartParser, defineApiHandler } from "@trellis/fn";
+const bodyParser = createMultipartParser();
+export const handler = defineApiHandler({ bodyParser })(async () => {});`,
+    "src/functions/storage/avatars.ts": `import { avatars } from "../../uploads.ts";
+import { defineUploadHandler } from "@trellis/fn/uploads";
+export const handler = defineUploadHandler({ upload: avatars, timeout: 60 })(async () => {});`,
+    ...config(`{
+      environment: { FILES_BUCKET: { bucket: "files" } },
+      functions: { Avatars: { bucket: "files", prefix: "avatars/" } },
+    }`),
+  };
+  await withProject(files, async (root) => {
+    const { exitCode, stdout } = await infra(root);
+    assertEquals([exitCode, stdout.includes("warning")], [0, false], stdout);
+    for (const name of ["fn_uploads.tf", "fn_avatars.tf"]) {
+      const text = await readInfra(root, name);
+      assertStringIncludes(text, "FILES_BUCKET = module.bucket_files.bucket_id");
+      assertStringIncludes(text, "module.bucket_files.read_write_policy_json");
+    }
+    assertMatch(await readInfra(root, "fn_avatars.tf"), /timeout += 60/);
+    assertMatch(await readInfra(root, "buckets.tf"), /filter_prefix += "avatars\/"/);
+    assertMatch(
+      await readInfra(root, "api.tf"),
+      /binary_media_types += \["multipart\/form-data"\]/,
+    );
+    assert(!(await readInfra(root, "fn_photos.tf")).includes("FILES_BUCKET"));
+  });
+});

@@ -17,6 +17,8 @@ const FUNCTIONS = [
   fn("event", "NoteCreated"),
   fn("event", "Audit"),
   fn("schedule", "Nightly"),
+  fn("storage", "Scale"),
+  fn("storage", "Sweep"),
 ];
 
 function message(change: Partial<SentMessage>): SentMessage {
@@ -31,9 +33,27 @@ function message(change: Partial<SentMessage>): SentMessage {
   };
 }
 
+function change(key: string, what = "created"): string {
+  return JSON.stringify({ key, change: what, size: 7, eTag: "e" });
+}
+
+Deno.test("toDeliveredEvent() makes the event of a bucket", () => {
+  const sent = message({ service: "s3", target: "files", body: change("a b.png") });
+  // deno-lint-ignore no-explicit-any
+  const { Records: [{ s3 }] } = toDeliveredEvent(sent, fn("storage", "Scale")) as any;
+  assertEquals([s3.bucket.name, s3.object.key, s3.object.size, s3.object.eTag], [
+    "files",
+    "a+b.png",
+    7,
+    "e",
+  ]);
+});
+
 Deno.test("findReceivers() finds functions by the infrastructure's wiring, else by name", () => {
   const wiring = {
     Index: { queue: "search", filters: [{ body: { kind: ["note"] } }, { body: ["all"] }] },
+    Scale: { bucket: "files", prefix: "avatars/", suffix: ".png" },
+    Sweep: { events: ["s3:ObjectRemoved:*"] },
     NoteShared: { filterPolicy: { kind: ["public"] } },
     Audit: { pattern: { source: ["notes"], detail: { size: [{ exists: true }] } } },
   };
@@ -47,6 +67,11 @@ Deno.test("findReceivers() finds functions by the infrastructure's wiring, else 
     [{ target: "index" }, []],
     [{ target: "mail" }, []],
     [{ target: "nightly" }, []],
+    [{ service: "s3", target: "files", body: change("avatars/u1/a.png") }, ["Scale"]],
+    [{ service: "s3", target: "files", body: change("avatars/u1/a.png", "deleted") }, []],
+    [{ service: "s3", target: "files", body: change("other/a.png") }, []],
+    [{ service: "s3", target: "files", body: change("avatars/u1/a.txt") }, []],
+    [{ service: "s3", target: "sweep", body: change("x", "deleted") }, ["Sweep"]],
     [{ service: "sns", target: "note-shared", attributes: kind }, ["NoteShared"]],
     [{ service: "sns", target: "note-shared" }, []],
     [{ service: "sns", target: "send-mail" }, []],

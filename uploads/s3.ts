@@ -1,0 +1,35 @@
+import type * as S3 from "@aws-sdk/client-s3";
+import { explainMissing } from "../core/optional_package.ts";
+import { UPLOAD_PACKAGES } from "./optional_packages.ts";
+
+/** The loaded client of S3. */
+export interface S3Connection {
+  /** The package. */
+  readonly sdk: typeof S3;
+  /** The client, with region and credentials of the environment. */
+  readonly client: S3.S3Client;
+}
+
+let connecting: Promise<S3Connection> | undefined;
+
+/**
+ * Loads the client of S3, once for all uploads.
+ *
+ * @throws {ConfigurationError} If the package is not installed.
+ */
+export function connectS3(): Promise<S3Connection> {
+  return connecting ??= connect();
+}
+
+async function connect(): Promise<S3Connection> {
+  try {
+    const sdk = await import("@aws-sdk/client-s3").catch(
+      explainMissing(UPLOAD_PACKAGES, "@aws-sdk/client-s3", "defineUpload"),
+    );
+    // a checksum that is computed in advance would be that of an empty file
+    return { sdk, client: new sdk.S3Client({ requestChecksumCalculation: "WHEN_REQUIRED" }) };
+  } catch (error) {
+    connecting = undefined;
+    throw error;
+  }
+}
