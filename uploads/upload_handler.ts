@@ -78,7 +78,7 @@ interface StoredFile {
  * ```ts
  * import { defineUpload, defineUploadHandler } from "@trellis/fn/uploads";
  *
- * const avatars = defineUpload({ bucket: "files", prefix: "avatars", types: ["image/png"], maxBytes: 5_000_000 });
+ * export const avatars = defineUpload({ bucket: "files", prefix: "avatars", types: ["image/png"], maxBytes: 5_000_000 });
  *
  * // src/functions/storage/avatars.ts
  * export const handler = defineUploadHandler({ upload: avatars })(async function saveAvatar({ owner, key }) {
