@@ -1,6 +1,6 @@
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { UPLOAD_PACKAGES } from "./optional_packages.ts";
 import { connectS3 } from "./s3.ts";

@@ -1,5 +1,5 @@
 import type * as S3 from "@aws-sdk/client-s3";
-import { explainMissing } from "../core/optional_package.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { UPLOAD_PACKAGES } from "./optional_packages.ts";
 
 /** The loaded client of S3. */
