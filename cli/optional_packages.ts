@@ -14,6 +14,7 @@ export const CLI_PACKAGES = {
   "esbuild": ">=0.28.2 <1",
   "openapi-typescript": "^7.13.0",
   "typescript": ">=5.9",
+  "yaml": "^2.9.0",
 } as const;
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */

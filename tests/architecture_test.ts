@@ -71,6 +71,7 @@ const HOMES: Record<string, readonly string[]> = {
   "libpg-query": ["testing"],
   "openapi-fetch": ["client"],
   "openapi-typescript": ["cli"],
+  "yaml": ["cli"],
 };
 
 /** Loaded with import() when they are needed: a static import of more than types would make every function pay. */
@@ -95,6 +96,7 @@ const LAZY = [
   "jose",
   "libpg-query",
   "openapi-typescript",
+  "yaml",
 ];
 
 /** The driver of direct connections serves two providers; functions read secrets, the command line puts them. */

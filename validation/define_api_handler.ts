@@ -179,6 +179,7 @@ function describe(
     responseSchema: options.responseSchema,
     responses: Object.fromEntries(responses.map(([status, each]) => [status, [each]])),
     isRateLimited: options.rateLimit !== undefined,
+    hasErrorBody: options.errorBody !== undefined,
     openapi,
     ...(idempotency && {
       idempotency: {

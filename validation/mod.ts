@@ -63,6 +63,7 @@ export {
   type OpenApiInfo,
   type OpenApiOptions,
   type OpenApiServer,
+  type OpenApiVersion,
 } from "./openapi/document.ts";
 export {
   getRegisteredOperations,

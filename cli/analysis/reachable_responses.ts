@@ -11,11 +11,13 @@ const THROWN: Readonly<Record<string, number>> = {
   UnauthorizedError: 401,
   ForbiddenError: 403,
   NotFoundError: 404,
+  MethodNotAllowedError: 405,
   ConflictError: 409,
   UniqueViolationError: 409,
   ForeignKeyViolationError: 409,
   PayloadTooLargeError: 413,
   UnsupportedMediaTypeError: 415,
+  UnprocessableContentError: 422,
   TooManyRequestsError: 429,
   ServiceUnavailableError: 503,
 };
@@ -31,6 +33,19 @@ const CALLED: Readonly<Record<string, number>> = {
   validateCodeHostWebhook: 401,
   validatePaymentsWebhook: 401,
   validateStandardWebhook: 401,
+  validateShopifyWebhook: 401,
+  validateSlackWebhook: 401,
+  validateTwilioWebhook: 401,
+};
+
+/** Headers with the signatures that functions of this package check. */
+const SIGNATURES: Readonly<Record<string, string>> = {
+  validateCodeHostWebhook: "X-Hub-Signature-256",
+  validatePaymentsWebhook: "Payments-Signature",
+  validateStandardWebhook: "webhook-signature",
+  validateShopifyWebhook: "X-Shopify-Hmac-Sha256",
+  validateSlackWebhook: "X-Slack-Signature",
+  validateTwilioWebhook: "X-Twilio-Signature",
 };
 
 /** A successful response that code can end with. */
@@ -46,6 +61,8 @@ export interface ReachableResponses {
   readonly errors: ReadonlySet<number>;
   /** Successful responses, in the order in which they were found. */
   readonly successes: readonly SuccessResponse[];
+  /** Headers with signatures of webhooks that the code checks. */
+  readonly signatures: ReadonlySet<string>;
 }
 
 /** The responses of a declaration itself, and the nodes that it refers to. */
@@ -69,6 +86,7 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
     if (found !== undefined) return found;
     const errors = new Set<number>();
     const successes: SuccessResponse[] = [];
+    const signatures = new Set<string>();
     const next: ts.Node[] = [];
 
     function follow(target: Target, at: ts.Node): void {
@@ -78,6 +96,7 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
         while (ts.isBindingElement(holder)) holder = holder.parent.parent;
         if (!ts.isParameter(holder)) next.push(holder);
       } else if (target.kind === "package" && isTrellis(target.module)) {
+        if (Object.hasOwn(SIGNATURES, target.name)) signatures.add(SIGNATURES[target.name]);
         const response = getResponse(target.name, at);
         if (response === undefined) return;
         if (response.status >= 400) errors.add(response.status);
@@ -111,7 +130,7 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
       },
       special: () => {},
     });
-    const facts = { errors, successes, next };
+    const facts = { errors, successes, signatures, next };
     known.set(node, facts);
     return facts;
   }
@@ -120,6 +139,7 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
     const seen = new Set<ts.Node>();
     const errors = new Set<number>();
     const successes: SuccessResponse[] = [];
+    const signatures = new Set<string>();
     const pending = [node];
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
       if (seen.has(at)) continue;
@@ -127,9 +147,10 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
       const facts = read(at);
       for (const status of facts.errors) errors.add(status);
       successes.push(...facts.successes);
+      for (const header of facts.signatures) signatures.add(header);
       pending.push(...facts.next);
     }
-    return { errors, successes };
+    return { errors, successes, signatures };
   };
 }
 

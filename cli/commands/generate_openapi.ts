@@ -1,5 +1,6 @@
-import { resolve } from "node:path";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { extname, resolve } from "node:path";
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { isOpenApiVersion } from "../config/openapi.ts";
 import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
 import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
@@ -8,7 +9,7 @@ import type { Output } from "../output.ts";
 /** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {
   name: "generate openapi",
-  summary: "Generates an OpenAPI 3.1 document of all HTTP functions.",
+  summary: "Generates an OpenAPI document of all HTTP functions.",
   description: [
     "Reads every file in api/: the schemas of defineApiHandler (schema, querySchema, pathSchema,\n" +
     "responseSchema), its auth mode and its openapi option. Handlers are not loaded: only the code\n" +
@@ -17,7 +18,7 @@ export const generateOpenapi: Command = {
     "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
     "that call configureSessionAuth are loaded, without a database and with placeholders for variables\n" +
     "that are not set.",
-    "Writes openapi.json, and with --html a self-contained reference page. Files that were not\n" +
+    "Writes openapi.json (YAML if openapi.file ends in .yaml), and with --html a self-contained reference page. Files that were not\n" +
     "generated are never changed.",
     "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
     "nothing is written.",
@@ -26,6 +27,11 @@ export const generateOpenapi: Command = {
     {
       name: "html",
       description: "Also write a reference page: openapi.html, or openapi.htmlFile.",
+    },
+    {
+      name: "openapi-version",
+      value: "version",
+      description: "3.1 or 3.2. Default: openapi.openapiVersion, else 3.1.",
     },
     { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
@@ -55,13 +61,24 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     { findFunctionFiles },
     { buildProjectDocument },
     { planOpenApiFiles },
+    { getDocumentFormat },
   ] = await Promise.all([
     import("../analysis/read_config.ts"),
     import("../discovery/function_files.ts"),
     import("../openapi/project_document.ts"),
     import("../openapi/openapi_files.ts"),
+    import("../openapi/document_format.ts"),
   ]);
-  const config = readConfig(root, options.config as string | undefined);
+  const version = options["openapi-version"];
+  if (version !== undefined && !isOpenApiVersion(version)) {
+    throw new UsageError(
+      `--openapi-version must be 3.1 or 3.2, got ${JSON.stringify(version)}`,
+    );
+  }
+  const given = readConfig(root, options.config as string | undefined);
+  const config = version === undefined
+    ? given
+    : { ...given, openapi: { ...given.openapi, openapiVersion: version } };
   const { openapi } = config;
   const { document, findings, warnings, undescribed } = await buildProjectDocument(
     root,
@@ -72,11 +89,11 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   output.endProgress();
   const errors = [...findings].sort(compareLocations);
   const htmlFile = openapi.htmlFile ??
-    (options.html ? openapi.file.replace(/\.json$/, ".html") : undefined);
+    (options.html ? openapi.file.slice(0, -extname(openapi.file).length) + ".html" : undefined);
   const changes = errors.length > 0 ? [] : planOpenApiFiles(root, document, {
     file: toProjectPath(root, openapi.file),
     ...(htmlFile !== undefined && { htmlFile: toProjectPath(root, htmlFile) }),
-  });
+  }, await getDocumentFormat(openapi.file));
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
   if (!options.check && !isBlocked) applyGeneratedFiles(root, changes);

@@ -1,3 +1,5 @@
+import { extname } from "node:path";
+import type { OpenApiVersion } from "../../validation/openapi/document.ts";
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** A server of the API. */
@@ -11,7 +13,7 @@ export interface ConfiguredServer {
 /** Settings of `trellis generate openapi`. */
 export interface OpenapiSettings {
   /**
-   * The generated document.
+   * The generated document: JSON, or YAML if it ends in `.yaml` or `.yml`.
    * @default "openapi.json"
    */
   file?: string;
@@ -37,6 +39,21 @@ export interface OpenapiSettings {
    * @default none: relative to the document
    */
   servers?: (string | ConfiguredServer)[];
+  /**
+   * The version of OpenAPI, like `--openapi-version`.
+   * @default "3.1"
+   */
+  openapiVersion?: OpenApiVersion;
+  /**
+   * A prefix of all names of schemas: `"Shop"` makes `Note` `ShopNote`.
+   * @default ""
+   */
+  schemaPrefix?: string;
+  /**
+   * Exported schemas that no operation uses, with their modules: `["src/events.ts#NoteEvent"]`.
+   * @default []
+   */
+  additionalSchemas?: string[];
 }
 
 const isServer = (value: unknown): boolean =>
@@ -45,12 +62,20 @@ const isServer = (value: unknown): boolean =>
     (value.description === undefined || isText(value.description)) &&
     Object.keys(value).every((key) => key === "url" || key === "description");
 
+/** Checks for a supported version of OpenAPI. */
+export function isOpenApiVersion(value: unknown): value is OpenApiVersion {
+  return value === "3.1" || value === "3.2";
+}
+
+const isExport = (value: unknown): boolean =>
+  typeof value === "string" && /^[^#]+\.[mc]?[jt]sx?#\w+$/.test(value);
+
 /** Checks and defaults of {@link OpenapiSettings}. */
 export const OPENAPI_SETTINGS = {
   checks: {
     file: [
-      "a file that ends in .json",
-      (value) => isText(value) && String(value).endsWith(".json"),
+      "a file that ends in .json, .yaml or .yml",
+      (value) => isText(value) && [".json", ".yaml", ".yml"].includes(extname(String(value))),
     ],
     htmlFile: [
       "a file that ends in .html",
@@ -63,8 +88,20 @@ export const OPENAPI_SETTINGS = {
       "a list of addresses, or of { url, description }",
       (value) => Array.isArray(value) && value.length > 0 && value.every(isServer),
     ],
+    openapiVersion: ['"3.1" or "3.2"', isOpenApiVersion],
+    schemaPrefix: [
+      "a name of letters, digits and _",
+      (value) => typeof value === "string" && /^\w*$/.test(value),
+    ],
+    additionalSchemas: [
+      'a list of exports, such as "src/events.ts#NoteEvent"',
+      (value) => Array.isArray(value) && value.every(isExport),
+    ],
   },
   defaults: {
     file: "openapi.json",
+    openapiVersion: "3.1",
+    schemaPrefix: "",
+    additionalSchemas: [] as string[],
   },
 } as const satisfies SettingsGroup<OpenapiSettings, OpenapiSettings>;

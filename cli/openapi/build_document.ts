@@ -3,6 +3,7 @@ import {
   buildOpenApiDocument,
   type OpenApiDocument,
   type OpenApiInfo,
+  type OpenApiVersion,
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { SourceLocation } from "../analysis/slice.ts";
@@ -33,21 +34,24 @@ export interface BuiltDocument {
  * @param info Title, version and description.
  * @param servers Servers.
  * @param load Loads packages.
+ * @param version The version of OpenAPI.
  */
 export function buildDocument(
   sources: SourceOperations,
   info: OpenApiInfo,
   servers: readonly (string | ConfiguredServer)[] | undefined,
   load: PackageLoader,
+  version: OpenApiVersion = "3.1",
 ): Promise<BuiltDocument> {
-  return runSlice(sources.slice, load, (values) => build(sources, info, servers, values));
+  return runSlice(sources.slice, load, (values) => build(sources, info, servers, values, version));
 }
 
 function build(
-  { operations }: SourceOperations,
+  { operations, additional }: SourceOperations,
   info: OpenApiInfo,
   servers: readonly (string | ConfiguredServer)[] | undefined,
   values: SliceValues,
+  version: OpenApiVersion,
 ): BuiltDocument {
   const findings = new Map<string, OpenApiFinding>();
   const uses = new Map<AnySchema, SchemaUse & { readonly option: string }>();
@@ -90,6 +94,9 @@ function build(
       auth,
       isRestricted,
       isOptional,
+      isRateLimited,
+      hasErrorBody,
+      signatures,
       openapi,
       idempotency,
       schemas,
@@ -125,6 +132,9 @@ function build(
         auth,
         isRestricted,
         isOptional,
+        isRateLimited,
+        hasErrorBody,
+        signatures,
         openapi: metadata,
         idempotency,
         resources: {},
@@ -132,12 +142,16 @@ function build(
     };
   });
 
+  const additionalSchemas = additional.map((use) => evaluate(use, use.label))
+    .filter((schema) => schema !== undefined);
   const evaluated = values.evaluated();
   const { names, clashes } = nameSchemas(evaluated);
   const declarations = new Map(
     evaluated.filter(([unit]) => unit.isNamed).map(([unit, value]) => [value, unit]),
   );
   const document = buildOpenApiDocument(info, routes, servers, {
+    version,
+    additionalSchemas,
     schemaNames: names,
     registries: getRegistries(values),
     onIssue({ schema, path, message, cause }): void {

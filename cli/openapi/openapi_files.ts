@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ts } from "../analysis/typescript.ts";
 import { type FileChange, planGeneratedFiles } from "../generated_files.ts";
 import type { OpenApiDocument, OpenApiInfo } from "../../validation/openapi/document.ts";
+import type { DocumentFormat } from "./document_format.ts";
 import { renderReferencePage } from "./reference_page.ts";
 
 /** Text that identifies a generated document or page, in all versions. */
@@ -26,19 +27,21 @@ export interface OpenApiFiles {
  * @param root Absolute path of the project.
  * @param document The document.
  * @param files The paths.
+ * @param format The form of the document.
  * @returns One entry for each file.
  */
 export function planOpenApiFiles(
   root: string,
   document: OpenApiDocument,
   { file, htmlFile }: OpenApiFiles,
+  format: DocumentFormat,
 ): FileChange[] {
   const { openapi, ...rest } = document;
   const marked = { openapi, [MARKER_KEY]: NOTICE, ...rest };
-  const text = `${JSON.stringify(marked, null, 2)}\n`;
+  const text = format.render(marked);
   const changes: FileChange[] = [];
   const present = existsSync(join(root, file))
-    ? parse(readFileSync(join(root, file), "utf8"))
+    ? format.parse(readFileSync(join(root, file), "utf8"))
     : undefined;
   if (present === undefined) {
     changes.push(
@@ -48,7 +51,7 @@ export function planOpenApiFiles(
     );
   } else if (!String(present[MARKER_KEY]).startsWith(MARKER)) {
     changes.push({ path: file, change: "kept" });
-  } else if (isSame(present, JSON.parse(text))) changes.push({ path: file, change: "unchanged" });
+  } else if (isSame(present, format.parse(text))) changes.push({ path: file, change: "unchanged" });
   else changes.push({ path: file, change: "updated", text });
 
   if (htmlFile !== undefined) {
@@ -72,15 +75,6 @@ export function planOpenApiFiles(
 /** Compares values including the order of keys, which readers of the document display. */
 function isSame(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(one, other) && JSON.stringify(one) === JSON.stringify(other);
-}
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

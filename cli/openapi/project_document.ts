@@ -9,6 +9,7 @@ import type { AuthFunction } from "./auth_functions.ts";
 import { buildDocument } from "./build_document.ts";
 import { readInfo } from "./openapi_files.ts";
 import { createPackageLoader } from "./package_loader.ts";
+import { prefixSchemas } from "./prefix_schemas.ts";
 import { type OpenApiFinding, readOperations } from "./read_operations.ts";
 
 /** The document of a project with its errors and warnings. */
@@ -35,14 +36,26 @@ export async function buildProjectDocument(
   onProgress?: (done: number, total: number) => void,
 ): Promise<ProjectDocument> {
   const { openapi } = config;
-  const sources = await readOperations(root, functions, onProgress);
+  const sources = await readOperations(
+    root,
+    functions,
+    onProgress,
+    openapi.additionalSchemas,
+  );
   const { authFunctions, undescribed } = sources;
   const info = readInfo(root, openapi);
-  const built = await buildDocument(sources, info, openapi.servers, createPackageLoader());
+  const built = await buildDocument(
+    sources,
+    info,
+    openapi.servers,
+    createPackageLoader(),
+    openapi.openapiVersion,
+  );
+  const withPrefix = (document: OpenApiDocument) => prefixSchemas(document, openapi.schemaPrefix);
   const { warnings } = built;
   const findings = [...sources.findings, ...built.findings];
   if (authFunctions.length === 0) {
-    return { document: built.document, findings, warnings, undescribed };
+    return { document: withPrefix(built.document), findings, warnings, undescribed };
   }
   const { document, findings: more } = await describeAuth(
     root,
@@ -50,7 +63,12 @@ export async function buildProjectDocument(
     authFunctions,
     built.document,
   );
-  return { document, findings: [...findings, ...more], warnings, undescribed };
+  return {
+    document: withPrefix(document),
+    findings: [...findings, ...more],
+    warnings,
+    undescribed,
+  };
 }
 
 async function describeAuth(

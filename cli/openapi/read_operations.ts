@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
@@ -53,6 +55,12 @@ export interface SourceOperation extends SourceLocation {
   readonly isRestricted: boolean;
   /** True if the handler admits callers without a session. */
   readonly isOptional: boolean;
+  /** True if an option limits the rate of requests. */
+  readonly isRateLimited: boolean;
+  /** True if the option `errorBody` replaces the bodies of errors. */
+  readonly hasErrorBody: boolean;
+  /** Headers with signatures of webhooks that the handler checks. */
+  readonly signatures: readonly string[];
   readonly openapi: OpenApiMetadata;
   readonly idempotency?: IdempotencyMetadata;
   readonly schemas: Readonly<Partial<Record<SchemaOption, SchemaUse>>>;
@@ -65,6 +73,8 @@ export interface SourceOperation extends SourceLocation {
 /** The operations of a project. */
 export interface SourceOperations {
   readonly operations: readonly SourceOperation[];
+  /** Schemas that no operation uses. */
+  readonly additional: readonly (SchemaUse & { readonly label: string })[];
   /** All schemas with everything needed to evaluate them. */
   readonly slice: Slice;
   readonly findings: readonly OpenApiFinding[];
@@ -80,12 +90,14 @@ export interface SourceOperations {
  * @param root Absolute path of the project.
  * @param files The functions; kinds other than `api` are ignored.
  * @param onProgress Called with the number of finished files.
+ * @param additionalSchemas Exports that become components: `src/events.ts#NoteEvent`.
  * @returns The operations, sorted by path and method.
  */
 export async function readOperations(
   root: string,
   files: readonly FunctionFile[],
   onProgress: (done: number, total: number) => void = () => {},
+  additionalSchemas: readonly string[] = [],
 ): Promise<SourceOperations> {
   const project = openProject(root);
   const evaluator = createEvaluator(project);
@@ -124,7 +136,27 @@ export async function readOperations(
     }
   }
   operations.sort((one, other) => compareRoutes(one.fn, other.fn));
-  return { operations, slice: slicer.finish(), findings, authFunctions, undescribed };
+  const additional = additionalSchemas.flatMap((label) => {
+    const expression = findExported(project, root, label);
+    if (expression === undefined) {
+      const message = `openapi.additionalSchemas has ${label}, which is not exported`;
+      findings.push({ file: "trellis.config.ts", line: 1, message });
+      return [];
+    }
+    const location = { file: project.getPath(expression), line: project.getLine(expression) };
+    return [{ ...location, unit: slicer.add(expression), label }];
+  });
+  return { operations, additional, slice: slicer.finish(), findings, authFunctions, undescribed };
+}
+
+/** Finds the expression of an export such as `src/events.ts#NoteEvent`. */
+function findExported(project: Project, root: string, label: string): ts.Expression | undefined {
+  const [file, name] = label.split("#");
+  if (!existsSync(resolve(root, file))) return undefined;
+  const target = project.findExport(project.read(resolve(root, file)), name);
+  if (target.kind === "expression") return target.node;
+  if (target.kind !== "declaration" || !ts.isVariableDeclaration(target.node)) return undefined;
+  return ts.isIdentifier(target.node.name) ? target.node.name : undefined;
 }
 
 function readAuthFunction(
@@ -206,6 +238,9 @@ function readOperation(
     auth: auth as SourceAuthMode,
     isRestricted: RESTRICTIONS.some((option) => definition.getExpression(option) !== undefined),
     isOptional: readOption("optional") === true,
+    isRateLimited: definition.getExpression("rateLimit") !== undefined,
+    hasErrorBody: definition.getExpression("errorBody") !== undefined,
+    signatures: [...reached?.signatures ?? []].sort(),
     idempotency: readIdempotency(definition, evaluator, find),
     openapi: problem === undefined ? openapi as OpenApiMetadata : {},
     schemas,

@@ -93,8 +93,15 @@ export class SharedAnswers {
    *
    * @param status The status, 400 or more.
    * @param description What it means for this operation; a shared answer without it.
+   * @param hasOwnBody True if the operation replaces the bodies of errors; their schema is open.
    */
-  getError(status: number, description?: string): Record<string, unknown> {
+  getError(status: number, description?: string, hasOwnBody = false): Record<string, unknown> {
+    const title = getTitle(status);
+    const headers = status === 429 ? { headers: RATE_LIMIT_HEADERS } : undefined;
+    if (hasOwnBody) {
+      const content = { "application/json": { schema: {} } };
+      return { description: description ?? title, ...headers, content };
+    }
     const content = {
       "application/json": {
         schema: status === 400
@@ -102,8 +109,6 @@ export class SharedAnswers {
           : this.#components.own("Error", ERROR),
       },
     };
-    const title = getTitle(status);
-    const headers = status === 429 ? { headers: RATE_LIMIT_HEADERS } : undefined;
     if (description !== undefined) return { description, ...headers, content };
     const name = TITLES[status] === undefined ? `Status${status}` : title.replace(/\W+/g, "");
     this.responses[name] ??= { description: title, ...headers, content };

@@ -3,7 +3,7 @@ import type { JsonSchema } from "../json_schema.ts";
 import { SharedAnswers } from "./answers.ts";
 import { Components } from "./components.ts";
 import type { SchemaIssue, SchemaRegistry } from "./convert.ts";
-import { describeOperation } from "./operation.ts";
+import { describeOperation, getSignatureScheme } from "./operation.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** Description of the API. */
@@ -41,15 +41,28 @@ export interface OpenApiOptions {
   /** Registries of other copies of zod, which hold what `.meta()` said there. */
   registries?: readonly SchemaRegistry[];
   /**
+   * Named schemas that no operation uses, as components.
+   * @default []
+   */
+  additionalSchemas?: readonly $ZodType[];
+  /**
+   * The version of OpenAPI. The documents differ in nothing else.
+   * @default "3.1"
+   */
+  version?: OpenApiVersion;
+  /**
    * Hears what cannot be described. Without it, what JSON cannot carry is described as `{}`, and two different schemas with
    * one id throw.
    */
   onIssue?: (issue: SchemaIssue) => void;
 }
 
-/** An OpenAPI 3.1 document. */
+/** A version of OpenAPI. */
+export type OpenApiVersion = "3.1" | "3.2";
+
+/** An OpenAPI document. */
 export type OpenApiDocument = {
-  openapi: "3.1.0";
+  openapi: `${OpenApiVersion}.0`;
   info: OpenApiInfo;
   servers?: OpenApiServer[];
   tags?: { name: string }[];
@@ -84,7 +97,7 @@ const SECURITY_SCHEMES = {
 const ANY = ["get", "post", "put", "patch", "delete"] as const;
 
 /**
- * One OpenAPI 3.1 document for functions that are deployed one by one.
+ * One OpenAPI document for functions that are deployed one by one.
  *
  * @param info Name and version.
  * @param routes The operations and where they are. Those with `openapi.hidden` are left out.
@@ -140,10 +153,13 @@ export function buildOpenApiDocument(
     for (const tag of route.operation.openapi.tags ?? []) tags.add(tag);
   }
   const schemes = new Set(shown.map(({ operation }) => operation.auth.replace(/-optional$/, "")));
-  const draft = { paths, responses: answers.responses };
+  const additional = (options.additionalSchemas ?? []).map((schema, index) =>
+    components.describe(schema, "output", `Additional${index + 1}`)
+  );
+  const draft = { paths, responses: answers.responses, additional };
   const { document, schemas } = components.finish(draft);
   return {
-    openapi: "3.1.0",
+    openapi: `${options.version ?? "3.1"}.0`,
     info,
     ...(servers &&
       {
@@ -156,11 +172,26 @@ export function buildOpenApiDocument(
     components: {
       schemas,
       responses: sortKeys(document.responses),
-      securitySchemes: Object.fromEntries(
-        Object.entries(SECURITY_SCHEMES).filter(([name]) => schemes.has(name)),
-      ),
+      securitySchemes: {
+        ...Object.fromEntries(
+          Object.entries(SECURITY_SCHEMES).filter(([name]) => schemes.has(name)),
+        ),
+        ...describeSignatures(shown),
+      },
     },
   };
+}
+
+function describeSignatures(routes: readonly ApiRoute[]): Record<string, unknown> {
+  const headers = new Set(
+    routes.flatMap(({ operation: { auth, signatures = [] } }) => auth === "none" ? signatures : []),
+  );
+  return Object.fromEntries(
+    [...headers].sort().map((name) => [
+      getSignatureScheme(name),
+      { type: "apiKey", in: "header", name, description: "The sender's signature of the body" },
+    ]),
+  );
 }
 
 function isAny({ method }: ApiRoute): boolean {

@@ -130,15 +130,25 @@ function describeField(schema: JsonSchema): Record<string, unknown> {
   };
 }
 
-function getSecurity({ auth, isOptional }: RegisteredOperation): Record<string, string[]>[] {
+function getSecurity(operation: RegisteredOperation): Record<string, string[]>[] {
+  const { auth, isOptional, signatures = [] } = operation;
   switch (auth) {
     case "none":
-      return [];
+      return signatures.map((header) => ({ [getSignatureScheme(header)]: [] }));
     case "authorizer-optional":
       return [{}, { authorizer: [] }];
     default:
       return [...(isOptional ? [{}] : []), { [auth]: [] }];
   }
+}
+
+/**
+ * Returns the name of the security scheme of a signed webhook.
+ *
+ * @param header The header with the signature.
+ */
+export function getSignatureScheme(header: string): string {
+  return `signature-${header.toLowerCase()}`;
 }
 
 function getResponses(
@@ -148,27 +158,33 @@ function getResponses(
   { components, answers }: OperationContext,
 ): Record<string, unknown> {
   const { openapi, schema, querySchema, pathSchema, auth, isRestricted, idempotency } = operation;
-  const { isRateLimited } = operation;
+  const { isRateLimited, hasErrorBody } = operation;
   const descriptions = openapi.responses ?? {};
   const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
   const all: Record<number, unknown> = {};
   const failures = [
     ...(takesInput || idempotency ? [400] : []),
     ...(auth === "none" ? [] : [401]),
-    ...(isRestricted ? [403] : []),
+    // a request with a session cookie must come from a trusted origin
+    ...(isRestricted || auth === "session" ? [403] : []),
     ...(path.includes("{") ? [404] : []),
     ...(idempotency ? [409] : []),
     ...(schema ? [413, 415] : []),
     ...(idempotency ? [422] : []),
     ...(auth === "api-key" || isRateLimited ? [429] : []),
     500,
+    // the database or another service cannot be reached; the deadline of the function
+    503,
+    504,
   ];
-  for (const status of failures) all[status] = answers.getError(status);
+  for (const status of failures) {
+    all[status] = answers.getError(status, undefined, hasErrorBody);
+  }
   for (const [code, description] of Object.entries(descriptions)) {
     const status = Number(code);
     // a status without a description was found in the sources
     all[status] = status >= 400
-      ? answers.getError(status, description || undefined)
+      ? answers.getError(status, description || undefined, hasErrorBody)
       : { description: description || getTitle(status) };
   }
   const declared = listDeclared(operation);

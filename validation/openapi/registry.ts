@@ -68,6 +68,10 @@ export interface RegisteredOperation {
   readonly responses?: Readonly<Record<number, readonly $ZodType[]>>;
   /** True if requests are limited. */
   readonly isRateLimited?: boolean;
+  /** True if the option `errorBody` replaces the bodies of errors. */
+  readonly hasErrorBody?: boolean;
+  /** Headers with signatures of webhooks that the handler checks: `X-Hub-Signature-256`. */
+  readonly signatures?: readonly string[];
   /** Data that schemas do not contain. */
   readonly openapi: OpenApiMetadata;
   /** Facts about the idempotency key, if the operation has one. */

@@ -39,11 +39,11 @@ export const shared = { store, required: false };`,
         Object.keys(responses),
       ];
     };
-    const answers = ["200", "400", "409", "422", "500"];
+    const answers = ["200", "400", "409", "422", "500", "503", "504"];
     assertEquals(describe("/orders"), [[{ ...KEY_HEADER, required: true }], answers]);
     assertEquals(describe("/drafts"), [[{ ...KEY_HEADER, required: false }], answers]);
     assertEquals(describe("/hooks"), [[], answers]);
-    assertEquals(describe("/plain"), [[], ["200", "500"]]);
+    assertEquals(describe("/plain"), [[], ["200", "500", "503", "504"]]);
   });
 });
 
@@ -58,7 +58,7 @@ Deno.test("buildOpenApiDocument() describes the key of an idempotent operation",
   ]) as Json;
   const { parameters, responses } = document.paths["/orders"].post;
   assertEquals([parameters[0].name, parameters[0].required], ["Idempotency-Key", true]);
-  assertEquals(Object.keys(responses), ["200", "400", "409", "422", "500"]);
+  assertEquals(Object.keys(responses), ["200", "400", "409", "422", "500", "503", "504"]);
 });
 
 Deno.test("generate infra creates the DynamoDB table of idempotency records for the functions that use it", async () => {

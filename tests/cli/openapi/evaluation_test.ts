@@ -198,7 +198,7 @@ Deno.test("generate openapi reads the auth mode and its options from the sources
   ]);
   assertEquals(operations, [
     ["/a", [{ session: [] }], true],
-    ["/b", [{}, { session: [] }], false],
+    ["/b", [{}, { session: [] }], true],
     ["/c", [{ jwt: [] }], false],
     ["/d", [{ "gateway-jwt": [] }], false],
     ["/e", [{ "api-key": [] }], true],

@@ -101,7 +101,18 @@ Deno.test("buildOpenApiDocument() describes inputs, answer, failures and securit
   ]);
   assertEquals(operation.requestBody.content["application/json"].schema.required, ["title"]);
   assertEquals(operation.security, [{ session: [] }]);
-  assertEquals(Object.keys(operation.responses), ["202", "400", "401", "404", "413", "415", "500"]);
+  assertEquals(Object.keys(operation.responses), [
+    "202",
+    "400",
+    "401",
+    "403",
+    "404",
+    "413",
+    "415",
+    "500",
+    "503",
+    "504",
+  ]);
   const answer = operation.responses["202"].content["application/json"].schema;
   assertEquals(answer.properties.at, { type: "string", format: "date-time" });
   assertEquals(operation.responses["400"], { $ref: "#/components/responses/BadRequest" });
@@ -124,7 +135,7 @@ Deno.test("buildOpenApiDocument() describes inputs, answer, failures and securit
 Deno.test("buildOpenApiDocument() describes an operation that declares nothing", async () => {
   const { get } = (await build(route("GET", "/health"))).paths["/health"];
   assertEquals(Object.keys(get), ["operationId", "security", "responses"]);
-  assertEquals([get.security, Object.keys(get.responses)], [[], ["200", "500"]]);
+  assertEquals([get.security, Object.keys(get.responses)], [[], ["200", "500", "503", "504"]]);
 });
 
 Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () => {
@@ -146,16 +157,26 @@ Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () =
 
 Deno.test("buildOpenApiDocument() has the 403 of handlers that refuse authenticated callers", async () => {
   const cases: [options: Json, statuses: string[], security: Json][] = [
-    [{ auth: "session" }, ["200", "401", "500"], [{ session: [] }]],
-    [{ auth: "session", roles: ["admin"] }, ["200", "401", "403", "500"], [{ session: [] }]],
-    [{ auth: "session", authorize: () => true }, ["200", "401", "403", "500"], [{ session: [] }]],
-    [{ auth: "session", organization: {} }, ["200", "401", "403", "500"], [{ session: [] }]],
-    [{ auth: "session", freshWithin: 1 }, ["200", "401", "403", "500"], [{ session: [] }]],
-    [{ auth: "session", optional: true }, ["200", "401", "500"], [{}, { session: [] }]],
-    [{ auth: "api-key" }, ["200", "401", "429", "500"], [{ "api-key": [] }]],
+    [{ auth: "session" }, ["200", "401", "403", "500", "503", "504"], [{ session: [] }]],
+    [{ auth: "session", roles: ["admin"] }, ["200", "401", "403", "500", "503", "504"], [{
+      session: [],
+    }]],
+    [{ auth: "session", authorize: () => true }, ["200", "401", "403", "500", "503", "504"], [{
+      session: [],
+    }]],
+    [{ auth: "session", organization: {} }, ["200", "401", "403", "500", "503", "504"], [{
+      session: [],
+    }]],
+    [{ auth: "session", freshWithin: 1 }, ["200", "401", "403", "500", "503", "504"], [{
+      session: [],
+    }]],
+    [{ auth: "session", optional: true }, ["200", "401", "403", "500", "503", "504"], [{}, {
+      session: [],
+    }]],
+    [{ auth: "api-key" }, ["200", "401", "429", "500", "503", "504"], [{ "api-key": [] }]],
     [
       { auth: "api-key", permissions: { notes: ["read"] } },
-      ["200", "401", "403", "429", "500"],
+      ["200", "401", "403", "429", "500", "503", "504"],
       [{ "api-key": [] }],
     ],
   ];
