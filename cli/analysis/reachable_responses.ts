@@ -51,6 +51,8 @@ const SIGNATURES: Readonly<Record<string, string>> = {
 /** A successful response that code can end with. */
 export interface SuccessResponse {
   readonly status: number;
+  /** True if the code gives it a body. */
+  readonly hasBody: boolean;
   /** The schema of its body, if one is given that the module defines or imports. */
   readonly schema?: ts.Expression;
 }
@@ -158,17 +160,24 @@ function getResponse(name: string, at: ts.Node): SuccessResponse | undefined {
   const { parent } = at;
   if (ts.isNewExpression(parent) && parent.expression === at) return toResponse(THROWN[name]);
   if (!ts.isCallExpression(parent) || parent.expression !== at) return undefined;
-  if (name === "reply") return toResponse(readStatus(parent.arguments[0]));
+  if (name === "reply") {
+    return toResponse(readStatus(parent.arguments[0]), isGiven(parent.arguments[1]));
+  }
   if (name !== "buildValidatedResponse") return toResponse(CALLED[name]);
-  const response = toResponse(readStatus(parent.arguments[1]));
+  const response = toResponse(readStatus(parent.arguments[1]), isGiven(parent.arguments[2]));
   const schema = parent.arguments[3];
   return response !== undefined && schema !== undefined && isOfModule(schema)
     ? { ...response, schema }
     : response;
 }
 
-function toResponse(status: number | undefined): SuccessResponse | undefined {
-  return status === undefined ? undefined : { status };
+function toResponse(status: number | undefined, hasBody = true): SuccessResponse | undefined {
+  return status === undefined ? undefined : { status, hasBody };
+}
+
+function isGiven(argument: ts.Expression | undefined): boolean {
+  return argument !== undefined &&
+    !(ts.isIdentifier(argument) && argument.text === "undefined");
 }
 
 function readStatus(node: ts.Expression | undefined): number | undefined {

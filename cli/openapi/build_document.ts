@@ -117,10 +117,12 @@ function build(
       },
     };
     const responses: Record<number, AnySchema[]> = {};
-    for (const { status, schema } of successes) {
+    const openBodies = new Set<number>();
+    for (const { status, hasBody, schema } of successes) {
       const value = schema &&
         (schema.isDeclared ? evaluate(schema, "responses") : tryValue(schema));
       responses[status] = [...responses[status] ?? [], ...value ? [value] : []];
+      if (hasBody && value === undefined) openBodies.add(status);
     }
     return {
       method: fn.method!,
@@ -128,6 +130,7 @@ function build(
       operation: {
         ...described,
         responses,
+        openBodies,
         operationName: fn.name,
         auth,
         isRestricted,

@@ -40,6 +40,7 @@ export interface SchemaUse extends SourceLocation {
 /** A successful response of a handler; without a schema its body is unknown. */
 export interface SuccessUse {
   readonly status: number;
+  readonly hasBody: boolean;
   /** `isDeclared` is true for the option `responses`, false for an argument in the handler's code. */
   readonly schema?: SchemaUse & { readonly isDeclared: boolean };
 }
@@ -244,8 +245,9 @@ function readOperation(
     idempotency: readIdempotency(definition, evaluator, find),
     openapi: problem === undefined ? openapi as OpenApiMetadata : {},
     schemas,
-    successes: found.map(({ status, schema }) => ({
+    successes: found.map(({ status, hasBody, schema }) => ({
       status,
+      hasBody,
       schema: schema && { ...use(schema), isDeclared: declared !== undefined },
     })),
     statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
@@ -288,7 +290,7 @@ function readDeclaredResponses(
     const property = getProperty(evaluator, object, status);
     return property === undefined || "unknown" in property
       ? []
-      : [{ status: Number(status), schema: property.node }];
+      : [{ status: Number(status), hasBody: true, schema: property.node }];
   });
 }
 

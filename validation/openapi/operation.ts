@@ -158,7 +158,7 @@ function getResponses(
   { components, answers }: OperationContext,
 ): Record<string, unknown> {
   const { openapi, schema, querySchema, pathSchema, auth, isRestricted, idempotency } = operation;
-  const { isRateLimited, hasErrorBody } = operation;
+  const { isRateLimited, hasErrorBody, openBodies } = operation;
   const descriptions = openapi.responses ?? {};
   const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
   const all: Record<number, unknown> = {};
@@ -193,13 +193,19 @@ function getResponses(
     const bodies = WITHOUT_BODY.has(status) ? [] : [...new Set(schemas)]
       .map((each) => components.describe(each, "output", `${operationId}${name}`))
       .filter((body) => !("not" in body));
-    const [body] = bodies.length > 1 ? [{ anyOf: bodies }] : bodies;
+    const isOpen = openBodies?.has(status) && !WITHOUT_BODY.has(status) &&
+      (bodies.length === 0 || operation.responseSchema === undefined);
+    const body = isOpen ? {} : joinBodies(bodies);
     all[status] = {
       description: descriptions[status] || getTitle(status),
       ...(body && { content: jsonContent(body) }),
     };
   }
   return all;
+}
+
+function joinBodies(bodies: readonly JsonSchema[]): JsonSchema | undefined {
+  return bodies.length > 1 ? { anyOf: bodies } : bodies[0];
 }
 
 /**

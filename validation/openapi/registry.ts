@@ -66,6 +66,8 @@ export interface RegisteredOperation {
    * @default {}
    */
   readonly responses?: Readonly<Record<number, readonly $ZodType[]>>;
+  /** Statuses whose responses can have a body without a known schema. */
+  readonly openBodies?: ReadonlySet<number>;
   /** True if requests are limited. */
   readonly isRateLimited?: boolean;
   /** True if the option `errorBody` replaces the bodies of errors. */

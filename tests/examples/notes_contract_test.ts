@@ -1,0 +1,242 @@
+import { assert, assertEquals } from "@std/assert";
+import { createClient, unwrap } from "@trellis/fn/client";
+import fc from "fast-check";
+import { createHmac } from "node:crypto";
+import type { routes } from "../../examples/notes/api_types.ts";
+import { createResponseCheck } from "../support/described_response.ts";
+import { freePort, type NotesProcess, startNotes } from "../support/notes_process.ts";
+import { testSeed } from "../support/seed.ts";
+
+// deno-lint-ignore no-explicit-any
+type Json = any;
+
+const document: Json = JSON.parse(
+  await Deno.readTextFile(new URL("../../examples/notes/openapi.json", import.meta.url)),
+);
+const REQUESTS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 300;
+
+/** The operations of the project's own handlers; better-auth serves the others. */
+const OPERATIONS = Object.entries<Json>(document.paths)
+  .filter(([path]) => !path.startsWith("/auth/"))
+  .flatMap(([path, item]) =>
+    Object.entries<Json>(item).map(([method, operation]) => ({ path, method, operation }))
+  );
+
+const NO_NOTE = "6d5f1f0e-3b86-4a3c-9d0a-111111111111";
+
+interface GeneratedRequest {
+  readonly path: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
+interface Known {
+  readonly tokens: readonly string[];
+  readonly noteIds: readonly string[];
+  readonly secrets: Record<string, string>;
+}
+
+const ODD_TEXT = fc.oneof(
+  fc.string({ maxLength: 30 }),
+  fc.string({ unit: "grapheme", minLength: 190, maxLength: 210 }),
+  fc.constantFrom("", " ", "\u0000", "a\nb", "'; --"),
+);
+const ODD_VALUE = fc.oneof(ODD_TEXT, fc.integer(), fc.boolean(), fc.constant(null), fc.jsonValue());
+
+/** Values that fit a schema, or mostly fit it. */
+function generateValue(schema: Json, fits: boolean): fc.Arbitrary<unknown> {
+  const generate = (inner: Json) => generateValue(inner, fits);
+  if (schema.$ref) return generate(document.components.schemas[schema.$ref.split("/").at(-1)]);
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(generate));
+  switch (schema.type) {
+    case "object": {
+      const fields = Object.entries(schema.properties ?? {}).map(([name, field]) =>
+        [
+          name,
+          fits ? generate(field) : fc.oneof({ weight: 9, arbitrary: generate(field) }, ODD_VALUE),
+        ] as const
+      );
+      return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] });
+    }
+    case "array":
+      return fc.array(generate(schema.items ?? {}), { maxLength: 3 });
+    case "integer":
+      return fits ? fc.integer({ min: 1, max: 100 }) : fc.integer({ min: -2, max: 110 });
+    case "null":
+      return fc.constant(null);
+    default:
+      return fits ? fc.constantFrom("todo", "done", "idea") : ODD_TEXT;
+  }
+}
+
+function generateBody(
+  path: string,
+  operation: Json,
+  fits: boolean,
+): fc.Arbitrary<string | undefined> {
+  const schema = operation.requestBody?.content["application/json"].schema;
+  const event = fc.record({ id: fc.uuid(), type: fc.constant("paid") });
+  const value = path.startsWith("/hooks/") ? event : generateValue(schema ?? {}, fits);
+  const fitting = value.map((each) => JSON.stringify(each));
+  return fits ? fitting : fc.oneof(
+    { weight: 8, arbitrary: fitting },
+    fc.json(),
+    fc.string(),
+    fc.constant(undefined),
+    fc.constant(`{"title":"${"x".repeat(300_000)}"}`),
+    fc.constant('{"__proto__":{"title":"a"}}'),
+  );
+}
+
+/** Picks the first value if the request fits, else any of them. */
+function choose<T>(fits: boolean, good: T, ...odd: readonly T[]): fc.Arbitrary<T> {
+  return fits ? fc.constant(good) : fc.oneof(
+    { weight: 3, arbitrary: fc.constant(good) },
+    fc.constantFrom(...odd),
+  );
+}
+
+/** Requests that fit the document, and as many that do not in any of their parts. */
+function generateRequest(known: Known): fc.Arbitrary<GeneratedRequest> {
+  return fc.tuple(fc.constantFrom(...OPERATIONS), fc.boolean()).chain(([operation, fits]) =>
+    generateOf(operation, known, fits)
+  );
+}
+
+function generateOf(
+  { path, method, operation }: typeof OPERATIONS[number],
+  { tokens, noteIds, secrets }: Known,
+  fits: boolean,
+): fc.Arbitrary<GeneratedRequest> {
+  const parameters: Json[] = operation.parameters ?? [];
+  const query = parameters.filter((parameter) => parameter.in === "query");
+  const token = path.startsWith("/admin/") ? secrets.API_BEARER_TOKEN : tokens[0];
+  return fc.record({
+    noteId: fc.constantFrom(...noteIds).chain((id) =>
+      choose(fits, id, NO_NOTE, "x", "%20", "..%2f")
+    ),
+    query: fc.record(
+      Object.fromEntries(query.map(({ name, schema }) => [name, generateValue(schema, fits)])),
+      { requiredKeys: [] },
+    ),
+    token: choose<string | undefined>(fits, token, ...tokens, "wrong", "", undefined),
+    type: choose(fits, "application/json", "text/plain", "application/json; charset=latin1", "a/b"),
+    key: fc.uuid().chain((key) =>
+      choose<string | undefined>(fits, key, undefined, "k1", "k2", "x".repeat(300), "a b")
+    ),
+    body: method === "get" ? fc.constant(undefined) : generateBody(path, operation, fits),
+    isSigned: choose(fits, true, false),
+  }).map(({ noteId, query, token, type, key, body, isSigned }) => {
+    const search = new URLSearchParams(
+      Object.entries(query).flatMap(([name, value]) =>
+        [value].flat().map((each) => [name, String(each)])
+      ),
+    );
+    return {
+      path,
+      method,
+      url: `${path.replace("{noteId}", noteId)}?${search}`,
+      headers: {
+        ...token !== undefined && { Authorization: `Bearer ${token}` },
+        ...body !== undefined && { "Content-Type": type },
+        ...key !== undefined && { "Idempotency-Key": key },
+        ...isSigned && sign(secrets, path, body ?? ""),
+      },
+      body,
+    };
+  });
+}
+
+function sign(secrets: Known["secrets"], path: string, body: string): Record<string, string> {
+  const hmac = (secret: string, text: string) =>
+    createHmac("sha256", secret).update(text).digest("hex");
+  if (path === "/hooks/code-host") {
+    const signature = hmac(secrets.CODE_HOST_WEBHOOK_SECRET, body);
+    return { "X-Hub-Signature-256": `sha256=${signature}`, "X-GitHub-Delivery": hmac("d", body) };
+  }
+  const at = Math.floor(Date.now() / 1000);
+  const signature = hmac(secrets.PAYMENTS_WEBHOOK_SECRET, `${at}.${body}`);
+  return { "Payments-Signature": `t=${at},v1=${signature}` };
+}
+
+async function signUp(notes: NotesProcess, email: string): Promise<string> {
+  let token = "";
+  const session = { getToken: () => token, setToken: (given: string) => void (token = given) };
+  const client = createClient<routes>({ baseUrl: notes.url, session });
+  await unwrap(
+    client.POST("/auth/sign-up/email", {
+      body: { name: "Test", email, password: "correct-horse-battery" },
+    }),
+  );
+  return token;
+}
+
+Deno.test("the notes example answers its generated client and describes every answer", async (t) => {
+  const folder = await Deno.makeTempDir();
+  const notes = await startNotes(folder, await freePort());
+  try {
+    const tokens = [await signUp(notes, "a@example.com"), await signUp(notes, "b@example.com")];
+    const client = createClient<routes>({
+      baseUrl: notes.url,
+      session: { getToken: () => tokens[0] },
+    });
+
+    await t.step("a session, a note, its pages and errors through the client", async () => {
+      const key = crypto.randomUUID();
+      const create = () =>
+        unwrap(client.POST("/notes", {
+          params: { header: { "Idempotency-Key": key } },
+          body: { title: "Milk" },
+        }));
+      const note = await create();
+      assertEquals((await create()).id, note.id, "the key makes it one note");
+      const options = { params: { path: { noteId: note.id } } };
+      assertEquals((await unwrap(client.GET("/notes/{noteId}", options))).title, "Milk");
+      const list = await unwrap(client.GET("/notes", { params: { query: { limit: 1 } } }));
+      assertEquals(list.notes.map(({ id }) => id), [note.id]);
+      assertEquals(await unwrap(client.DELETE("/notes/{noteId}", options)), undefined);
+      const { error, response } = await client.GET("/notes/{noteId}", options);
+      assertEquals([response.status, error?.code], [404, "NOT_FOUND"]);
+      const anonymous = createClient<routes>({ baseUrl: notes.url });
+      assertEquals((await anonymous.GET("/notes")).error?.code, "UNAUTHORIZED");
+    });
+
+    await t.step(`${REQUESTS} generated requests, seed ${testSeed}`, async () => {
+      const noteIds: string[] = [];
+      // generated requests delete them
+      for (let left = REQUESTS / 30; left > 0; left--) {
+        const body = { title: `Note ${left}`, labelId: "todo" };
+        const params = { header: { "Idempotency-Key": crypto.randomUUID() } };
+        noteIds.push((await unwrap(client.POST("/notes", { params, body }))).id);
+      }
+      const explain = createResponseCheck(document);
+      const seen = new Set<string>();
+      const requests = fc.sample(generateRequest({ tokens, noteIds, secrets: notes.secrets }), {
+        numRuns: REQUESTS,
+        seed: testSeed,
+      });
+      for (const { path, method, url, headers, body } of requests) {
+        const response = await fetch(notes.url + url, {
+          method: method.toUpperCase(),
+          headers,
+          body,
+        });
+        const { status } = response;
+        const received = { status, headers: response.headers, body: await response.text() };
+        const reason = explain(path, method, received);
+        assertEquals(reason, undefined, `${method} ${url} ${JSON.stringify(headers)} ${body}`);
+        seen.add(`${method} ${path} ${status}`);
+      }
+      const successes = OPERATIONS.filter(({ method, path }) =>
+        [200, 201, 202, 204].some((status) => seen.has(`${method} ${path} ${status}`))
+      );
+      assertEquals(successes.length, OPERATIONS.length, [...seen].sort().join("\n"));
+      assert(seen.size > 3 * OPERATIONS.length, [...seen].sort().join("\n"));
+    });
+  } finally {
+    await notes.interrupt();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
