@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { explainMissing } from "../../core/optional_package.ts";
+import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
 
 /** The text form of a generated document. */
