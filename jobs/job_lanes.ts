@@ -40,7 +40,7 @@ export class JobLanes {
   readonly #options: LaneOptions;
   readonly #counts: JobCounts = { done: 0, retried: 0, dead: 0, lost: 0 };
   readonly #buffer: LeasedJob[] = [];
-  #filling: Promise<void> | undefined;
+  #filling: Promise<boolean> | undefined;
   #isEmpty = false;
   #idle = 0;
   readonly #recording: Set<Promise<void>> = new Set();
@@ -60,6 +60,8 @@ export class JobLanes {
     const lanes = Array.from({ length: concurrency }, () => this.#runLane());
     const results = await Promise.allSettled(lanes);
     await Promise.all(this.#recording);
+    // jobs that were leased ahead and have no lane any more
+    await this.#filling?.catch((error) => void (this.#failure ??= { error }));
     await runner.release(this.#buffer.splice(0));
     if (this.#failure !== undefined) throw this.#failure.error;
     for (const result of results) if (result.status === "rejected") throw result.reason;
@@ -98,20 +100,39 @@ export class JobLanes {
     while (canStart() && this.#failure === undefined) {
       const leased = this.#buffer.shift();
       if (leased !== undefined) {
-        if (performance.now() - leased.leasedAtMs < MAX_WAIT_MS) return leased;
-        await runner.release([leased]);
-      } else {
-        if (this.#isEmpty) return undefined;
-        await (this.#filling ??= this.#fill().finally(() => this.#filling = undefined));
+        if (performance.now() - leased.leasedAtMs >= MAX_WAIT_MS) {
+          await runner.release([leased]);
+          continue;
+        }
+        this.#fillAhead();
+        return leased;
       }
+      if (this.#isEmpty) return undefined;
+      if (this.#filling !== undefined) await this.#filling;
+      else this.#isEmpty = !await this.#startFilling();
     }
     return undefined;
   }
 
-  async #fill(): Promise<void> {
+  /** Leases the next jobs while the last of the buffer run, so that no lane waits for them. */
+  #fillAhead(): void {
+    const { concurrency, runner } = this.#options;
+    const isLow = this.#buffer.length < concurrency;
+    // a single job at a time: a worker of long jobs leases none in advance
+    const isShort = runner.getBatchSize(0, concurrency) > concurrency;
+    if (!isLow || !isShort || this.#isEmpty || this.#filling !== undefined) return;
+    this.#startFilling().catch((error) => void (this.#failure ??= { error }));
+  }
+
+  /** Returns false if there are no jobs. A running job may be due again, so that does not last. */
+  #startFilling(): Promise<boolean> {
+    return this.#filling ??= this.#fill().finally(() => this.#filling = undefined);
+  }
+
+  async #fill(): Promise<boolean> {
     const { next, runner, concurrency } = this.#options;
     const found = await next(runner.getBatchSize(this.#idle, concurrency));
-    this.#isEmpty = found.length === 0;
     this.#buffer.push(...found);
+    return found.length > 0;
   }
 }
