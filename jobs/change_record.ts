@@ -22,7 +22,7 @@ export interface KinesisRecord {
 export type JobChange =
   | { readonly kind: "inserted"; readonly id: string }
   | { readonly kind: "other" }
-  /** A part of a record that was split, or content that is no change. */
+  /** Content that is no change, or an insertion of a job that was split. */
   | { readonly kind: "unread" };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -38,16 +38,23 @@ interface Envelope {
 
 /**
  * Reads a record of Aurora DSQL's change stream. Only `after` is used, because `before` is null for
- * updates. An operation that is not an insertion, including unknown operations, needs no work: a job that
- * is due again is in the hands of the relay. Source: Aurora DSQL user guide, "Understanding CDC
- * records" (2026-07).
+ * updates. An operation that is not an insertion, including unknown operations, needs no work: a job
+ * that is due again is in the hands of the relay.
+ *
+ * A record of more than 9 MiB is split into a record of the type `chunked` and fragments, which name
+ * no table. A new job is smaller: its payload has at most 1,000,000 bytes, which JSON escapes with at
+ * most six bytes each. So fragments belong to other tables and are not put together. Source: Aurora
+ * DSQL user guide, "Understanding CDC records" (2026-07).
  *
  * @param record The record.
  */
 export function readJobChange(record: KinesisRecord): JobChange {
   const envelope = parseEnvelope(record?.kinesis?.data);
-  if (envelope?.type !== "full") return UNREAD;
+  if (envelope?.type === "fragment") return OTHER;
+  if (envelope?.type !== "full" && envelope?.type !== "chunked") return UNREAD;
   if (envelope.source?.table !== "trellis_jobs" || envelope.op !== "c") return OTHER;
+  // only if the provider lowered its limit: the relay runs the job
+  if (envelope.type === "chunked") return UNREAD;
   const id = envelope.after?.id;
   return typeof id === "string" && UUID.test(id) ? { kind: "inserted", id } : UNREAD;
 }

@@ -15,9 +15,9 @@ export interface JobStreamHandlerOptions<TSchema extends Record<string, unknown>
 /**
  * Declares the consumer of a change stream of Aurora DSQL, which Kinesis delivers: it runs each job
  * whose insertion is in the stream. Records may come twice and in any order, because each job is
- * leased before it runs and jobs of a group wait for their turn. A record that was split is left to
- * the relay, and so is one that never comes: configure `createStreamDelivery`, and give the relay the
- * same jobs.
+ * leased before it runs and jobs of a group wait for their turn. A record that never comes or cannot be
+ * read is left to the relay: configure `createStreamDelivery`, and give the relay the same jobs.
+ * Records that were split belong to larger rows of other tables and are skipped.
  *
  * @param options Client, jobs, concurrency.
  * @returns The function to export for Lambda. An error fails the batch, which Kinesis delivers again.
