@@ -19,6 +19,7 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ".": ["zod"],
   "./validation": ["zod"],
   "./router": ["hono", "zod"],
+  "./streaming": [],
   "./core": [],
   "./observability": [],
   "./env": [],

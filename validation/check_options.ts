@@ -68,6 +68,10 @@ const RULES: OptionRules = {
   errorBody: FUNCTION_OPTION,
   idempotency: IDEMPOTENCY_OPTION,
   rateLimit: OBJECT_OPTION,
+  streaming: [
+    (value) => OBJECT_OPTION[0](value) && "createDelivery" in (value as object),
+    "the result of responseStreaming()",
+  ],
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
 };
@@ -146,6 +150,7 @@ export function checkApiOptions(options: object): void {
       );
     }
   }
+  if (given.streaming !== undefined) checkStreaming(given);
   if (logging !== undefined) checkLoggingConfig(logging);
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);
@@ -155,5 +160,13 @@ export function checkApiOptions(options: object): void {
         "rateLimit.by is 'user', but auth identifies no user: set auth, or count by 'address'",
       );
     }
+  }
+}
+
+/** A streamed response is neither parsed by a schema nor stored. */
+function checkStreaming(options: Readonly<Record<string, unknown>>): void {
+  for (const name of ["idempotency", "responseSchema", "responses"]) {
+    if (options[name] === undefined) continue;
+    throw new ConfigurationError(`${name} does not go with streaming: remove one of them`);
   }
 }

@@ -121,8 +121,9 @@ export function defineApiHandler<
     const respondWithResult = readResult === undefined
       ? handler as (params: Given) => ProxyResult | Promise<ProxyResult>
       : (params: Given) => then(handler(params), (value) => readResult(value, params.context));
+    const delivery = options.streaming?.createDelivery();
     const run = options.idempotency?.store.protectRequest(respondWithResult, options) ??
-      respondWithResult;
+      delivery?.capture(respondWithResult) ?? respondWithResult;
 
     function handleRequest(
       event: ApiEvent,
@@ -146,11 +147,12 @@ export function defineApiHandler<
     }
 
     // outside of these steps: the correlation id before them, the log line, the metrics and the span after them
-    const lambda = observeHandler(
-      handleRequest,
+    const observed = observeHandler(
+      delivery?.deliver(handleRequest) ?? handleRequest,
       { operationName, logging, metrics, tracing, respondToError },
       HTTP_EVENTS,
     );
+    const lambda = delivery?.expose(observed) ?? observed;
     const operation = registerOperation(describe(operationName, options as AnyOptions));
     withPreflight(lambda, respondToPreflight);
     return Object.assign(lambda, { handler, operation });

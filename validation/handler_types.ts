@@ -18,6 +18,7 @@ import type {
   OrganizationRule,
   SessionResult,
 } from "../core/http/session_registry.ts";
+import type { ResponseStreaming } from "../core/http/streaming.ts";
 import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
@@ -153,6 +154,11 @@ export interface DefineApiHandlerOptions<
    * `RateLimit` headers. Needs `configureRateLimits` of `@trellis/fn/database`.
    */
   rateLimit?: RateLimitOptions;
+  /**
+   * Lets the handler send its response in parts: `responseStreaming()` of `@trellis/fn/streaming`. The infrastructure
+   * generator sets the response transfer mode of the REST API.
+   */
+  streaming?: ResponseStreaming;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
   /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */

@@ -99,7 +99,7 @@ async function buildDocument(
     import("../discovery/function_files.ts"),
     import("../openapi/project_document.ts"),
   ]);
-  const functions = findFunctionFiles(resolve(root, config.functionsDir));
+  const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   return await buildProjectDocument(root, functions, config);
 }
 

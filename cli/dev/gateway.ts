@@ -1,7 +1,9 @@
 import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
+import { getStreamingHandler } from "../../core/http/streaming.ts";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import {
   createLocalContext,
+  createServerSink,
   type Gateway,
   listenOnLoopback,
   readBody,
@@ -83,6 +85,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       Object.assign(event.requestContext, { authorizer: await options.authorizer(event) });
     }
     const timeout = route.operation?.resources.timeout ?? options.timeoutSeconds;
-    sendResult(response, await route.handler(event, createLocalContext(route.name, { timeout })));
+    const context = createLocalContext(route.name, { timeout });
+    const stream = getStreamingHandler(route.handler);
+    if (stream !== undefined) {
+      await stream(event, createServerSink(response), context);
+      return;
+    }
+    sendResult(response, await route.handler(event, context));
   }, options.port ?? 0);
 }

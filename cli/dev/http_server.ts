@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../../core/http/correlation_id.ts";
 import { buildErrorResponse } from "../../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
+import type { ResponseSink } from "../../core/http/streaming.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import {
   ConfigurationError,
@@ -48,9 +49,9 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
   const inOwnContext = AsyncLocalStorage.snapshot();
   const server = createServer((request, response) => {
     inOwnContext(answer, request, response).catch((error) => {
-      const result = toFailure(request, error);
+      // a streamed response is cut off; its error was logged by the function
       if (response.headersSent) response.destroy();
-      else sendResult(response, result);
+      else sendResult(response, toFailure(request, error));
     });
   });
 
@@ -208,6 +209,26 @@ export function toFailure(request: Pick<IncomingMessage, "headers">, error: unkn
  * @param result The value that the function returned.
  */
 export function sendResult(response: ServerResponse, result: ProxyResult): void {
+  setHead(response, result);
+  response.end(result.isBase64Encoded ? Buffer.from(result.body, "base64") : result.body);
+}
+
+/**
+ * Creates the sink of a function that streams its response.
+ *
+ * @param response The response.
+ */
+export function createServerSink(response: ServerResponse): ResponseSink {
+  return {
+    open(head): ServerResponse {
+      setHead(response, head);
+      response.flushHeaders();
+      return response;
+    },
+  };
+}
+
+function setHead(response: ServerResponse, result: ProxyResult): void {
   response.statusCode = result.statusCode;
   for (const [name, value] of Object.entries(result.headers ?? {})) {
     if (name.toLowerCase() === CORRELATION_ID_HEADER.toLowerCase()) response.removeHeader(name);
@@ -216,7 +237,6 @@ export function sendResult(response: ServerResponse, result: ProxyResult): void 
   for (const [name, values] of Object.entries(result.multiValueHeaders ?? {})) {
     for (const value of values) response.appendHeader(name, String(value));
   }
-  response.end(result.isBase64Encoded ? Buffer.from(result.body, "base64") : result.body);
 }
 
 /**

@@ -4,6 +4,7 @@ import type {
   ProxyResult,
   RestApiEvent,
 } from "../../core/http/lambda.ts";
+import { getStreamingHandler, type ResponseSink } from "../../core/http/streaming.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { createRequestAuthorizerEvent } from "../../testing/gateway_events.ts";
@@ -33,12 +34,16 @@ export interface Invoker {
     event: unknown,
     start: Omit<CallStart, "kind" | "functionName">,
   ): Promise<InvokeOutcome>;
-  /** Answers a request with its function, after the authorizer if it has one. */
+  /**
+   * Answers a request with its function, after the authorizer if it has one. A function that streams
+   * sends its response to the sink.
+   */
   answer(
     fn: FunctionFile,
     event: RestApiEvent,
     start: Omit<CallStart, "kind" | "functionName">,
     toFailure: (error: unknown) => ProxyResult,
+    sink?: ResponseSink,
   ): Promise<ProxyResult>;
   /** Returns the function and event of a call, to replay it. */
   getEvent(call: Call): InvokedEvent | undefined;
@@ -111,7 +116,7 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
       }
     },
 
-    async answer(fn, event, start, toFailure): Promise<ProxyResult> {
+    async answer(fn, event, start, toFailure, sink): Promise<ProxyResult> {
       const call = begin(fn, event, { ...start, kind: "api", functionName: fn.name });
       let result: ProxyResult;
       let note: string | undefined;
@@ -123,7 +128,10 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
           if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
         }
         const context = createLocalContext(fn.name, loaded.resources ?? operation?.resources);
-        result = checkResult(fn, await run(call, loaded, event, context));
+        const stream = sink && getStreamingHandler(loaded.handler);
+        result = stream === undefined
+          ? checkResult(fn, await run(call, loaded, event, context))
+          : await recorder.run(call, () => stream(event, sink!, context));
       } catch (error) {
         note = describe(error);
         result = error instanceof GatewayError ? error.toResult() : toFailure(error);

@@ -17,6 +17,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   mail: "mail/mod",
   observability: "observability/mod",
   router: "validation/router/mod",
+  streaming: "validation/streaming/mod",
   testing: "testing/mod",
   "testing/distsql": "testing/distsql/mod",
   validation: "validation/mod",

@@ -3,7 +3,13 @@ import type { ProxyResult } from "../../core/http/lambda.ts";
 import { BuildError } from "./build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import type { FunctionStore } from "./function_store.ts";
-import { type LocalHandler, readBody, sendResult, toFailure } from "./http_server.ts";
+import {
+  createServerSink,
+  type LocalHandler,
+  readBody,
+  sendResult,
+  toFailure,
+} from "./http_server.ts";
 import type { Invoker } from "./invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
@@ -77,8 +83,12 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
       event,
       { title, method },
       (error) => toGatewayFailure(request, error),
+      createServerSink(response),
     );
-    sendResult(response, await pending.track(answer));
+    const result = await pending.track(answer);
+    if (!response.headersSent) sendResult(response, result);
+    // a streamed response that failed is cut off
+    else if (!response.writableEnded) response.destroy();
   };
 }
 

@@ -51,9 +51,26 @@ export function renderRoute(
       http_method: expression(`${method}.http_method`),
       type: "AWS_PROXY",
       integration_http_method: "POST",
-      uri: expression(`module.fn_${fn.owner ?? fn.id}.invoke_arn`),
+      ...renderTransfer(fn),
     }),
   ];
+}
+
+/** The timeout of a REST API in milliseconds, which only streamed responses may exceed. */
+const GATEWAY_MS = 29_000;
+/** The longest stream (API Gateway developer guide, "Stream the integration response"). */
+const STREAM_MS = 900_000;
+
+/** Renders how the gateway invokes a function and passes on its response. */
+function renderTransfer({ id, owner = id, options }: InfraFunction): Record<string, HclValue> {
+  const { streaming, timeout = 0 } = options;
+  if (!streaming) return { uri: expression(`module.fn_${owner}.invoke_arn`) };
+  return {
+    uri: expression(`module.fn_${owner}.response_streaming_invoke_arn`),
+    response_transfer_mode: "STREAM",
+    // one second more, so that the function can end the response by itself
+    timeout_milliseconds: Math.min(STREAM_MS, Math.max(GATEWAY_MS, (timeout + 1) * 1000)),
+  };
 }
 
 /** The parts of the API that its functions share. */

@@ -19,6 +19,8 @@ export interface HandlerOptions {
   readonly auth?: string;
   /** `defineApiHandler`: the allowed origins, or `false` for none. */
   readonly cors?: string | readonly string[] | false;
+  /** `defineApiHandler`: true if the response is sent in parts. */
+  readonly streaming?: true;
 }
 
 /** The parts of the request that an authorizer reads. */

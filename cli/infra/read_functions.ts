@@ -85,7 +85,10 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
     for (const { node, message } of environment.unresolved) list.add(node, message, file.name);
     checkDefiner(file, definition, errors);
     const handlerOptions = readOptions(file.name, definition, errors);
-    if (file.kind === "api" && (handlerOptions.timeout ?? 0) > GATEWAY_SECONDS) {
+    if (
+      file.kind === "api" && !handlerOptions.streaming &&
+      (handlerOptions.timeout ?? 0) > GATEWAY_SECONDS
+    ) {
       warnings.add(
         definition.node,
         `timeout is ${handlerOptions.timeout} s, but API Gateway responds with 504 after ${GATEWAY_SECONDS} s`,
@@ -147,6 +150,14 @@ function toRoute(
       fn.name,
     );
   }
+  if (options.streaming) {
+    errors.add(
+      node,
+      `the handler of ${method} ${path} streams its response, which needs a function of its own: ` +
+        "give it a file with one route",
+      fn.name,
+    );
+  }
   return { ...fn, name, method, path, id: snakeCase(name), owner: fn.id, definer, line, options };
 }
 
@@ -193,7 +204,9 @@ function checkDefiner(
   );
 }
 
-const CHECKS: Readonly<Record<keyof HandlerOptions, (name: string, value: unknown) => void>> = {
+const CHECKS: Readonly<
+  Record<keyof Omit<HandlerOptions, "streaming">, (name: string, value: unknown) => void>
+> = {
   timeout: checkNumber,
   memorySize: checkNumber,
   reservedConcurrency: checkNumber,
@@ -236,7 +249,10 @@ function readOptions(
       );
     }
   }
-  return options;
+  // the result of a call, which has no literal value
+  return definition.getExpression("streaming") === undefined
+    ? options
+    : { ...options, streaming: true };
 }
 
 function checkNumber(name: string, value: unknown): void {

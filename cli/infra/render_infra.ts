@@ -163,6 +163,7 @@ function toRootOptions(plan: ResourcePlan, { config, projectName }: RenderOption
     region: config.infra.region,
     hasDatabase: functions.some(({ name }) => getEnvironment(name).usesCluster),
     hasApi: plan.routes.length > 0,
+    hasStreaming: plan.routes.some(({ options }) => options.streaming),
     hasWebSocket: plan.sockets.length > 0,
     variables: [
       ...plan.environments.variables,

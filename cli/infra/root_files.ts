@@ -12,6 +12,8 @@ export interface RootOptions {
   readonly hasWebSocket: boolean;
   /** True if a function consumes the change stream of the database. */
   readonly hasChangeStream: boolean;
+  /** True if a route streams its response. */
+  readonly hasStreaming: boolean;
   readonly variables: readonly TerraformVariable[];
   /** Module addresses by function name. */
   readonly functions: Readonly<Record<string, string>>;
@@ -22,12 +24,15 @@ export interface RootOptions {
 /** The version with which the size of a stream's records was validated; 6.0 cannot set it. */
 const STREAM_PROVIDER = ">= 6.66, < 7.0";
 
+/** The first version with `response_transfer_mode`. */
+const STREAMING_PROVIDER = ">= 6.25, < 7.0";
+
 /**
  * Renders the required versions of Terraform and providers.
  *
  * @param options The project.
  */
-export function renderVersions({ hasChangeStream }: RootOptions): HclBlock[] {
+export function renderVersions({ hasChangeStream, hasStreaming }: RootOptions): HclBlock[] {
   return [
     block(
       "terraform",
@@ -38,12 +43,17 @@ export function renderVersions({ hasChangeStream }: RootOptions): HclBlock[] {
       }, {
         aws: {
           source: "hashicorp/aws",
-          version: hasChangeStream ? STREAM_PROVIDER : ">= 6.0, < 7.0",
+          version: getProviderVersion(hasChangeStream, hasStreaming),
         },
       })),
     ),
     block("provider", ["aws"], { region: expression("var.region") }),
   ];
+}
+
+function getProviderVersion(hasChangeStream: boolean, hasStreaming: boolean): string {
+  if (hasChangeStream) return STREAM_PROVIDER;
+  return hasStreaming ? STREAMING_PROVIDER : ">= 6.0, < 7.0";
 }
 
 /**

@@ -22,6 +22,10 @@ locals {
   package_path = "${path.root}/.terraform/packages/${local.name}.zip"
   has_package  = local.is_zip && length(fileset(var.source_dir, "**")) > 0
 
+  # Another version of Lambda's API and another action (API Gateway developer guide, "Set up a
+  # Lambda proxy integration with payload response streaming").
+  response_streaming_invoke_arn = "arn:${local.partition}:apigateway:${var.region}:lambda:path/2021-11-15/functions/${local.function_arn}/response-streaming-invocations"
+
   log_group_arn = "arn:${local.partition}:logs:${var.region}:${var.account_id}:log-group:${aws_cloudwatch_log_group.this.name}"
 
   # Lambda@Edge logs in the region nearest to the viewer, under a name of its own

@@ -13,6 +13,11 @@ output "invoke_arn" {
   value       = local.invoke_arn
 }
 
+output "response_streaming_invoke_arn" {
+  description = "ARN that a REST API invokes the function by to pass its response on in parts, for integrations with response_transfer_mode STREAM."
+  value       = local.response_streaming_invoke_arn
+}
+
 output "role_name" {
   description = "Name of the function's role, to attach more policies to."
   value       = aws_iam_role.this.name

@@ -32,6 +32,7 @@ export const SECTIONS: readonly Section[] = [
     paths: [
       "handlers",
       "routes",
+      "streaming",
       "triggers",
       "jobs",
       "idempotency",

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { getStreamingHandler } from "../../core/http/streaming.ts";
 import { OBJECT_OPTION } from "../../core/option_rules.ts";
 import type { RegisteredOperation } from "../openapi/registry.ts";
 
@@ -18,6 +19,12 @@ export function checkHandlers(handlers: Readonly<Record<string, unknown>>): void
     if (typeof handler !== "function") {
       throw new ConfigurationError(
         `The route ${key} has no handler: write defineApiHandler({ … })(…)`,
+      );
+    }
+    if (getStreamingHandler(handler) !== undefined) {
+      throw new ConfigurationError(
+        `The handler of ${key} streams its response, which needs a function of its own: give it a ` +
+          "file with one route",
       );
     }
     const { operation } = handler as { operation?: RegisteredOperation };

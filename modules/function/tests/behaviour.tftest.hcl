@@ -28,6 +28,11 @@ run "defaults" {
   }
 
   assert {
+    condition     = output.response_streaming_invoke_arn == "arn:aws:apigateway:eu-central-1:lambda:path/2021-11-15/functions/arn:aws:lambda:eu-central-1:123456789012:function:notes-dev-hello/response-streaming-invocations"
+    error_message = "The ARN for streamed responses must name the action InvokeWithResponseStream."
+  }
+
+  assert {
     condition     = alltrue([for tags in [aws_lambda_function.this.tags, aws_iam_role.this.tags, aws_cloudwatch_log_group.this.tags] : tags == tomap({ Project = "notes" })])
     error_message = "Everything must carry the tags."
   }

@@ -733,6 +733,7 @@ Deno.test("generate infra names one origin for the gateway's own errors, never a
   }
 });
 
+<<<<<<< HEAD
 Deno.test("generate infra gives the functions of an upload their bucket, and passes on forms with files", async () => {
   const files = {
     "src/uploads.ts": `import { getRequiredEnv } from "@trellis/fn/env";
@@ -770,5 +771,27 @@ export const handler = defineUploadHandler({ upload: avatars, timeout: 60 })(asy
       /binary_media_types += \["multipart\/form-data"\]/,
     );
     assert(!(await readInfra(root, "fn_photos.tf")).includes("FILES_BUCKET"));
+=======
+Deno.test("generate infra lets the gateway pass on the parts of a streamed response", async () => {
+  const handler = (options: string) =>
+    `import { defineApiHandler } from "@trellis/fn"; import { responseStreaming } from "@trellis/fn/streaming";
+export const handler = defineApiHandler({ streaming: responseStreaming()${options} })(async () => {});`;
+  await withProject({
+    [`${API}/export.get.ts`]: handler(", timeout: 600"),
+    [`${API}/short.get.ts`]: handler(""),
+    [`${API}/whole.get.ts`]: define("defineApiHandler"),
+  }, async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    const text = await readInfra(root, "fn_export.tf");
+    assertStringIncludes(text, "= module.fn_export.response_streaming_invoke_arn\n");
+    assertMatch(text, /response_transfer_mode += "STREAM"\n/);
+    assertMatch(text, /timeout_milliseconds += 601000\n/);
+    assertMatch(await readInfra(root, "fn_short.tf"), /timeout_milliseconds += 29000\n/);
+    const whole = await readInfra(root, "fn_whole.tf");
+    assertStringIncludes(whole, "= module.fn_whole.invoke_arn\n");
+    assertEquals(whole.includes("response_transfer_mode"), false);
+    assertStringIncludes(await readInfra(root, "versions.tf"), '">= 6.25, < 7.0"');
+>>>>>>> 988b1c6 (Stream responses in parts, and send server-sent events)
   });
 });

@@ -128,6 +128,16 @@ export const handler = defineRouter({ "GET /a": defineApiHandler({ timeout: 3 })
       "the handler of GET /a has the option timeout",
     ],
     [
+      "a handler that streams",
+      {
+        [`${API}/notes.router.ts`]: `import { defineRouter } from "@trellis/fn/router";
+import { responseStreaming } from "@trellis/fn/streaming";
+import { defineApiHandler } from "@trellis/fn";
+export const handler = defineRouter({ "GET /a": defineApiHandler({ streaming: responseStreaming() })(async () => {}) });`,
+      },
+      "the handler of GET /a streams its response",
+    ],
+    [
       "an invalid route",
       {
         [`${API}/notes.router.ts`]: `import { defineRouter } from "@trellis/fn/router";

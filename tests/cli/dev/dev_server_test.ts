@@ -538,3 +538,30 @@ export const handler = defineAuthorizerHandler()(() => ({ userStatus: UserStatus
     }, files);
   },
 );
+
+Deno.test(
+  "startDevServer() passes on the parts of a streamed response, and cuts it off after an error",
+  SERVED,
+  async () => {
+    const files = {
+      ...FILES,
+      "src/functions/api/parts.get.ts":
+        `import { responseStreaming, streamResponse } from "@trellis/fn/streaming";
+import { defineApiHandler } from "@trellis/fn/validation";
+export const handler = defineApiHandler({ streaming: responseStreaming() })(function parts({ event }) {
+  return streamResponse(async function* (signal) {
+    yield "first";
+    if (event.queryStringParameters?.fail) throw new Error("no more parts");
+    yield "second";
+  });
+});
+`,
+    };
+    await withDevServer(async ({ url }) => {
+      assertEquals(await get(`${url}/parts`), { status: 200, body: "firstsecond" });
+      await assertRejects(() => get(`${url}/parts?fail=1`));
+      const [failed, done] = (await getState(url)).calls;
+      assertEquals([done.status, done.isFailed, failed.isFailed], [200, false, true]);
+    }, files);
+  },
+);

@@ -1,0 +1,91 @@
+import type { ResponseWriter } from "../../core/http/streaming.ts";
+import type { StreamChunk, StreamSource } from "./stream_response.ts";
+
+/**
+ * Writes the parts of a body until the source ends or the signal is aborted. Waits while the client reads slower than the
+ * source produces.
+ *
+ * @param writer Writes the body.
+ * @param source The parts.
+ * @param signal Aborted when the client left or the time is up.
+ * @throws The error of the source.
+ */
+export async function pump(
+  writer: ResponseWriter,
+  source: StreamSource,
+  signal: AbortSignal,
+): Promise<void> {
+  const iterator = openSource(source, signal)[Symbol.asyncIterator]();
+  const aborted = new Promise<undefined>((resolve) =>
+    signal.addEventListener("abort", () => resolve(undefined), { once: true })
+  );
+  let drained: (() => void) | undefined;
+  writer.on("drain", () => drained?.());
+  while (!signal.aborted) {
+    const next = iterator.next();
+    // the result is not awaited after an abort
+    next.catch(() => {});
+    const result = await Promise.race([next, aborted]);
+    if (result === undefined || signal.aborted) break;
+    if (result.done) return;
+    const isReady = new Promise<void>((resolve) => drained = resolve);
+    if (writer.write(checkChunk(result.value)) === false) await Promise.race([isReady, aborted]);
+  }
+  // not awaited: a source that waits for something else would keep the invocation open
+  iterator.return?.()?.catch(() => {});
+}
+
+/**
+ * Collects a whole body, for clients that cannot receive it in parts.
+ *
+ * @param source The parts.
+ * @param signal Aborted when the time is up.
+ * @returns The body as text, or as base64 if a part consists of bytes.
+ */
+export async function collect(
+  source: StreamSource,
+  signal: AbortSignal,
+): Promise<{ body: string; isBase64Encoded: boolean }> {
+  const chunks: StreamChunk[] = [];
+  const writer: ResponseWriter = { write: (chunk) => void chunks.push(chunk), end() {}, on() {} };
+  await pump(writer, source, signal);
+  if (chunks.every((chunk) => typeof chunk === "string")) {
+    return { body: chunks.join(""), isBase64Encoded: false };
+  }
+  const encoder = new TextEncoder();
+  const parts = chunks.map((chunk) => typeof chunk === "string" ? encoder.encode(chunk) : chunk);
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return { body: encodeBase64(bytes), isBase64Encoded: true };
+}
+
+function openSource(source: StreamSource, signal: AbortSignal): AsyncIterable<StreamChunk> {
+  const opened = typeof source === "function" ? source(signal) : source;
+  if (typeof (opened as AsyncIterable<StreamChunk> | null)?.[Symbol.asyncIterator] === "function") {
+    return opened as AsyncIterable<StreamChunk>;
+  }
+  throw new TypeError(
+    "The source of a streamed response must be an async iterable or a ReadableStream, such as " +
+      "the result of an async function*",
+  );
+}
+
+function checkChunk(chunk: unknown): StreamChunk {
+  if (typeof chunk === "string" || chunk instanceof Uint8Array) return chunk;
+  throw new TypeError(
+    `A part of a streamed response must be a string or bytes, got ${typeof chunk}`,
+  );
+}
+
+function encodeBase64(bytes: Uint8Array): string {
+  let text = "";
+  // limited, because each byte becomes an argument
+  for (let i = 0; i < bytes.length; i += 8192) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return btoa(text);
+}

@@ -1,0 +1,155 @@
+import { then } from "../../core/async/then.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
+import { ReturnedError } from "../../core/http/returned_error.ts";
+import {
+  type ResponseSink,
+  type ResponseStreaming,
+  type ResponseWriter,
+  type StreamDelivery,
+  type StreamingHandler,
+  withStreaming,
+} from "../../core/http/streaming.ts";
+import { decodeBase64 } from "../../core/http/base64.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import { logInfo } from "../../observability/logger.ts";
+import { createLambdaSink, getLambdaRuntime } from "./lambda_sink.ts";
+import { collect, pump } from "./pump.ts";
+import { StreamedResponse } from "./stream_response.ts";
+
+/** The delivery of one response. */
+interface Delivery {
+  readonly sink?: ResponseSink;
+  /** What the handler returned, if it streams. */
+  response?: StreamedResponse;
+  /** Set when status and headers were sent. */
+  writer?: ResponseWriter;
+  /** True if the body was written completely, or the client left. */
+  isDone?: boolean;
+}
+
+/** Statuses whose responses have no body (RFC 9110, 15.3.5 and 15.4.5). */
+const EMPTY = [204, 205, 304];
+
+/**
+ * Lets a handler stream its responses: it may return the result of `streamResponse` or `streamEvents`. All other
+ * responses, errors too, are sent as usual. Behind REST APIs and function URLs the body is sent in parts; where the
+ * caller cannot receive it in parts (HTTP APIs, load balancers, tests) the whole body is collected first.
+ *
+ * @returns The value of the option `streaming`.
+ *
+ * @example
+ * ```ts
+ * import { responseStreaming, streamResponse } from "@trellis/fn/streaming";
+ * import { defineApiHandler } from "@trellis/fn/validation";
+ *
+ * const handler = defineApiHandler({ streaming: responseStreaming(), timeout: 300 })(
+ *   function exportAll() {
+ *     return streamResponse(async function* () {
+ *       yield "first part";
+ *     });
+ *   },
+ * );
+ * console.log(typeof handler); // function
+ * ```
+ */
+export function responseStreaming(): ResponseStreaming {
+  return { createDelivery };
+}
+
+function createDelivery(): StreamDelivery {
+  const deliveries = new WeakMap<ApiEvent, Delivery>();
+
+  return {
+    capture(handler) {
+      return (params) =>
+        then(handler(params), (result) => {
+          if (!(result instanceof StreamedResponse)) return result;
+          const delivery = deliveries.get(params.event) ?? {};
+          delivery.response = result;
+          deliveries.set(params.event, delivery);
+          const { statusCode, headers, multiValueHeaders, cookies } = result;
+          return { statusCode, headers, multiValueHeaders, cookies, body: "" };
+        });
+    },
+
+    deliver(handler) {
+      return (event, context, metadata) =>
+        then(handler(event, context, metadata), (head) => {
+          const delivery = deliveries.get(event);
+          if (head instanceof ReturnedError || delivery?.response === undefined) return head;
+          return write(delivery, delivery.response, head);
+        });
+    },
+
+    expose(lambda) {
+      const stream: StreamingHandler = (event, sink, context) => {
+        // a copy, because a test may send the same event twice at once
+        const own = { ...event };
+        const delivery: Delivery = { sink };
+        deliveries.set(own, delivery);
+        return finish(delivery, lambda(own, context));
+      };
+      const runtime = getLambdaRuntime();
+      function handle(event: ApiEvent, second: unknown, third?: unknown): Promise<ProxyResult> {
+        if (runtime === undefined || third === undefined) {
+          return lambda({ ...event }, second as LambdaContext);
+        }
+        const sink = createLambdaSink(runtime, second as ResponseWriter);
+        return stream(event, sink, third as LambdaContext);
+      }
+      const exported = runtime?.streamifyResponse(handle) ?? handle;
+      return withStreaming(exported as typeof handle, stream);
+    },
+  };
+}
+
+/** Sends the stream of a handler within its invocation, so that the log line and the metrics include it. */
+async function write(
+  delivery: Delivery,
+  { source }: StreamedResponse,
+  head: ProxyResult,
+): Promise<ProxyResult> {
+  const controller = new AbortController();
+  const forget = currentInvocation()?.onDeadline(() => controller.abort());
+  try {
+    if (delivery.sink === undefined) {
+      return { ...head, ...await collect(source, controller.signal) };
+    }
+    const writer = delivery.writer = delivery.sink.open(head);
+    let hasLeft = false;
+    function leave(): void {
+      hasLeft = true;
+      controller.abort();
+    }
+    writer.on("close", leave);
+    writer.on("error", leave);
+    if (!EMPTY.includes(head.statusCode)) await pump(writer, source, controller.signal);
+    if (hasLeft) logInfo("the client left before the response was complete");
+    delivery.isDone = hasLeft || !controller.signal.aborted;
+    return head;
+  } finally {
+    forget?.();
+    controller.abort();
+  }
+}
+
+/** Ends the response when the invocation has ended. */
+async function finish(delivery: Delivery, invocation: Promise<ProxyResult>): Promise<ProxyResult> {
+  const result = await invocation;
+  const { sink, writer, response, isDone } = delivery;
+  if (writer === undefined) {
+    const body = result.isBase64Encoded ? decodeBase64(result.body) : result.body;
+    const whole = sink!.open(result);
+    if (body.length > 0) whole.write(body);
+    whole.end();
+  } else if (isDone) {
+    writer.end();
+  } else if (response?.renderError !== undefined) {
+    writer.write(response.renderError(result.body));
+    writer.end();
+  } else {
+    // the runtime cuts the response off; the error itself was logged and stays inside
+    throw new Error("The response was cut off after an error, which is in the log");
+  }
+  return result;
+}
