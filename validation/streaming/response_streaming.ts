@@ -110,17 +110,17 @@ async function write(
   head: ProxyResult,
 ): Promise<ProxyResult> {
   const controller = new AbortController();
+  let hasLeft = false;
+  function leave(): void {
+    hasLeft = true;
+    controller.abort();
+  }
   const forget = currentInvocation()?.onDeadline(() => controller.abort());
   try {
     if (delivery.sink === undefined) {
       return { ...head, ...await collect(source, controller.signal) };
     }
     const writer = delivery.writer = delivery.sink.open(head);
-    let hasLeft = false;
-    function leave(): void {
-      hasLeft = true;
-      controller.abort();
-    }
     writer.on("close", leave);
     writer.on("error", leave);
     if (!EMPTY.includes(head.statusCode)) await pump(writer, source, controller.signal);

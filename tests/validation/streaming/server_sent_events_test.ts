@@ -63,7 +63,9 @@ function parse(text: string): Dispatched[] {
 }
 
 Deno.test("streamEvents() renders any event so that an EventSource reads the same", async () => {
-  const line = fc.string({ unit: "binary" }).filter((text) => !/[\r\n\u0000]/.test(text));
+  const line = fc.string({ unit: "binary" }).filter((text) =>
+    !["\r", "\n", "\0"].some((char) => text.includes(char))
+  );
   const text = fc.array(fc.constantFrom("a", ":", " ", "\n", "\r", "\r\n", "data: x", "é")).map((
     all,
   ) => all.join(""));
