@@ -20,6 +20,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   streaming: "validation/streaming/mod",
   testing: "testing/mod",
   "testing/distsql": "testing/distsql/mod",
+  uploads: "uploads/mod",
   validation: "validation/mod",
 };
 
