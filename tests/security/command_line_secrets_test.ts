@@ -64,7 +64,7 @@ function assertKeeps(text: string, what: string): void {
 
 const modules = fileURLToPath(new URL("../../modules", import.meta.url));
 
-Deno.test("no secret of the environment or of .env is in generated files, nor in what the generators print", async () => {
+Deno.test("generated files and the output of generators contain no secret of the environment or .env", async () => {
   await withProject(async (root) => {
     const before = new Set(filesUnder(root));
     for (const noun of [["permissions"], ["infra", "--modules-path", modules], ["openapi"]]) {
@@ -92,7 +92,7 @@ const DATABASE_COMMANDS = [
   ["check", "permissions-fresh"],
 ];
 
-Deno.test("no connection string is in what commands print about a database that cannot be reached", async () => {
+Deno.test("commands print no connection string if a database cannot be reached", async () => {
   await withProject(async (root) => {
     for (const command of DATABASE_COMMANDS) {
       const args = [...command, "--project", root];
@@ -104,7 +104,7 @@ Deno.test("no connection string is in what commands print about a database that 
   });
 });
 
-Deno.test("no value of a migration is in what commands print when it fails", async () => {
+Deno.test("commands print no value of a migration that fails", async () => {
   await withProject(async (root) => {
     const database = await createTestDatabase();
     const env = {

@@ -132,7 +132,7 @@ async function checkAll(run: Run): Promise<void> {
   assertStringIncludes(duplicate ?? "", "accounts_pkey");
 }
 
-Deno.test("describeError() shows no value of a statement that postgres.js reports", async () => {
+Deno.test("describeError() omits values of statements in errors of postgres.js", async () => {
   const server = await startPostgres();
   const sql = postgres(server.url, { max: 1, onnotice: () => {} });
   try {
@@ -143,7 +143,7 @@ Deno.test("describeError() shows no value of a statement that postgres.js report
   }
 });
 
-Deno.test("describeError() shows no value of a statement that PGlite reports", async () => {
+Deno.test("describeError() omits values of statements in errors of PGlite", async () => {
   const database = await PGlite.create();
   try {
     await checkAll((statement) => database.exec(statement));
@@ -152,7 +152,7 @@ Deno.test("describeError() shows no value of a statement that PGlite reports", a
   }
 });
 
-Deno.test("describeError() shows no message that a driver without routines cannot prove to be the engine's", () => {
+Deno.test("describeError() omits the message if the driver does not report the routine of the engine", () => {
   const describe = (code: string, message: string) =>
     describeError(Object.assign(new Error(message), { code })).message;
   assertEquals(describe("23505", `user ${SECRET} exists`), "SQLSTATE 23505");

@@ -166,7 +166,7 @@ function forgeRequest(): EventOptions {
   };
 }
 
-Deno.test(`no mode lets any of ${CASES} forged requests in`, async () => {
+Deno.test(`each auth mode rejects ${CASES} forged requests`, async () => {
   const { pglite, db } = await openAuthDatabase();
   const restore = setLogOutput(() => {});
   try {

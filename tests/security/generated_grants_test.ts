@@ -34,7 +34,7 @@ function parseKinds(sql: string): string[] {
   return stmts.map(({ stmt }) => Object.keys(stmt)[0]);
 }
 
-Deno.test("generate permissions keeps every name inside its comment or its quotes", () => {
+Deno.test("generate permissions quotes every name", () => {
   let seed = 20261122;
   const next = (size: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % size;
   for (let round = 0; round < 2000; round++) {
@@ -50,7 +50,7 @@ Deno.test("generate permissions keeps every name inside its comment or its quote
   }
 });
 
-Deno.test("generate permissions writes nothing that the variables of a permission file would change", async () => {
+Deno.test("generate permissions writes no text that is replaced as a variable", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(
@@ -65,6 +65,6 @@ Deno.test("generate permissions writes nothing that the variables of a permissio
   }
 });
 
-Deno.test("generate permissions refuses a table name that holds a variable", () => {
+Deno.test("generate permissions rejects a table name with a variable", () => {
   assertThrows(() => render("t_${HOME}", "q"), ConfigurationError, "rename the table");
 });

@@ -140,7 +140,7 @@ const LOUD = {
 } as const;
 
 for (const [name, failure] of failures()) {
-  Deno.test(`no secret is in answers and log lines when a handler throws ${name}`, async () => {
+  Deno.test(`responses and log lines contain no secret when a handler throws ${name}`, async () => {
     const handler = defineApiHandler({
       schema: z.looseObject({}),
       querySchema: z.looseObject({}),
@@ -158,7 +158,7 @@ for (const [name, failure] of failures()) {
   });
 }
 
-Deno.test("no secret is in answers and log lines of any auth mode, good or bad", async () => {
+Deno.test("responses and log lines of each auth mode contain no secret, for valid and invalid credentials", async () => {
   setSessionAuthenticator((event) =>
     getHeader(event, "Authorization")?.endsWith("good")
       ? Promise.resolve({
@@ -189,7 +189,7 @@ Deno.test("no secret is in answers and log lines of any auth mode, good or bad",
   setSessionAuthenticator(undefined);
 });
 
-Deno.test("no secret is in the answer to a body that does not fit, nor is any other value", async () => {
+Deno.test("the response to an invalid body contains no secret and no other value of the body", async () => {
   const schema = z.object({
     title: z.number(),
     password: z.string().max(3),
@@ -215,7 +215,7 @@ Deno.test("no secret is in the answer to a body that does not fit, nor is any ot
   assertStringIncludes(shown, "email");
 });
 
-Deno.test("no secret is in log lines about events that are no JSON", async () => {
+Deno.test("log lines about events with invalid JSON contain no secret", async () => {
   const handler = defineApiHandler({ logging: LOUD })(() => ({ statusCode: 200, body: "" }));
   const bodies: unknown[] = [
     `password=${MARKER}&title=visible`,
@@ -232,7 +232,7 @@ Deno.test("no secret is in log lines about events that are no JSON", async () =>
   }
 });
 
-Deno.test("no secret is in a result that is logged", async () => {
+Deno.test("logged results contain no secret", async () => {
   const handler = defineApiHandler({ logging: LOUD, metrics: false })(() =>
     buildValidatedResponse(context, 200, { token: `${MARKER}-token`, id: "visible" }, undefined, {
       cookies: [`session=${MARKER}-cookie`],
@@ -246,7 +246,7 @@ Deno.test("no secret is in a result that is logged", async () => {
   }
 });
 
-Deno.test("no secret of the environment is in an answer or a log line", async () => {
+Deno.test("responses and log lines contain no secret of the environment", async () => {
   await withEnv(
     { TRELLIS_TEST_KEY: `${MARKER}-env`, TRELLIS_TEST_PORT: `${MARKER}-port` },
     async () => {
@@ -267,7 +267,7 @@ Deno.test("no secret of the environment is in an answer or a log line", async ()
   );
 });
 
-Deno.test("an answer of 500 holds no stack, no file name and no class", async () => {
+Deno.test("a 500 response contains no stack, file name or class", async () => {
   for (const [name, failure] of failures()) {
     if (name === "a message that asks for more") continue;
     const handler = defineApiHandler({ metrics: false })(() => {

@@ -88,7 +88,7 @@ for (const [source, make] of SOURCES) {
     }
   });
 
-  Deno.test(`no header, cookie or error splits the answer to a ${source}`, async () => {
+  Deno.test(`no header, cookie or error splits the response to a ${source}`, async () => {
     const answers: [string, () => ProxyResult][] = [
       ["a value", () => ({ statusCode: 200, headers: { Location: INJECTED }, body: "" })],
       [
@@ -143,7 +143,7 @@ for (const [source, make] of SOURCES) {
   });
 }
 
-Deno.test("a request's origin is answered only when it is in the list", async () => {
+Deno.test("a request's origin is allowed only if it is in the list", async () => {
   const handler = defineApiHandler({
     cors: ["https://app.example", "https://b.example"],
     metrics: false,
@@ -168,7 +168,7 @@ Deno.test("a request's origin is answered only when it is in the list", async ()
   assertEquals(answered, ["https://app.example", ...Array(5).fill(undefined)]);
 });
 
-Deno.test("an error response is JSON whose texts no client takes for markup of its own", () => {
+Deno.test("an error response is JSON that clients do not interpret as markup", () => {
   const response = buildErrorResponse(context, new TooManyRequestsError(INJECTED));
   assertEquals(response.headers?.["Content-Type"], "application/json");
   assertEquals(JSON.parse(response.body!).message, INJECTED);

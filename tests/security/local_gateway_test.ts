@@ -77,7 +77,7 @@ Deno.test("the local gateway listens on loopback and on no other address of the 
   });
 });
 
-Deno.test("the local gateway refuses every host but this one (DNS rebinding)", async () => {
+Deno.test("the local gateway rejects other values of the Host header (DNS rebinding)", async () => {
   await withGateway(async (port) => {
     for (const host of ["localhost", "127.0.0.1", "[::1]"]) {
       assertEquals((await get(port, `Host: ${host}:${port}`)).status, 200, host);
@@ -103,7 +103,7 @@ Deno.test("the local gateway refuses every host but this one (DNS rebinding)", a
   });
 });
 
-Deno.test("the local gateway refuses pages of other hosts", async () => {
+Deno.test("the local gateway rejects requests from pages of other hosts", async () => {
   await withGateway(async (port) => {
     const host = `Host: localhost:${port}`;
     assertEquals((await get(port, host, "Origin: http://localhost:3000")).status, 200);
@@ -125,7 +125,7 @@ Deno.test("the local gateway refuses pages of other hosts", async () => {
   });
 });
 
-Deno.test("the local gateway refuses what pages of other hosts load without an Origin, and lets people follow links", async () => {
+Deno.test("the local gateway rejects subresources of other hosts without an Origin header, and allows links", async () => {
   await withGateway(async (port) => {
     const host = `Host: localhost:${port}`;
     for (const mode of ["no-cors", "cors", "websocket"]) {
@@ -169,7 +169,7 @@ Deno.test("the local gateway refuses what pages of other hosts load without an O
   });
 });
 
-Deno.test("the local gateway keeps no header or query from the function that is named like a member of objects", async () => {
+Deno.test("the local gateway accepts headers and query parameters named like members of Object.prototype", async () => {
   await withGateway(async (port) => {
     for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       const { status } = await send(port, [
@@ -183,7 +183,7 @@ Deno.test("the local gateway keeps no header or query from the function that is 
   });
 });
 
-Deno.test("the local gateway takes no request target for another address, and splits no answer", async () => {
+Deno.test("the local gateway does not use an absolute request target as the address, and does not split responses", async () => {
   await withGateway(async (port) => {
     for (
       const target of [

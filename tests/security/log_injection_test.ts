@@ -63,7 +63,7 @@ for (const text of HOSTILE) {
     assertEquals(error.message, text);
   });
 
-  Deno.test(`a request that says ${JSON.stringify(text)} everywhere writes whole lines`, async () => {
+  Deno.test(`a request with ${JSON.stringify(text)} in every field writes whole log lines`, async () => {
     const handler = defineApiHandler({
       logging: { level: "DEBUG", logEvent: true, logResult: true, fields: { a: text } },
     })(
@@ -98,7 +98,7 @@ const TERMINAL =
   // deno-lint-ignore no-control-regex
   /\x1b(?!\[(?:1|22|31|32|33|39)m)|\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
 
-Deno.test("the command line shows control characters of names, and keeps its own colours", () => {
+Deno.test("the command line escapes control characters of names, and keeps its own colors", () => {
   let shown = "";
   const stream = { write: (text: string) => void (shown += text), isTTY: true, columns: 400 };
   let now = 0;
@@ -126,14 +126,14 @@ Deno.test("the command line shows control characters of names, and keeps its own
   assertEquals(shown, "one\ntwo\tthree\n");
 });
 
-Deno.test("what a command writes into a file or another program stays as it is", () => {
+Deno.test("the output of a command to a file or another program is unchanged", () => {
   let shown = "";
   const output = createOutput({ stdout: { write: (text) => void (shown += text) }, env: {} });
   output.line("SELECT '\x1b[2J';\r\n");
   assertEquals(shown, "SELECT '\x1b[2J';\r\n\n");
 });
 
-Deno.test("--json gives one document whose texts hold no control character, and are the same when read", () => {
+Deno.test("--json prints one document without control characters, which parses to the original texts", () => {
   for (const text of [...HOSTILE, "\u202e"]) {
     let shown = "";
     const output = createOutput({
@@ -147,7 +147,7 @@ Deno.test("--json gives one document whose texts hold no control character, and 
   }
 });
 
-Deno.test("the command line repeats arguments without what a terminal would act on", async () => {
+Deno.test("the command line prints arguments without control sequences", async () => {
   for (const text of HOSTILE.filter((each) => !each.includes("\n"))) {
     for (
       const args of [[text], ["generate", text], ["generate", "infra", `--${text}`], [
@@ -166,7 +166,7 @@ Deno.test("the command line repeats arguments without what a terminal would act 
 const FUNCTION = `import { defineApiHandler } from "@trellis/fn";
 export const handler = defineApiHandler()(() => ({ statusCode: 200, body: "" }));\n`;
 
-Deno.test("no generator takes a file whose name has a line break, an escape or a backslash", async () => {
+Deno.test("generators reject files whose names contain a line break, an escape or a backslash", async () => {
   for (
     const name of [
       "a\nDROP TABLE victim; --",
@@ -200,7 +200,7 @@ Deno.test("no generator takes a file whose name has a line break, an escape or a
   }
 });
 
-Deno.test("an error that nobody thought of is shown without what a terminal would act on", async () => {
+Deno.test("an unexpected error is printed without control sequences", async () => {
   let shown = "";
   const stream = { write: (text: string) => void (shown += text), isTTY: true };
   const command = {

@@ -32,7 +32,7 @@ function filesUnder(folder: string): string[] {
   ).sort();
 }
 
-Deno.test("readMigrationFiles() reads the files of its folder, whatever the journal names", async () => {
+Deno.test("readMigrationFiles() reads only files of its folder, even if the journal names others", async () => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/0001_first.sql`, "SELECT 1");
     await Deno.mkdir(`${folder}/meta`);
@@ -78,7 +78,7 @@ Deno.test("migration and permission files have no control characters in their na
   }
 });
 
-Deno.test("resolveModulesPath() takes a folder of modules and nothing else", async () => {
+Deno.test("resolveModulesPath() accepts only a folder of modules", async () => {
   await withFolder(async (folder) => {
     for (
       const modulesPath of [
@@ -105,7 +105,7 @@ Deno.test("resolveModulesPath() takes a folder of modules and nothing else", asy
   });
 });
 
-Deno.test("the pages of the local server are those that it names", async () => {
+Deno.test("the local server serves only its own pages", async () => {
   assert(await readAsset("index.html") !== undefined);
   for (
     const name of [
@@ -145,7 +145,7 @@ const { defineQuery } = createQueryFactory(() => getDrizzleClient({ provider: "e
 export const readNotes = defineQuery(
   { tables: [{ table: 'notes"; DROP TABLE victim; --', operations: ["SELECT"] }] }, async function readNotes(db) {});\n`;
 
-Deno.test("generated files are named with letters and digits, stay in the project, and hold names as data", async () => {
+Deno.test("generated files have names of letters and digits, stay in the project, and contain names as data", async () => {
   await loadModule();
   await withFolder(async (root, outside) => {
     const api = `${root}/src/functions/api`;

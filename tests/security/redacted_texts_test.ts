@@ -69,7 +69,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-Deno.test(`redactText() finds secrets by their names in ${CASES} texts, and keeps the words around them`, () => {
+Deno.test(`redactText() removes named secrets from ${CASES} texts, and keeps the words around them`, () => {
   const random = createRandom(testSeed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)];
   const shown: string[] = [];

@@ -76,12 +76,12 @@ const judge = ({ source, flags }: Pick<Found, "source" | "flags">) =>
   // recheck reads ECMAScript 2022: v and d do not change what a pattern costs
   checkSync(source, flags.replace(/[vd]/g, ""), { timeout: 20_000 });
 
-Deno.test("the checker tells an expression that back-tracks from one that does not", () => {
+Deno.test("the checker distinguishes expressions with and without backtracking", () => {
   assertEquals(judge({ source: "^(?:[a-z]+-?)+$", flags: "" }).status, "vulnerable");
   assertEquals(judge({ source: "^[a-z]+(?:-[a-z]+)*$", flags: "" }).status, "safe");
 });
 
-Deno.test("no regular expression of the library takes more than linear time", () => {
+Deno.test("every regular expression of the library runs in linear time", () => {
   const expressions = findExpressions();
   assertGreater(expressions.length, 100);
   const seen = new Map(expressions.map((each) => [`/${each.source}/${each.flags}`, each]));

@@ -72,7 +72,7 @@ async function assertUntouched(what: string): Promise<void> {
 }
 
 Deno.test(
-  "an attack of this file would succeed if a name went into a statement as it is",
+  "the attacks of this file succeed if names are not quoted",
   options,
   async () => {
     await open();
@@ -191,7 +191,7 @@ for (const name of NAMES) {
 }
 
 Deno.test(
-  "the table browser reads tables of any name, and no table that there is not",
+  "the table browser reads tables of any name, and only existing tables",
   options,
   async () => {
     const { config } = await open();
@@ -205,7 +205,7 @@ Deno.test(
   },
 );
 
-Deno.test("adaptForStandardPg() quotes a prefix, whatever it holds", options, async () => {
+Deno.test("adaptForStandardPg() quotes every prefix", options, async () => {
   for (const name of NAMES) {
     for (const prefix of [`${name}_`, `${name}.`]) {
       let adapted: string;
@@ -224,7 +224,7 @@ Deno.test("adaptForStandardPg() quotes a prefix, whatever it holds", options, as
   }
 });
 
-Deno.test("sanitizeForDistSql() keeps names in their quotes", options, async () => {
+Deno.test("sanitizeForDistSql() keeps the quotes of names", options, async () => {
   for (const name of NAMES) {
     const statements = [
       `CREATE TABLE ${quote(`d ${name}`)} (${
@@ -272,7 +272,7 @@ const PLACES = {
 } as const;
 
 Deno.test(
-  "${NAME} in a permission file is replaced only where the value stays one name or one literal",
+  "${NAME} in a permission file is replaced only if the value stays one name or one literal",
   options,
   async () => {
     const { config } = await open();
@@ -302,7 +302,7 @@ Deno.test(
 );
 
 Deno.test(
-  "${NAME} is left alone in comments, and refused where no quoting could hold it",
+  "${NAME} is not replaced in comments, and rejected where it cannot be quoted",
   options,
   async () => {
     const { config } = await open();

@@ -6,7 +6,7 @@ const links = [...page.matchAll(/\]\(([^)#]+)\)/g)].map(([, target]) =>
   new URL(target, new URL("docs/", ROOT))
 );
 
-Deno.test("every line of the threat model names a test that is there", () => {
+Deno.test("every line of the threat model links an existing test", () => {
   const lines = page.split("\n").filter((line) =>
     line.startsWith("| ") && !/^\| (?:---|Threat|Attack)/.test(line)
   );
@@ -18,7 +18,7 @@ Deno.test("every line of the threat model names a test that is there", () => {
   for (const link of links) assert(Deno.statSync(link).isFile, link.pathname);
 });
 
-Deno.test("every test of this folder stands in the threat model", () => {
+Deno.test("every test file of this folder is in the threat model", () => {
   const named = new Set(links.map(({ pathname }) => pathname));
   const folder = new URL("tests/security/", ROOT);
   const left = [...Deno.readDirSync(folder)].filter(({ name }) =>

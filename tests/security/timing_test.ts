@@ -47,11 +47,11 @@ function isEven(compare: Compare): boolean {
   return false;
 }
 
-Deno.test("timingSafeEqual() takes as long for a difference at the start as for one at the end", () => {
+Deno.test("timingSafeEqual() takes the same time for differences at the start and at the end", () => {
   assert(isEven(timingSafeEqual));
 });
 
-Deno.test("the measurement finds a comparison that stops at the first difference", () => {
+Deno.test("the measurement detects a comparison that stops at the first difference", () => {
   const leaky: Compare = (given, expected) => {
     for (let i = 0; i < given.length; i++) {
       if (given.charCodeAt(i) !== expected.charCodeAt(i)) return false;
@@ -62,7 +62,7 @@ Deno.test("the measurement finds a comparison that stops at the first difference
   assertEquals(isEven(leaky), false);
 });
 
-Deno.test("verifyHmac() tries every secret and every signature, whichever is good", async () => {
+Deno.test("verifyHmac() tries every secret and every signature, even after a match", async () => {
   const encoder = new TextEncoder();
   let computed = 0;
   setHmacEngine((_algorithm, key) => {

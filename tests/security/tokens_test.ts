@@ -73,7 +73,7 @@ function variants(token: string): [string, string][] {
   ];
 }
 
-Deno.test("validateSession() takes the token alone, not what is made of it", async () => {
+Deno.test("validateSession() accepts the exact token only", async () => {
   await seed();
   const auth = createAuth(db, config);
   assertEquals((await validateSession(auth, TOKEN)).user.id, USER);
@@ -93,7 +93,7 @@ Deno.test("validateSession() takes the token alone, not what is made of it", asy
   assertEquals(rows, [{ token: TOKEN }, { token: OTHER_TOKEN }]);
 });
 
-Deno.test("validateSession() refuses signed tokens whose signature is of another token, another secret, or cut", async () => {
+Deno.test("validateSession() rejects signatures of another token, with another secret, or truncated", async () => {
   await seed();
   const auth = createAuth(db, config);
   assertEquals((await validateSession(auth, sign(TOKEN))).user.id, USER);
@@ -119,7 +119,7 @@ Deno.test("validateSession() refuses signed tokens whose signature is of another
   }
 });
 
-Deno.test("validateSessionFromHeader() takes no second credential, scheme or parameter", async () => {
+Deno.test("validateSessionFromHeader() rejects a second credential, scheme or parameter", async () => {
   await seed();
   const auth = createAuth(db, config);
   for (
@@ -146,7 +146,7 @@ Deno.test("validateSessionFromHeader() takes no second credential, scheme or par
   }
 });
 
-Deno.test("validateSession() refuses a session that is over, and one whose user is gone", async () => {
+Deno.test("validateSession() rejects expired sessions, and sessions of deleted users", async () => {
   const auth = createAuth(db, config);
   await seed(-1000);
   await assertRejects(() => validateSession(auth, TOKEN), UnauthorizedError, INVALID);
@@ -156,7 +156,7 @@ Deno.test("validateSession() refuses a session that is over, and one whose user 
   assertEquals((await validateSession(auth, OTHER_TOKEN)).user.id, OTHER);
 });
 
-Deno.test("a session that was ended stays ended, under each form of its token", async () => {
+Deno.test("an ended session stays ended for each form of its token", async () => {
   await seed();
   const auth = createAuth(db, config);
   await expireSession(auth, TOKEN, db);
@@ -165,7 +165,7 @@ Deno.test("a session that was ended stays ended, under each form of its token", 
   }
 });
 
-Deno.test("signing in gives a token of its own, whatever token the browser had before (session fixation)", async () => {
+Deno.test("signing in creates a new token, even if the browser has one (session fixation)", async () => {
   await reset();
   const auth = createAuth(db, { ...config, useSecureCookies: false });
   const handler = createAuthHandler(() => auth);
@@ -203,7 +203,7 @@ Deno.test("signing in gives a token of its own, whatever token the browser had b
   await assertRejects(() => validateSession(auth, TOKEN), UnauthorizedError, INVALID);
 });
 
-Deno.test("the auth routes take no path for another host, and send nobody to a page of one", async () => {
+Deno.test("the auth routes do not use a host from the path, and do not redirect to other hosts", async () => {
   await reset();
   const auth = createAuth(db, { ...config, useSecureCookies: false });
   const handler = createAuthHandler(() => auth);
@@ -249,7 +249,7 @@ Deno.test("the auth routes take no path for another host, and send nobody to a p
   assertEquals((await call("/api/auth/sign-in/email", person, forwarded)).statusCode, 403);
 });
 
-Deno.test("auth 'bearer' takes the token alone, not what is made of it, and no empty one", async () => {
+Deno.test("auth 'bearer' accepts the exact token only, and no empty token", async () => {
   const handler = defineApiHandler({ auth: "bearer", metrics: false })(() => ({
     statusCode: 200,
     body: "",
@@ -281,7 +281,7 @@ const BODY = '{"amount":100}';
 const hex = (text: string, secret = "whsec") =>
   createHmac("sha256", secret).update(text).digest("hex");
 
-Deno.test("webhooks take the signature of this very body, time and id alone", async () => {
+Deno.test("webhooks accept only the signature of the exact body, time and id", async () => {
   const seconds = Math.floor(Date.now() / 1000);
   const code = `sha256=${hex(BODY)}`;
   const pay = `t=${seconds},v1=${hex(`${seconds}.${BODY}`)}`;
