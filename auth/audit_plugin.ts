@@ -7,7 +7,7 @@ import { loadAuthMiddleware } from "./load_better_auth.ts";
 /** Key of the table in `AuthConfig.schema`. */
 export const AUDIT_MODEL = "authEvent";
 /** Id of the plugin. */
-export const AUDIT_PLUGIN = "trellis-audit";
+const AUDIT_PLUGIN = "trellis-audit";
 
 /** Routes that check a password, a code or another proof of identity. */
 const SIGN_IN_PATH = /^\/(?:sign-in|two-factor\/verify)/;

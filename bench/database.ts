@@ -18,7 +18,7 @@ import { runMigrations } from "../database/migrations/run.ts";
 import { createQueryFactory } from "../database/queries/query_factory.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { Invocation } from "../observability/invocation.ts";
-import { runInvocation } from "../observability/invocation_context.ts";
+import { enterInvocation } from "../observability/invocation_context.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
@@ -39,7 +39,7 @@ async function measure(
 ): Promise<number> {
   let best = Infinity;
   for (let round = 0; round < rounds; round++) {
-    await runInvocation(new Invocation({ ...start, coldStart: false }), async () => {
+    await enterInvocation(new Invocation({ ...start, coldStart: false }), async () => {
       const startedAt = performance.now();
       for (let i = 0; i < calls; i++) await work();
       best = Math.min(best, (performance.now() - startedAt) / calls * 1000);

@@ -2,7 +2,7 @@ import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
 import type { ProxyResult } from "../core/http/lambda.ts";
 
 /** Header of a response that is sent again. */
-export const REPLAYED_HEADER = "Idempotency-Replayed";
+const REPLAYED_HEADER = "Idempotency-Replayed";
 
 /**
  * Headers that belong to one delivery of a response. A cookie is a credential: it is neither stored nor sent again. The

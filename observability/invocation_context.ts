@@ -31,23 +31,6 @@ export function currentInvocation(): Invocation | undefined {
  *
  * @param invocation The invocation, not running yet.
  * @param fn The work. It begins at once, and where it waits for nothing it also ends at once.
- * @param args Handed to `fn`.
- * @returns What `fn` returns.
- */
-export function runInvocation<A extends unknown[], T>(
-  invocation: Invocation,
-  fn: (...args: A) => T | Promise<T>,
-  ...args: A
-): Promise<T> {
-  return enterInvocation(invocation, () => fn(...args));
-}
-
-/**
- * Runs work that needs nothing but the invocation, as {@link runInvocation} does, without a closure and a list of
- * arguments.
- *
- * @param invocation The invocation, not running yet.
- * @param fn The work.
  * @returns What `fn` returns.
  */
 export function enterInvocation<I extends Invocation, T>(

@@ -247,7 +247,7 @@ function toSqlDefault({ type, defaultValue }: AuthField): string | undefined {
 }
 
 /** Converts `credentialID` to `credential_id`. */
-export function toSnakeCase(name: string): string {
+function toSnakeCase(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
     .toLowerCase();
 }
@@ -261,7 +261,7 @@ function toCamelCase(name: string): string {
 }
 
 /** Forms the plural of an English noun: `passkey` becomes `passkeys`, `address` `addresses`. */
-export function pluralize(noun: string): string {
+function pluralize(noun: string): string {
   if (/(?:ss|x|ch|sh)$/.test(noun)) return `${noun}es`;
   if (noun.endsWith("s")) return noun;
   if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;

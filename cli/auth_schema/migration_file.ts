@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getNumber } from "../../database/migrations/files.ts";
 import type { MigrationFolder } from "../../database/migrations/folder.ts";
@@ -76,18 +76,4 @@ function addEntry(text: string, tag: string, nowMs: number): string {
     breakpoints: true,
   };
   return `${JSON.stringify({ ...journal, entries: [...journal.entries, entry] }, null, 2)}\n`;
-}
-
-/**
- * Returns true if drizzle-kit keeps snapshots in the folder. It does not know about the tables of a
- * migration that it did not write.
- *
- * @param folder Absolute path of the migrations.
- */
-export function hasSnapshots(
-  { folder, present }: Pick<MigrationFileOptions, "folder" | "present">,
-): boolean {
-  const last = present?.files.at(-1)?.tag;
-  const number = last === undefined ? undefined : /^\d+/.exec(last)?.[0];
-  return number !== undefined && existsSync(join(folder, "meta", `${number}_snapshot.json`));
 }

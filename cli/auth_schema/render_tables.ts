@@ -4,7 +4,7 @@ import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
 export type Imports = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** drizzle's module for tables. */
-export const PG_CORE = "drizzle-orm/pg-core";
+const PG_CORE = "drizzle-orm/pg-core";
 /** Entry point with the exported columns. */
 export const AUTH_SCHEMA = "@trellis/fn/auth/schema";
 

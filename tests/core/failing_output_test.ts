@@ -99,7 +99,7 @@ async function runProgram(
 ): Promise<{ code: number; stderr: string }> {
   const program = `
     import { Invocation } from ${importable("invocation")};
-    import { runInvocation } from ${importable("invocation_context")};
+    import { enterInvocation } from ${importable("invocation_context")};
     import { logInfo } from ${importable("logger")};
     const invocation = new Invocation({ correlationId: "c", requestId: "r", operationName: "o", coldStart: true });
     ${body}
@@ -133,7 +133,7 @@ Deno.test({
     const { code, stderr } = await runProgram(
       `
       logInfo("outside");
-      const result = await runInvocation(invocation, () => (logInfo("inside"), "done"));
+      const result = await enterInvocation(invocation, () => (logInfo("inside"), "done"));
       if (result !== "done") Deno.exit(1);
       logInfo("outside again");`,
       "> /dev/full",

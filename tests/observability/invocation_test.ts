@@ -2,8 +2,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Invocation } from "../../observability/invocation.ts";
 import {
   currentInvocation,
+  enterInvocation,
   resumeInvocation,
-  runInvocation,
 } from "../../observability/invocation_context.ts";
 import {
   logInfo,
@@ -25,27 +25,25 @@ function newInvocation(correlationId = "c"): Invocation {
   });
 }
 
-Deno.test("runInvocation() makes the invocation current below it and nowhere else", async () => {
+Deno.test("enterInvocation() makes the invocation current below it and nowhere else", async () => {
   const invocation = newInvocation();
   assertEquals(currentInvocation(), undefined);
-  const result = await runInvocation(
+  const result = await enterInvocation(
     invocation,
-    async (a: number, b: number) => {
+    async (current) => {
       assertEquals(currentInvocation(), invocation);
       await Promise.resolve();
       assertEquals(currentInvocation(), invocation);
-      return a + b;
+      return current === invocation;
     },
-    1,
-    2,
   );
-  assertEquals(result, 3);
+  assertEquals(result, true);
   assertEquals(currentInvocation(), undefined);
 });
 
-Deno.test("runInvocation() writes everything in one write when the work ends", async () => {
+Deno.test("enterInvocation() writes everything in one write when the work ends", async () => {
   const { writes, lines } = await captureLogs(() =>
-    runInvocation(newInvocation(), async () => {
+    enterInvocation(newInvocation(), async () => {
       for (let i = 0; i < 10; i++) logInfo(`line ${i}`);
       await Promise.resolve();
       metrics.addMetric("Notes", MetricUnit.Count, 1);
@@ -54,11 +52,11 @@ Deno.test("runInvocation() writes everything in one write when the work ends", a
   assertEquals([writes.length, lines.length], [1, 11]);
 });
 
-Deno.test("runInvocation() writes also when the work throws", async () => {
+Deno.test("enterInvocation() writes also when the work throws", async () => {
   const { writes } = await captureLogs(() =>
     assertRejects(
       () =>
-        runInvocation(newInvocation(), () => {
+        enterInvocation(newInvocation(), () => {
           logInfo("before");
           throw new TypeError("broken");
         }),
@@ -69,13 +67,13 @@ Deno.test("runInvocation() writes also when the work throws", async () => {
   assertEquals(writes.length, 1);
 });
 
-Deno.test("runInvocation() writes nothing for work that logs nothing", async () => {
-  assertEquals((await captureLogs(() => runInvocation(newInvocation(), () => 1))).writes, []);
+Deno.test("enterInvocation() writes nothing for work that logs nothing", async () => {
+  assertEquals((await captureLogs(() => enterInvocation(newInvocation(), () => 1))).writes, []);
 });
 
-Deno.test("runInvocation() writes in between when an invocation logs very much", async () => {
+Deno.test("enterInvocation() writes in between when an invocation logs very much", async () => {
   const { writes, lines } = await captureLogs(() =>
-    runInvocation(newInvocation(), () => {
+    enterInvocation(newInvocation(), () => {
       for (let i = 0; i < 100; i++) logInfo("x".repeat(2000));
     })
   );
@@ -83,13 +81,13 @@ Deno.test("runInvocation() writes in between when an invocation logs very much",
   assertEquals(lines.length, 100);
 });
 
-Deno.test("runInvocation() keeps nested and interleaved invocations apart", async () => {
+Deno.test("enterInvocation() keeps nested and interleaved invocations apart", async () => {
   const { lines } = await captureLogs(() =>
     Promise.all(
       Array.from({ length: 100 }, (_, i) =>
-        runInvocation(newInvocation(`c${i}`), async () => {
+        enterInvocation(newInvocation(`c${i}`), async () => {
           for (let turn = 0; turn < i % 7; turn++) await Promise.resolve();
-          await runInvocation(newInvocation(`inner${i}`), () => logInfo("inner", { i }));
+          await enterInvocation(newInvocation(`inner${i}`), () => logInfo("inner", { i }));
           logInfo("outer", { i });
         })),
     )
@@ -107,7 +105,7 @@ Deno.test("what an invocation logs and measures after its end is written at once
     let goOn = (): void => {};
     const gate = new Promise<void>((resolve) => goOn = resolve);
     let late: Promise<void> | undefined;
-    await runInvocation(newInvocation("first"), () => {
+    await enterInvocation(newInvocation("first"), () => {
       logInfo("in time");
       late = gate.then(() => {
         logInfo("late");
@@ -134,7 +132,7 @@ async function runProgram(
   const program = `
     import process from "node:process";
     import { Invocation } from ${importable("invocation")};
-    import { runInvocation } from ${importable("invocation_context")};
+    import { enterInvocation } from ${importable("invocation_context")};
     import { logInfo } from ${importable("logger")};
     import { metrics } from ${importable("metrics")};
     const invocation = new Invocation({ correlationId: "c", requestId: "r", operationName: "o", coldStart: true });
@@ -157,11 +155,11 @@ for (
   Deno.test(`invocations that are open when the process exits are written, running ${where}`, async () => {
     const { code, lines } = await runProgram(
       `
-      await runInvocation(invocation, async () => {
+      await enterInvocation(invocation, async () => {
         logInfo("before the end");
         metrics.addMetric("Notes", "Count", 1);
         const inner = new Invocation({ correlationId: "inner", requestId: "r", operationName: "o", coldStart: false });
-        await runInvocation(inner, async () => {
+        await enterInvocation(inner, async () => {
           await Promise.resolve();
           logInfo("inside");
           process.exit(3);
@@ -178,12 +176,12 @@ for (
   });
 }
 
-Deno.test("runInvocation() ends at once where the work waits for nothing, and rejects where it throws at once", async () => {
+Deno.test("enterInvocation() ends at once where the work waits for nothing, and rejects where it throws at once", async () => {
   const { writes } = await captureLogs(async () => {
-    const result = runInvocation(newInvocation(), () => logInfo("now"));
+    const result = enterInvocation(newInvocation(), () => logInfo("now"));
     assertEquals(result instanceof Promise, true);
     await assertRejects(() =>
-      runInvocation(newInvocation(), () => {
+      enterInvocation(newInvocation(), () => {
         throw new TypeError("at once");
       }), TypeError);
     await result;
@@ -191,16 +189,19 @@ Deno.test("runInvocation() ends at once where the work waits for nothing, and re
   assertEquals(writes.length, 1);
 });
 
-Deno.test("runInvocation() waits for what is no promise but can be awaited, such as a query", async () => {
+Deno.test("enterInvocation() waits for what is no promise but can be awaited, such as a query", async () => {
   const query = {
     then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1),
   };
-  assertEquals(await runInvocation(newInvocation(), () => query as unknown as Promise<number>), 7);
+  assertEquals(
+    await enterInvocation(newInvocation(), () => query as unknown as Promise<number>),
+    7,
+  );
 });
 
 Deno.test("runOutsideInvocation() leaves the invocation, also for what begins there, and comes back to it", async () => {
   const seen: unknown[] = [];
-  await runInvocation(newInvocation("inside"), async () => {
+  await enterInvocation(newInvocation("inside"), async () => {
     const timer = runOutsideInvocation(() => {
       seen.push(currentInvocation());
       return new Promise<void>((resolve) =>
@@ -222,8 +223,8 @@ Deno.test("runOutsideInvocation() leaves the invocation, also for what begins th
 
 Deno.test("resumeInvocation() runs as part of an invocation from anywhere", async () => {
   const first = newInvocation("first"), second = newInvocation("second");
-  await runInvocation(first, () =>
-    runInvocation(second, () => {
+  await enterInvocation(first, () =>
+    enterInvocation(second, () => {
       assertEquals(resumeInvocation(first, currentInvocation), first);
       assertEquals(resumeInvocation(second, currentInvocation), second);
       assertEquals(currentInvocation(), second);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { NotFoundError } from "../../errors/mod.ts";
 import { Invocation } from "../../observability/invocation.ts";
-import { runInvocation } from "../../observability/invocation_context.ts";
+import { enterInvocation } from "../../observability/invocation_context.ts";
 import { LOG_LEVELS } from "../../observability/log_level.ts";
 import { isLevelEnabled, log, quote } from "../../observability/logger.ts";
 import { logDebug, logError, logInfo, type LogLevel, logWarn } from "../../observability/mod.ts";
@@ -30,7 +30,7 @@ function newInvocation(level: LogLevel = "INFO"): Invocation {
 Deno.test("log() writes Powertools' field names inside an invocation", async () => {
   await withEnv({ SERVICE_NAME: "notes" }, async () => {
     const { lines } = await captureLogs(() =>
-      runInvocation(newInvocation(), () => logInfo("created", { noteId: "n1" }))
+      enterInvocation(newInvocation(), () => logInfo("created", { noteId: "n1" }))
     );
     const { timestamp, ...rest } = lines[0];
     assertMatch(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -59,7 +59,7 @@ Deno.test("log() outside of an invocation writes at once, with the service alone
 Deno.test("log() leaves function name and trace id out when they are not known", async () => {
   const start = { correlationId: "c", requestId: "r", operationName: "o", coldStart: false };
   const invocation = new Invocation({ ...start, traceId: undefined, functionName: undefined });
-  const { lines } = await captureLogs(() => runInvocation(invocation, () => logInfo("x")));
+  const { lines } = await captureLogs(() => enterInvocation(invocation, () => logInfo("x")));
   assertFalse("function_name" in lines[0] || "xray_trace_id" in lines[0]);
 });
 
@@ -68,7 +68,7 @@ Deno.test("log() shows the levels from the invocation's, else from LOG_LEVEL, on
   for (const level of Object.keys(LOG_LEVELS) as LogLevel[]) {
     const shown = all.filter((other) => LOG_LEVELS[other] >= LOG_LEVELS[level]);
     const logAll = (): void => all.forEach((other) => log(other, "x"));
-    const inside = await captureLogs(() => runInvocation(newInvocation(level), logAll));
+    const inside = await captureLogs(() => enterInvocation(newInvocation(level), logAll));
     assertEquals(inside.lines.map((line) => line.level), shown);
     await withEnv({ LOG_LEVEL: level }, async () => {
       assertEquals((await captureLogs(logAll)).lines.map((line) => line.level), shown);
@@ -79,7 +79,7 @@ Deno.test("log() shows the levels from the invocation's, else from LOG_LEVEL, on
 
 Deno.test("logDebug(), logInfo(), logWarn() and logError() log at their levels", async () => {
   const { lines } = await captureLogs(() =>
-    runInvocation(
+    enterInvocation(
       newInvocation("TRACE"),
       () => [logDebug, logInfo, logWarn, logError].forEach((fn) => fn("x")),
     )
@@ -100,7 +100,7 @@ Deno.test("log() puts an underscore before a field that would take a reserved na
   names.push("xray_trace_id", "correlation_id");
   const fields = Object.fromEntries(names.map((name) => [name, "forged"]));
   const { writes, lines: [line] } = await captureLogs(() =>
-    runInvocation(newInvocation(), () => logInfo("real", fields))
+    enterInvocation(newInvocation(), () => logInfo("real", fields))
   );
   for (const name of names) {
     assertEquals(line[`_${name}`], "forged");
@@ -191,7 +191,7 @@ Deno.test("log() takes further key names of its invocation", async () => {
   const invocation = newInvocation();
   invocation.redact = new Set(["iban"]);
   const { lines: [line] } = await captureLogs(() =>
-    runInvocation(invocation, () => logInfo("x", { IBAN: "DE1", deep: { iban: "DE2" } }))
+    enterInvocation(invocation, () => logInfo("x", { IBAN: "DE1", deep: { iban: "DE2" } }))
   );
   assertEquals([line.IBAN, line.deep.iban], ["[REDACTED]", "[REDACTED]"]);
 });

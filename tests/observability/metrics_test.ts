@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
 import { Invocation } from "../../observability/invocation.ts";
-import { runInvocation } from "../../observability/invocation_context.ts";
+import { enterInvocation } from "../../observability/invocation_context.ts";
 import { createMetricRecorder } from "../../observability/metrics.ts";
 import { metrics, MetricUnit } from "../../observability/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
@@ -56,7 +56,7 @@ function checkDocument(document: LogLine): void {
 }
 
 async function getDocuments(fn: () => void): Promise<LogLine[]> {
-  const { lines } = await captureLogs(() => runInvocation(newInvocation(), fn));
+  const { lines } = await captureLogs(() => enterInvocation(newInvocation(), fn));
   for (const line of lines) checkDocument(line);
   return lines;
 }
@@ -120,7 +120,7 @@ Deno.test("metrics are left out when METRICS_DISABLED is true, inside and outsid
   await withEnv({ METRICS_DISABLED: "true" }, async () => {
     const { lines } = await captureLogs(async () => {
       metrics.addMetric("Outside", Count, 1);
-      await runInvocation(newInvocation(), () => metrics.addMetric("Inside", Count, 1));
+      await enterInvocation(newInvocation(), () => metrics.addMetric("Inside", Count, 1));
     });
     assertEquals(lines, []);
   });
@@ -170,7 +170,7 @@ Deno.test("createMetricRecorder() adds what addMetricsWithDimensions() adds, to 
   const data = (sent: number, took: number) =>
     [["Sent", Count, sent], ["Took", Milliseconds, took]] as const;
   const { lines } = await captureLogs(() =>
-    runInvocation(newInvocation(), () => {
+    enterInvocation(newInvocation(), () => {
       record(1, 10);
       metrics.addMetricsWithDimensions({ queue: "mail" }, data(2, 20));
       record(3, NaN);
@@ -228,7 +228,7 @@ Deno.test("metrics.addMetric() leaves a value out that is not finite, with a war
     ]
   ) {
     const { lines } = await captureLogs(() =>
-      runInvocation(newInvocation(), () => metrics.addMetric("A", Count, value))
+      enterInvocation(newInvocation(), () => metrics.addMetric("A", Count, value))
     );
     assertEquals(lines.map((line) => [line.level, line.metric, line.value]), [[
       "WARN",
@@ -274,7 +274,7 @@ const BAD_DIMENSIONS: unknown[][] = [
 ];
 
 Deno.test("metrics refuse a dimension whose name or value is none", async () => {
-  await runInvocation(newInvocation(), () => {
+  await enterInvocation(newInvocation(), () => {
     for (const [name, value] of BAD_DIMENSIONS) {
       const dimensions = { [name as string]: value as string };
       assertThrows(
@@ -316,7 +316,7 @@ Deno.test("metrics.addDimension() outside of an invocation says what to do inste
 Deno.test("metrics write one line for each document, for any names and values", async () => {
   const hostile = 'x\n{"_aws":{}}\u001b[2J"';
   const { writes } = await captureLogs(() =>
-    runInvocation(newInvocation(), () => {
+    enterInvocation(newInvocation(), () => {
       metrics.addMetricsWithDimensions({ [hostile]: hostile, ["__proto__"]: "p" }, [[
         "A",
         Count,

@@ -8,7 +8,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { Invocation } from "../../observability/invocation.ts";
-import { runInvocation } from "../../observability/invocation_context.ts";
+import { enterInvocation } from "../../observability/invocation_context.ts";
 import {
   addAnnotation,
   addMetadata,
@@ -30,7 +30,7 @@ const START = {
 };
 
 function inInvocation<T>(fn: () => T | Promise<T>): Promise<T> {
-  return runInvocation(new Invocation(START), fn);
+  return enterInvocation(new Invocation(START), fn);
 }
 
 /** Runs with OpenTelemetry's own SDK registered, and gives what it exported. */
@@ -121,7 +121,7 @@ Deno.test("a span of the package is a child of the OpenTelemetry span that is ac
           traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
           parentSpanId: "00f067aa0ba902b7",
         };
-        await runInvocation(
+        await enterInvocation(
           new Invocation({ ...START, ...caller }),
           () => withSpan("ours", () => {}),
         );
@@ -158,7 +158,7 @@ Deno.test("the first span of a request goes on with the caller's trace and its s
     const invocation = new Invocation({ ...START, traceId, parentSpanId, sampled });
     let ours: Span | undefined;
     const exported = await exportedBy(() =>
-      runInvocation(invocation, () => withSpan("work", (span) => void (ours = span)))
+      enterInvocation(invocation, () => withSpan("work", (span) => void (ours = span)))
     );
     assertEquals([ours?.traceId, ours?.parentSpanId, ours?.sampled], [
       traceId,

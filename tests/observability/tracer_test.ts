@@ -9,7 +9,7 @@ import {
 } from "@std/assert";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { Invocation } from "../../observability/invocation.ts";
-import { runInvocation } from "../../observability/invocation_context.ts";
+import { enterInvocation } from "../../observability/invocation_context.ts";
 import {
   addAnnotation,
   addMetadata,
@@ -22,7 +22,7 @@ import {
 import { withSteppedClock } from "../support/step_clock.ts";
 
 function inInvocation<T>(fn: () => T | Promise<T>, traceId?: string): Promise<T> {
-  return runInvocation(
+  return enterInvocation(
     new Invocation({
       correlationId: "c",
       requestId: "r",

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertThrows } 
 import { createConnectRetry } from "../../../database/providers/connect_retry.ts";
 import { ServiceUnavailableError } from "../../../errors/mod.ts";
 import { Invocation } from "../../../observability/invocation.ts";
-import { runInvocation } from "../../../observability/invocation_context.ts";
+import { enterInvocation } from "../../../observability/invocation_context.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
 const config = { provider: "distsql", instrument: false } as const;
@@ -21,7 +21,7 @@ function inInvocation<T>(work: () => T, remaining?: number): Promise<T> {
   };
   const invocation = new Invocation({ ...start, coldStart: false });
   if (remaining !== undefined) invocation.deadlineMs = performance.now() + remaining;
-  return runInvocation(invocation, () => work());
+  return enterInvocation(invocation, () => work());
 }
 
 Deno.test("createConnectRetry() tries refusals again that pass, and no other failure", async () => {

@@ -138,7 +138,7 @@ Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", a
   Deno.env.set("LOG_LEVEL", "DEBUG");
   try {
     const { Invocation } = await import("../../../observability/invocation.ts");
-    const { runInvocation } = await import("../../../observability/invocation_context.ts");
+    const { enterInvocation } = await import("../../../observability/invocation_context.ts");
     const start = {
       correlationId: "c",
       requestId: "r",
@@ -148,7 +148,7 @@ Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", a
     };
     const invocation = new Invocation({ ...start, coldStart: false });
     invocation.level = 0;
-    const { text } = await observe(() => runInvocation(invocation, run));
+    const { text } = await observe(() => enterInvocation(invocation, run));
     assert(text.includes("Milk"));
     assert(!text.includes("marker-secret"));
   } finally {

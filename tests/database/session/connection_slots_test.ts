@@ -9,7 +9,7 @@ import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
 import { Lease } from "../../../database/session/lease.ts";
 import { DatabaseError, TransactionMisuseError } from "../../../errors/mod.ts";
 import { Invocation } from "../../../observability/invocation.ts";
-import { runInvocation } from "../../../observability/invocation_context.ts";
+import { enterInvocation } from "../../../observability/invocation_context.ts";
 
 const PATIENCE = { patienceMs: 150, lookMs: 15 };
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -110,18 +110,18 @@ Deno.test("admit() does not refuse a query that was there before the transaction
 
 Deno.test("admit() does not refuse a query of another request", async () => {
   const slots = new ConnectionSlots(1, PATIENCE);
-  const first = runInvocation(
+  const first = enterInvocation(
     invocation(),
     () => slots.hold((scope) => scope.run(() => sleep(400))),
   );
   await sleep(5);
-  const second = runInvocation(invocation(), () => slots.admit(name)!);
+  const second = enterInvocation(invocation(), () => slots.admit(name)!);
   await Promise.all([first, second]);
 });
 
 Deno.test("admit() refuses a query of a transaction's own request whose context is lost", async () => {
   const slots = new ConnectionSlots(1, PATIENCE);
-  await runInvocation(invocation(), async () => {
+  await enterInvocation(invocation(), async () => {
     const ended = Promise.withResolvers<void>();
     const holder = slots.hold((scope) => scope.run(() => ended.promise));
     await sleep(5);
@@ -135,7 +135,7 @@ Deno.test("admit() explains a query that is given up at the deadline, and frees 
   const slots = new ConnectionSlots(1, { patienceMs: 60_000, lookMs: 50 });
   const request = invocation();
   request.deadlineMs = performance.now() + 60_000;
-  const hanging = runInvocation(request, async () => {
+  const hanging = enterInvocation(request, async () => {
     void slots.hold((scope) => scope.run(() => new Promise(() => {})));
     await sleep(5);
     return await assertRejects(() => slots.admit(name)!, DatabaseError);
