@@ -1,6 +1,6 @@
 import { isAssignment } from "./assignments.ts";
 import { collectCall } from "./collect_call.ts";
-import { collectProcess, isProcessModule } from "./collect_package.ts";
+import { collectProcess, isProcessModule } from "./collect_environment.ts";
 import { collectRequiredConstant, isRequiredConstant } from "./required_constants.ts";
 import { collectName } from "./collect_target.ts";
 import { collectThis, findEnclosingClass } from "./collect_this.ts";

@@ -1,5 +1,6 @@
 import { listAssignments } from "./assignments.ts";
-import { collectPackage, collectProcess } from "./collect_package.ts";
+import { collectProcess } from "./collect_environment.ts";
+import { collectPackage } from "./collect_package.ts";
 import { isAuthTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, type Path } from "./effects.ts";

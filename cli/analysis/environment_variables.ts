@@ -2,7 +2,8 @@ import type { Collection } from "./collect.ts";
 import { type JobNeed, LOAD } from "./effects.ts";
 import type { Evaluator, ScopedExpression, ScopedObject } from "./values.ts";
 import { asObject, getNames, getProperty } from "./object_literals.ts";
-import { reach, type Unresolved } from "./reach.ts";
+import { reach } from "./reach.ts";
+import type { Unresolved } from "./reached.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 

@@ -1,66 +1,9 @@
 import type { Collection } from "./collect.ts";
-import {
-  type AuthNeed,
-  DEFER,
-  type Effect,
-  isCall,
-  type Path,
-  type QueryDeclaration,
-  type Unit,
-} from "./effects.ts";
+import { DEFER, type Effect, isCall, type Path, type Unit } from "./effects.ts";
+import { Findings, type Reached } from "./reached.ts";
 import { getSubject, isRequiredConstant } from "./required_constants.ts";
-import type { Evaluator, TableName, Value } from "./values.ts";
 import { ts } from "./typescript.ts";
-
-/** Everything that is reachable from a piece of code. */
-export interface Reached {
-  readonly queries: ReadonlySet<QueryDeclaration>;
-  readonly grants: readonly Extract<Effect, { kind: "grant" }>[];
-  /** Uses of the table of jobs. */
-  readonly jobs: readonly Extract<Effect, { kind: "jobs" }>[];
-  readonly auth: readonly {
-    readonly need: AuthNeed;
-    readonly why: string;
-    readonly node: ts.Node;
-    /** Patterns of the mounted routes; omitted for all routes. */
-    readonly routes?: readonly string[];
-  }[];
-  /** True if `configureSessionAuth` is called. */
-  readonly isAuthConfigured: boolean;
-  /** True if the limits of auth routes may count in the database. */
-  readonly hasAuthLimits: boolean;
-  /** True if an auth configuration has plugins or hooks, which may do anything in each route. */
-  readonly hasAuthHooks: boolean;
-  /** True if auth routes write mails to the table of jobs. */
-  readonly hasAuthMails: boolean;
-  /** True if an auth configuration has plugins or lets users delete their account. */
-  readonly isAuthExtended: boolean;
-  /** Tables that replace those of the auth package, by model. */
-  readonly authTables: ReadonlyMap<string, readonly AuthTable[]>;
-  /** Columns of auth tables that session checks do not read, as `model.property`. */
-  readonly hiddenFields: ReadonlySet<string>;
-  readonly tableAccesses: readonly Extract<Effect, { kind: "table-access" }>[];
-  /** SQL whose tables cannot be determined. */
-  readonly opaque: ReadonlySet<ts.Node>;
-  /** Uses of packages that depend on this one. */
-  readonly wrappers: ReadonlyMap<ts.Node, string>;
-  readonly variables: readonly Extract<Effect, { kind: "env" | "env-definition" }>[];
-  /** True if mails are sent through Amazon SES. */
-  readonly sendsBySes: boolean;
-  /** True if `loadSources` is called. */
-  readonly loadsSources: boolean;
-  readonly unresolved: readonly Unresolved[];
-}
-
-/** A table that replaces a table of the auth package. */
-export interface AuthTable {
-  readonly table: TableName;
-  /** The call that creates it, if there is a definition. */
-  readonly definition?: ts.CallExpression;
-}
-
-/** Code that cannot be resolved. */
-export type Unresolved = Omit<Extract<Effect, { kind: "unresolved" }>, "kind">;
+import type { Evaluator, Value } from "./values.ts";
 
 /**
  * Arguments and uses of a parameter. Arguments of the initializers of module constants
@@ -108,41 +51,41 @@ export function reach(
   return new ReachableCode(collection, evaluator, enterQueries).run(roots);
 }
 
-class ReachableCode implements Reached {
+/** Units that are reachable only if something else is. */
+class HeldUnits {
+  readonly #held: Unit[] = [];
+  #isReleased = false;
+
+  /** Adds a unit; returns it if the condition holds already. */
+  add(unit: Unit): Unit[] {
+    if (this.#isReleased) return [unit];
+    this.#held.push(unit);
+    return [];
+  }
+
+  /** Notes that the condition holds, and returns the units so far. */
+  release(): Unit[] {
+    this.#isReleased = true;
+    return this.#held.splice(0);
+  }
+}
+
+class ReachableCode {
   readonly #collection: Collection;
   readonly #evaluator: Evaluator;
   readonly #enterQueries: boolean;
+  readonly #findings = new Findings();
   readonly #seen = new Set<Unit>();
   readonly #work: Unit[] = [];
-  readonly queries = new Set<QueryDeclaration>();
-  readonly grants: Extract<Effect, { kind: "grant" }>[] = [];
-  readonly auth: Extract<Effect, { kind: "auth" }>[] = [];
-  readonly jobs: Extract<Effect, { kind: "jobs" }>[] = [];
-  isAuthExtended = false;
-  readonly authTables = new Map<string, AuthTable[]>();
-  readonly hiddenFields = new Set<string>();
-  readonly tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
-  readonly opaque = new Set<ts.Node>();
-  readonly wrappers = new Map<ts.Node, string>();
-  readonly variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
-  readonly unresolved: Unresolved[] = [];
   readonly #parameters = new Map<ts.Node, Parameter>();
   readonly #deferred = new Map<ts.Node, Parameter>();
   readonly #escaped = new Set<ts.Node>();
   readonly #classes = new Set<ts.ClassLikeDeclaration>();
   readonly #dispatches: { node: ts.ClassLikeDeclaration; path: Path }[] = [];
-  /** Arguments of `configureMail` until code is found that sends mails. */
-  readonly #transports: Unit[] = [];
-  #sendsMail = false;
-  /** Configurations of sessions until code is found that runs the auth routes. */
-  readonly #authFunctions: Unit[] = [];
-  #hasAuthRoutes = false;
-  sendsBySes = false;
-  isAuthConfigured = false;
-  hasAuthLimits = false;
-  hasAuthMails = false;
-  loadsSources = false;
-  hasAuthHooks = false;
+  /** Arguments of `configureMail`, until code is found that sends mails. */
+  readonly #transports = new HeldUnits();
+  /** Configurations of sessions, until code is found that runs the auth routes. */
+  readonly #authFunctions = new HeldUnits();
 
   constructor(collection: Collection, evaluator: Evaluator, enterQueries: boolean) {
     this.#collection = collection;
@@ -166,7 +109,7 @@ class ReachableCode implements Reached {
         this.#addUnresolvedParameter(node, required);
       }
     }
-    return this;
+    return this.#findings;
   }
 
   #visit(unit: Unit): void {
@@ -185,7 +128,7 @@ class ReachableCode implements Reached {
 
   #addUnresolvedParameter(node: ts.Node, required: string): void {
     const subject = getSubject(required);
-    this.unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
+    this.#findings.unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
   }
 
   #visitArguments(path: Path): void {
@@ -206,39 +149,15 @@ class ReachableCode implements Reached {
   }
 
   #follow(effect: Effect, from: Unit): void {
+    this.#findings.add(effect);
     switch (effect.kind) {
       case "unit":
       case "load":
         return this.#visit(effect.unit);
-      case "parameter": {
-        const parameter = this.#getParameter(effect.node, from);
-        parameter.paths.push(effect.path);
-        // a required constant is always looked up by its own path
-        const isExact = !parameter.isWhole || isRequiredConstant(effect.path.at(-1));
-        parameter.isWhole ||= parameter.paths.length > MAX_PATHS;
-        if (isExact) {
-          for (const argument of parameter.arguments) {
-            this.#visitNode(argument, effect.path);
-          }
-        }
-        if (parameter.isWhole) {
-          for (const argument of parameter.arguments) {
-            this.#visitNode(argument, []);
-          }
-        }
-        return;
-      }
-      case "bind": {
-        const parameter = this.#getParameter(effect.node, from);
-        parameter.arguments.push(effect.argument);
-        for (const path of parameter.paths) {
-          if (!parameter.isWhole || isRequiredConstant(path.at(-1))) {
-            this.#visitNode(effect.argument, path);
-          }
-        }
-        if (parameter.isWhole) this.#visitNode(effect.argument, []);
-        return;
-      }
+      case "parameter":
+        return this.#followUse(this.#getParameter(effect.node, from), effect.path);
+      case "bind":
+        return this.#bind(this.#getParameter(effect.node, from), effect.argument);
       case "escape":
         return void this.#escaped.add(effect.node);
       case "dispatch":
@@ -246,70 +165,42 @@ class ReachableCode implements Reached {
         for (const other of this.#classes) this.#dispatch(other, effect);
         return;
       case "query":
-        this.queries.add(effect.query);
         this.#visit(effect.query.tables);
-        if (this.#enterQueries) { for (const unit of effect.query.body) this.#visit(unit); }
+        if (this.#enterQueries) this.#visitAll(effect.query.body);
         return;
-      case "grant":
-        return void this.grants.push(effect);
       case "auth":
-        this.auth.push(effect);
-        if (effect.need === "routes") {
-          this.#hasAuthRoutes = true;
-          for (const unit of this.#authFunctions.splice(0)) this.#visit(unit);
-        }
+        if (effect.need === "routes") this.#visitAll(this.#authFunctions.release());
         return;
       case "auth-functions":
-        if (this.#hasAuthRoutes) return this.#visit(effect.unit);
-        return void this.#authFunctions.push(effect.unit);
-      case "jobs":
-        return void this.jobs.push(effect);
+        return this.#visitAll(this.#authFunctions.add(effect.unit));
       case "mail-worker":
-        this.#sendsMail = true;
-        for (const unit of this.#transports.splice(0)) this.#visit(unit);
-        return;
+        return this.#visitAll(this.#transports.release());
       case "mail-transport":
-        if (this.#sendsMail) return this.#visit(effect.unit);
-        return void this.#transports.push(effect.unit);
-      case "ses":
-        this.sendsBySes = true;
-        return;
-      case "auth-configured":
-        this.isAuthConfigured = true;
-        return;
-      case "env-sources":
-        this.loadsSources = true;
-        return;
-      case "auth-extended":
-        this.isAuthExtended = true;
-        return;
-      case "auth-hidden":
-        this.hiddenFields.add(`${effect.model}.${effect.property}`);
-        return;
-      case "auth-limits":
-        this.hasAuthLimits = true;
-        return;
-      case "auth-hooks":
-        this.hasAuthHooks = true;
-        return;
-      case "auth-mails":
-        this.hasAuthMails = true;
-        return;
-      case "auth-table":
-        this.authTables.set(effect.model, [...this.authTables.get(effect.model) ?? [], effect]);
-        return;
-      case "opaque-sql":
-        return void this.opaque.add(effect.node);
-      case "wrapper":
-        return void this.wrappers.set(effect.node, effect.module);
-      case "table-access":
-        return void this.tableAccesses.push(effect);
-      case "env":
-      case "env-definition":
-        return void this.variables.push(effect);
-      case "unresolved":
-        return void this.unresolved.push(effect);
+        return this.#visitAll(this.#transports.add(effect.unit));
     }
+  }
+
+  #visitAll(units: readonly Unit[]): void {
+    for (const unit of units) this.#visit(unit);
+  }
+
+  #followUse(parameter: Parameter, path: Path): void {
+    parameter.paths.push(path);
+    // a required constant is always looked up by its own path
+    const isExact = !parameter.isWhole || isRequiredConstant(path.at(-1));
+    parameter.isWhole ||= parameter.paths.length > MAX_PATHS;
+    for (const argument of parameter.arguments) {
+      if (isExact) this.#visitNode(argument, path);
+      if (parameter.isWhole) this.#visitNode(argument, []);
+    }
+  }
+
+  #bind(parameter: Parameter, argument: ts.Expression): void {
+    parameter.arguments.push(argument);
+    for (const path of parameter.paths) {
+      if (!parameter.isWhole || isRequiredConstant(path.at(-1))) this.#visitNode(argument, path);
+    }
+    if (parameter.isWhole) this.#visitNode(argument, []);
   }
 
   #dispatch(

@@ -6,7 +6,7 @@ import { JOB_OPERATIONS, JOBS_TABLE } from "./collect_jobs.ts";
 import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
 import type { Project } from "./project.ts";
-import type { AuthTable, Reached } from "./reach.ts";
+import type { AuthTable, Reached } from "./reached.ts";
 import { parseTable } from "./required_constants.ts";
 import { getSerialColumns } from "./serial_columns.ts";
 import { type DeclaredColumns, getAuthColumns, readTableColumns } from "./table_columns.ts";

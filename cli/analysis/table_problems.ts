@@ -1,7 +1,8 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collection } from "./collect.ts";
 import { CALL, type QueryDeclaration } from "./effects.ts";
-import { reach, type Reached } from "./reach.ts";
+import { reach } from "./reach.ts";
+import type { Reached } from "./reached.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import type { ts } from "./typescript.ts";
 import { type Evaluator, printTable, type TableName } from "./values.ts";

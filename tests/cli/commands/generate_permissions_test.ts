@@ -191,7 +191,7 @@ Deno.test("generate permissions says what is wrong with a project and exits with
     [{ "src/functions/queue/x.ts": "const (" }, /x.ts:1: /],
     [
       { "trellis.config.ts": "export default { functionDir: 1 };" },
-      /trellis.config.ts: unknown setting functionDir; known settings: functionsDir, permissions/,
+      /trellis.config.ts: unknown setting functionDir; known settings: functionsDir, folders/,
     ],
     [
       { "trellis.config.ts": "export default { permissions: { rolePrefix: 'pg_' } };" },
