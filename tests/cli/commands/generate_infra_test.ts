@@ -733,7 +733,6 @@ Deno.test("generate infra names one origin for the gateway's own errors, never a
   }
 });
 
-<<<<<<< HEAD
 Deno.test("generate infra gives the functions of an upload their bucket, and passes on forms with files", async () => {
   const files = {
     "src/uploads.ts": `import { getRequiredEnv } from "@trellis/fn/env";
@@ -771,7 +770,9 @@ export const handler = defineUploadHandler({ upload: avatars, timeout: 60 })(asy
       /binary_media_types += \["multipart\/form-data"\]/,
     );
     assert(!(await readInfra(root, "fn_photos.tf")).includes("FILES_BUCKET"));
-=======
+  });
+});
+
 Deno.test("generate infra lets the gateway pass on the parts of a streamed response", async () => {
   const handler = (options: string) =>
     `import { defineApiHandler } from "@trellis/fn"; import { responseStreaming } from "@trellis/fn/streaming";
@@ -792,6 +793,5 @@ export const handler = defineApiHandler({ streaming: responseStreaming()${option
     assertStringIncludes(whole, "= module.fn_whole.invoke_arn\n");
     assertEquals(whole.includes("response_transfer_mode"), false);
     assertStringIncludes(await readInfra(root, "versions.tf"), '">= 6.25, < 7.0"');
->>>>>>> 988b1c6 (Stream responses in parts, and send server-sent events)
   });
 });
