@@ -239,13 +239,18 @@ function getMailPublisher(functions: readonly InfraFunction[]): typeof MAIL_PUBL
 
 /** The change stream belongs to the generated cluster. */
 function findJobErrors({ functions, getEnvironment }: ResourcePlan): Problem[] {
-  return functions.filter((fn) => readsChanges(fn) && !getEnvironment(fn.name).usesCluster).map(
-    ({ name }) => ({
-      message: `${name} reads the change stream of Aurora DSQL, but does not connect to the ` +
-        "generated cluster: read DATABASE_ENDPOINT in getDb, and leave infra.database at distsql",
-      functionName: name,
-    }),
-  );
+  return functions.filter(readsChanges).flatMap(({ name, kind }): Problem[] => {
+    if (kind !== "standalone") {
+      const message =
+        `${name} is in ${kind}/, but defineJobStreamHandler has a stream of its own: ` +
+        "move the file to standalone/";
+      return [{ message, functionName: name }];
+    }
+    if (getEnvironment(name).usesCluster) return [];
+    const message = `${name} reads the change stream of Aurora DSQL, but does not connect to the ` +
+      "generated cluster: read DATABASE_ENDPOINT in getDb, and leave infra.database at distsql";
+    return [{ message, functionName: name }];
+  });
 }
 
 function findJobWarnings({ functions }: ResourcePlan): Problem[] {

@@ -122,6 +122,22 @@ Deno.test("generate infra creates the stream of the database's changes for the f
   });
 });
 
+Deno.test("generate infra names the folder of a consumer of the change stream", async () => {
+  const { "src/functions/standalone/run-jobs.ts": consumer, ...rest } = STREAM;
+  const files = {
+    ...rest,
+    "src/functions/schedule/run-jobs.ts": consumer,
+    "trellis.config.ts":
+      `export default { infra: { functions: { RunJobs: { schedule: "rate(1 day)" } } } };`,
+  };
+  await withProject(files, async (root) => {
+    assertEquals((await permissions(root)).exitCode, 0);
+    const { exitCode, stdout, stderr } = await run(root);
+    assertEquals(exitCode, 1);
+    assertMatch(stdout + stderr, /RunJobs is in schedule\/, but defineJobStreamHandler/);
+  });
+});
+
 Deno.test("generate infra refuses a consumer of the change stream without the cluster", async () => {
   const config = `export default { infra: { database: "none" } };`;
   await withProject({ ...STREAM, "trellis.config.ts": config }, async (root) => {
