@@ -19,12 +19,19 @@ export type { Mask } from "./database/clone/clone_options.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";
 export type {
+  FunctionImage,
+  FunctionResources,
+  PolicyStatement,
+} from "./config/function_resources.ts";
+export type { SourceArn } from "./config/source_arn.ts";
+export type {
   ApiInfra,
   BucketInfra,
   BusInfra,
   EnvironmentValue,
   FunctionInfra,
   InfraSettings,
+  QueueEvents,
   QueueInfra,
   ReleaseInfra,
   StageInfra,

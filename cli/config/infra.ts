@@ -1,4 +1,6 @@
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
+import type { FunctionResources } from "./function_resources.ts";
+import type { SourceArn } from "./source_arn.ts";
 
 /**
  * The value of an environment variable of a function: a string; a resource, which the function's
@@ -42,12 +44,6 @@ export type EnvironmentValue =
    */
   | { variable: true; default?: string; secret?: boolean };
 
-/** The source of a stream: its ARN, or a reference to it in Terraform files of your own. */
-export type SourceArn =
-  | string
-  /** A reference such as `aws_kinesis_stream.orders.arn` or `module.orders.stream_arn`. */
-  | { reference: string };
-
 /** The topic that a function in `kafka/` consumes. */
 export interface KafkaInfra {
   /** Name of the topic. */
@@ -71,7 +67,7 @@ export interface KafkaInfra {
 /**
  * Settings of one function: its trigger, where the file does not define it, and its environment.
  */
-export interface FunctionInfra {
+export interface FunctionInfra extends FunctionResources {
   /** Environment variables of this function only, in addition to those found in its sources. */
   environment?: Record<string, EnvironmentValue>;
   /**
@@ -175,8 +171,30 @@ export interface FunctionInfra {
   twoWay?: boolean;
 }
 
+/** Events of a bus that a queue receives. */
+export interface QueueEvents {
+  /**
+   * The event bus; `"default"` is the default bus of the account.
+   * @default "events"
+   */
+  bus?: string;
+  /** Pattern of the events, as for functions: `{ "detail-type": ["order.placed"] }`. */
+  pattern: Record<string, unknown>;
+  /** Parts of the event for `inputTemplate`, by name: `{ id: "$.detail.id" }`. */
+  inputPaths?: Record<string, string>;
+  /**
+   * The message, with names of `inputPaths` in angle brackets: `{"order": <id>}`.
+   * @default the event
+   */
+  inputTemplate?: string;
+  /** The message group; required for a FIFO queue. */
+  messageGroupId?: string;
+}
+
 /** Settings of a queue; the queue module documents them in detail. */
 export interface QueueInfra {
+  /** Events of buses that the queue receives, in addition to what functions send. */
+  events?: QueueEvents[];
   /**
    * Creates a FIFO queue: ordered within a group, delivered exactly once.
    * @default false
@@ -249,6 +267,16 @@ export interface ApiInfra {
   throttleBurstLimit?: number;
   /** Maximum steady-state rate in requests per second. */
   throttleRateLimit?: number;
+  /**
+   * Creates a usage plan with an API key, which every request must have (`X-Api-Key`).
+   * @default false
+   */
+  usagePlan?: boolean;
+  /**
+   * Maximum number of requests per day with the usage plan's key.
+   * @default 10000
+   */
+  quotaLimit?: number;
 }
 
 /** Settings of the WebSocket API; the websocket-api module documents them in detail. */

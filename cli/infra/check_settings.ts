@@ -6,6 +6,7 @@ import { snakeCase } from "./names.ts";
 import { isStageName } from "../stages/stage_name.ts";
 import { ANY_STAGE } from "../stages/stage_settings.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
+import { checkQueueEvents } from "./queue_events.ts";
 import { findOverlaps, getResource } from "./triggers.ts";
 
 /** Keys that entries of these settings may have. */
@@ -17,6 +18,7 @@ const KEYS = {
     "maxReceiveCount",
     "delaySeconds",
     "retentionSeconds",
+    "events",
   ],
   topics: [],
   buses: ["archiveDays"],
@@ -28,6 +30,8 @@ const KEYS = {
     "identitySources",
     "throttleBurstLimit",
     "throttleRateLimit",
+    "usagePlan",
+    "quotaLimit",
   ],
   websocket: ["authorizer", "identitySources"],
   mail: ["identity"],
@@ -39,7 +43,7 @@ const KEYS = {
 
 const NUMBERS = /Seconds$|Count$|Limit$|Days$/;
 const LISTS = /^identitySources$/;
-const BOOLEANS = /^(?:fifo|contentBasedDeduplication)$/;
+const BOOLEANS = /^(?:fifo|contentBasedDeduplication|usagePlan)$/;
 
 /**
  * Checks the settings of functions, queues, topics, buses, buckets and APIs.
@@ -71,6 +75,9 @@ export function checkSettings(
       errors.push({ message, functionName: name });
     }
   }
+  for (const [name, entry] of Object.entries(settings.queues ?? {})) {
+    errors.push(...checkQueueEvents(name, entry));
+  }
   for (const group of ["queues", "topics", "buses", "buckets"] as const) {
     for (const [name, entry] of Object.entries(settings[group] ?? {})) {
       const isNamed = group === "buckets"
@@ -94,6 +101,9 @@ export function checkSettings(
     errors.push(...checkKeys(`infra.stages.${name}`, stage, KEYS.stages));
   }
   errors.push(...checkRelease(settings.release ?? {}));
+  if (settings.api?.quotaLimit !== undefined && !settings.api.usagePlan) {
+    errors.push({ message: "infra.api.quotaLimit needs usagePlan: true, whose keys it limits" });
+  }
   for (const group of ["api", "websocket", "mail", "jobs", "state", "release"] as const) {
     errors.push(...checkKeys(`infra.${group}`, settings[group] ?? {}, KEYS[group]));
   }

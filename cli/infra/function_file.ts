@@ -1,3 +1,4 @@
+import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
 import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
@@ -25,7 +26,10 @@ const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
 const STREAMS = ["stream", "table-stream", "kafka"];
 
 /** Returns true if the function gets its own dead-letter queue. */
-export function hasDeadLetters({ kind, options: { deadLetterQueue } }: InfraFunction): boolean {
+export function hasDeadLetters(
+  { kind, options: { deadLetterQueue }, settings: { onFailure } }: InfraFunction,
+): boolean {
+  if (onFailure !== undefined && !STREAMS.includes(kind)) return false;
   if (deadLetterQueue === undefined) return [...ASYNCHRONOUS, ...STREAMS].includes(kind);
   return deadLetterQueue === true ||
     typeof deadLetterQueue === "object" && deadLetterQueue.targetArn === undefined;
@@ -49,13 +53,16 @@ const MAX_QUEUE_NAME = 40;
 export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions): HclBlock[] {
   const { environment, moduleSource, sourceDir } = options;
   const deadLetters = getDeadLetterTarget(fn);
+  const policies = addOwnPolicy(environment.policies, fn.settings.policies);
   const module = block(
     "module",
     [`fn_${fn.id}`],
     { source: moduleSource("function") },
     {
       function_name: fn.name,
-      source_dir: expression(`"\${path.module}/${sourceDir}"`),
+      source_dir: fn.settings.image === undefined
+        ? expression(`"\${path.module}/${sourceDir}"`)
+        : "",
       environment: expression("var.environment"),
       name_prefix: expression("module.core.name_prefix"),
       tags: expression("module.core.common_tags"),
@@ -73,13 +80,12 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
     },
     getTriggerArguments(fn, options),
     getStreamArguments(fn, deadLetters),
+    getResourceArguments(fn.settings),
     {
       additional_policy_arns: environment.usesCluster
         ? [expression("module.database.connect_policy_arn")]
         : undefined,
-      inline_policies: Object.keys(environment.policies).length === 0
-        ? undefined
-        : environment.policies,
+      inline_policies: Object.keys(policies).length === 0 ? undefined : policies,
       vpc_config: environment.isInNetwork ? VPC_CONFIG : undefined,
       environment_variables: Object.keys(environment.values).length === 0
         ? undefined

@@ -1,6 +1,7 @@
 import type { FunctionInfra } from "../config/infra.ts";
 import { type Check, isObject, isText } from "../config/settings.ts";
-import type { FunctionKind } from "../discovery/function_kinds.ts";
+import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
+import { FUNCTION_KINDS, type FunctionKind } from "../discovery/function_kinds.ts";
 
 interface Setting {
   /** The kinds of functions that may have the setting. */
@@ -19,6 +20,13 @@ const NAME = "letters, digits, hyphens and underscores, at most 40";
 
 /** The kinds whose records have an order. */
 const STREAMS = ["stream", "table-stream", "kafka"] as const satisfies FunctionKind[];
+
+/** Settings of functions with any trigger. */
+const RESOURCES = Object.fromEntries(
+  Object.entries(RESOURCE_CHECKS).map((
+    [name, [what, check]],
+  ): [string, Setting] => [name, { kinds: FUNCTION_KINDS, what, check }]),
+) as Readonly<Record<keyof FunctionResources, Setting>>;
 
 const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Setting>> = {
   queue: { kinds: ["queue"], what: NAME, check: isName },
@@ -113,6 +121,7 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
     what: "true or false",
     check: isBoolean,
   },
+  ...RESOURCES,
 };
 
 function isBoolean(value: unknown): boolean {

@@ -29,11 +29,13 @@ export function usesAuthorizer({ options }: InfraFunction): boolean {
  * @param fn The function.
  * @param paths The API's paths.
  * @param hasAuthorizer True if the API has an authorizer.
+ * @param requiresKey True if requests need a key of the usage plan.
  */
 export function renderRoute(
   fn: InfraFunction,
   paths: GatewayPaths,
   hasAuthorizer: boolean,
+  requiresKey = false,
 ): HclBlock[] {
   const isAuthorized = hasAuthorizer && usesAuthorizer(fn);
   const method = `aws_api_gateway_method.${fn.id}`;
@@ -44,6 +46,7 @@ export function renderRoute(
       http_method: fn.method,
       authorization: isAuthorized ? "CUSTOM" : "NONE",
       authorizer_id: isAuthorized ? expression("module.api.authorizer_id") : undefined,
+      api_key_required: requiresKey ? true : undefined,
     }),
     block("resource", ["aws_api_gateway_integration", fn.id], {
       rest_api_id: expression(`${method}.rest_api_id`),

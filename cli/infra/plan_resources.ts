@@ -3,6 +3,7 @@ import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
 import { type Environments, planEnvironments } from "./environment.ts";
 import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
 import { type FunctionEnvironment, type InfraFunction, listRoutes } from "./infra_plan.ts";
+import { listQueueBuses } from "./queue_events.ts";
 import { DEFAULT_BUS, gatherResources, type Resources } from "./triggers.ts";
 
 /** Options of {@link planResources}. */
@@ -48,7 +49,10 @@ export function planResources(options: PlanOptions): ResourcePlan {
   const sockets = ofKind("websocket");
   const queues = gatherResources(ofKind("queue"), Object.keys(infra.queues));
   const topics = gatherResources(ofKind("topic"), Object.keys(infra.topics));
-  const buses = gatherResources(ofKind("event"), Object.keys(infra.buses));
+  const buses = gatherResources(ofKind("event"), [
+    ...Object.keys(infra.buses),
+    ...listQueueBuses(infra.queues),
+  ]);
   const buckets = gatherResources(ofKind("storage"), Object.keys(infra.buckets));
   const ownBuses = new Map([...buses.ids].filter(([name]) => name !== DEFAULT_BUS));
   const environments = planEnvironments(functions, infra, {

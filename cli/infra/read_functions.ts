@@ -18,6 +18,7 @@ import { readRouterDefinition, type RouteDefinition } from "../analysis/router_d
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
+import { addExportedResources } from "./exported_resources.ts";
 import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
 import { snakeCase } from "./names.ts";
 
@@ -79,7 +80,8 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
     const definition = readHandlerDefinition(project, evaluator, file.file);
     for (const { node, message } of definition.unresolved) errors.add(node, message, file.name);
     const environment = readEnvironment(collection, evaluator, project.read(file.file));
-    const settings = options.settings[file.name] ?? {};
+    const configured = options.settings[file.name] ?? {};
+    const settings = addExportedResources(project, evaluator, file, configured, errors);
     // an explicit list of variables is assumed to be complete
     const list = settings.environment === undefined ? errors : warnings;
     for (const { node, message } of environment.unresolved) list.add(node, message, file.name);

@@ -37,6 +37,7 @@ import {
 } from "./root_files.ts";
 import { checkFailureReports } from "./stream_triggers.ts";
 import { type PlannedSource, renderSources } from "./sources.ts";
+import { getEventSenders, renderQueueRules } from "./queue_events.ts";
 import {
   renderBuckets,
   renderBuses,
@@ -151,7 +152,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
     ...plan.sockets.length === 0
       ? []
       : [{ name: "websocket.tf", blocks: [renderWebSocket(plan, options.config.infra)] }],
-    ...plan.functions.map((fn) => toFunctionFile(fn, plan, options.distDir)),
+    ...plan.functions.map((fn) => toFunctionFile(fn, plan, options)),
   ];
 }
 
@@ -188,8 +189,14 @@ function listResourceFiles(
 ): InfraFile[] {
   const files: InfraFile[] = [];
   if (queues.ids.size > 0) {
-    const blocks = renderQueues(queues, infra.queues, getModule("queue"));
-    files.push({ name: "queues.tf", blocks });
+    const blocks = renderQueues(
+      queues,
+      infra.queues,
+      getModule("queue"),
+      getEventSenders,
+    );
+    const rules = renderQueueRules(queues, infra.queues, buses);
+    files.push({ name: "queues.tf", blocks: [...blocks, ...rules] });
   }
   if (topics.ids.size > 0) {
     const publish = infra.mail.identity === undefined ? undefined : getMailPublisher;
@@ -279,13 +286,18 @@ function renderRestApi(plan: ResourcePlan, options: RenderOptions): HclBlock[] {
         : undefined,
       throttle_burst_limit: api.throttleBurstLimit,
       throttle_rate_limit: api.throttleRateLimit,
+      ...(api.usagePlan ? { create_usage_plan: true, quota_limit: api.quotaLimit } : {}),
       authorizer_ttl_seconds: isCached ? api.authorizerTtlSeconds : undefined,
       authorizer_identity_source: isCached ? api.identitySources?.join(",") : undefined,
     },
   });
 }
 
-function toFunctionFile(fn: InfraFunction, plan: ResourcePlan, distDir: string): InfraFile {
+function toFunctionFile(
+  fn: InfraFunction,
+  plan: ResourcePlan,
+  { distDir, config: { infra } }: RenderOptions,
+): InfraFile {
   const { paths, queues, topics, buses, authorizers, getModule, getEnvironment } = plan;
   return {
     name: `fn_${fn.id}.tf`,
@@ -300,7 +312,7 @@ function toFunctionFile(fn: InfraFunction, plan: ResourcePlan, distDir: string):
       }),
       ...fn.kind === "api"
         ? listRoutes([fn]).flatMap((route) =>
-          renderRoute(route, paths, authorizers.api !== undefined)
+          renderRoute(route, paths, authorizers.api !== undefined, infra.api.usagePlan)
         )
         : [],
       ...renderTrigger(fn, buses, topics),

@@ -1,4 +1,5 @@
-import type { FunctionInfra, SourceArn } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/infra.ts";
+import type { SourceArn } from "../config/source_arn.ts";
 import { call, expression, type HclValue } from "./hcl.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 
@@ -57,7 +58,8 @@ function getKafkaArguments(
   };
 }
 
-function toArn(source: SourceArn): HclValue {
+/** Converts an ARN or a reference to a Terraform value. */
+export function toArn(source: SourceArn): HclValue {
   return typeof source === "string" ? source : expression(source.reference);
 }
 

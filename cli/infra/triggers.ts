@@ -1,4 +1,4 @@
-import type { InfraSettings } from "../config/infra.ts";
+import type { InfraSettings, QueueInfra } from "../config/infra.ts";
 import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { getIdentifiers, kebabCase } from "./names.ts";
@@ -68,11 +68,13 @@ const DEFAULT_TIMEOUT_SECONDS = 30;
  * @param queues Names and consumers.
  * @param settings The configuration.
  * @param source The module.
+ * @param getSenders Returns the services that may send to a queue.
  */
 export function renderQueues(
   queues: Resources,
   settings: InfraSettings["queues"],
   source: string,
+  getSenders: (id: string, settings: QueueInfra) => HclValue | undefined,
 ): HclBlock[] {
   return [...queues.functions].map(([name, functions]) => {
     const { fifo, contentBasedDeduplication, visibilityTimeoutSeconds, ...other } =
@@ -94,6 +96,7 @@ export function renderQueues(
         max_receive_count: other.maxReceiveCount,
         delay_seconds: other.delaySeconds,
         retention_seconds: other.retentionSeconds,
+        allowed_senders: getSenders(queues.ids.get(name)!, settings?.[name] ?? {}),
       },
     );
   });

@@ -140,6 +140,23 @@ locals {
     Resource = arn
   }]
 
+  destination_actions = {
+    sqs    = "sqs:SendMessage"
+    sns    = "sns:Publish"
+    events = "events:PutEvents"
+    lambda = "lambda:InvokeFunction"
+  }
+
+  destination_statements = [for name, arn in {
+    Success = var.on_success_destination_arn
+    Failure = var.on_failure_destination_arn
+    } : {
+    Sid      = "Send${name}"
+    Effect   = "Allow"
+    Action   = local.destination_actions[split(":", arn)[2]]
+    Resource = arn
+  } if arn != null]
+
   network_statements = [for config in [var.vpc_config] : {
     Sid    = "AttachNetworkInterfaces"
     Effect = "Allow"
@@ -210,6 +227,7 @@ resource "aws_iam_role_policy" "runtime" {
       local.stream_statements,
       flatten(local.kafka_statements),
       local.dead_letter_statements,
+      local.destination_statements,
       local.network_statements,
     )
   })
@@ -343,6 +361,31 @@ resource "aws_lambda_function_event_invoke_config" "this" {
   qualifier                    = local.qualifier
   maximum_retry_attempts       = var.maximum_retry_attempts
   maximum_event_age_in_seconds = var.maximum_event_age_seconds
+
+  dynamic "destination_config" {
+    for_each = var.on_success_destination_arn == null && var.on_failure_destination_arn == null ? [] : [true]
+
+    content {
+      dynamic "on_success" {
+        for_each = var.on_success_destination_arn == null ? [] : [var.on_success_destination_arn]
+
+        content {
+          destination = on_success.value
+        }
+      }
+
+      dynamic "on_failure" {
+        for_each = var.on_failure_destination_arn == null ? [] : [var.on_failure_destination_arn]
+
+        content {
+          destination = on_failure.value
+        }
+      }
+    }
+  }
+
+  # Lambda checks the right to send when a destination is set.
+  depends_on = [aws_iam_role_policy.runtime]
 }
 
 resource "aws_lambda_permission" "api_gateway" {

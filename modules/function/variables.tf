@@ -568,6 +568,38 @@ variable "maximum_event_age_seconds" {
   }
 }
 
+variable "on_success_destination_arn" {
+  description = "ARN of the queue, topic, event bus or function that receives the results of asynchronous invocations. Null for none."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.on_success_destination_arn == null ? true : can(regex("^arn:[a-z-]+:(sqs|sns|events|lambda):", var.on_success_destination_arn))
+    error_message = "on_success_destination_arn must be the ARN of a queue, a topic, an event bus or a function."
+  }
+
+  validation {
+    condition     = var.on_success_destination_arn == null ? true : !var.is_edge_function
+    error_message = "Edge functions have no destinations; on_success_destination_arn must be null."
+  }
+}
+
+variable "on_failure_destination_arn" {
+  description = "ARN of the queue, topic, event bus or function that receives asynchronous invocations that failed for good, with the error. Null for none."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.on_failure_destination_arn == null ? true : can(regex("^arn:[a-z-]+:(sqs|sns|events|lambda):", var.on_failure_destination_arn))
+    error_message = "on_failure_destination_arn must be the ARN of a queue, a topic, an event bus or a function."
+  }
+
+  validation {
+    condition     = var.on_failure_destination_arn == null ? true : !var.is_edge_function
+    error_message = "Edge functions have no destinations; on_failure_destination_arn must be null."
+  }
+}
+
 variable "dead_letter_target_arn" {
   description = "ARN of the queue or topic that takes asynchronous invocations that failed for good. Wanted wherever events, topics, buckets or schedules invoke the function."
   type        = string

@@ -444,3 +444,20 @@ run "a_function_without_files_is_refused" {
 
   expect_failures = [aws_lambda_function.this]
 }
+
+run "results_go_to_destinations" {
+  variables {
+    on_success_destination_arn = "arn:aws:events:eu-central-1:123456789012:event-bus/results"
+    on_failure_destination_arn = "arn:aws:sqs:eu-central-1:123456789012:failed"
+  }
+
+  assert {
+    condition     = aws_lambda_function_event_invoke_config.this[0].destination_config[0].on_success[0].destination == "arn:aws:events:eu-central-1:123456789012:event-bus/results" && aws_lambda_function_event_invoke_config.this[0].destination_config[0].on_failure[0].destination == "arn:aws:sqs:eu-central-1:123456789012:failed"
+    error_message = "Both destinations must be set."
+  }
+
+  assert {
+    condition     = { for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Sid => "${statement.Action} ${statement.Resource}" if startswith(statement.Sid, "Send") && !can(statement.Action[0]) } == { SendSuccess = "events:PutEvents arn:aws:events:eu-central-1:123456789012:event-bus/results", SendFailure = "sqs:SendMessage arn:aws:sqs:eu-central-1:123456789012:failed" }
+    error_message = "The role must be allowed to send to its destinations only."
+  }
+}

@@ -762,3 +762,14 @@ run "provisioned_concurrency_without_an_alias" {
 
   expect_failures = [var.provisioned_concurrency]
 }
+
+run "a_destination_that_is_a_bucket" {
+  command = plan
+
+  variables {
+    on_success_destination_arn = "arn:aws:s3:::results"
+    on_failure_destination_arn = "arn:aws:s3:::results"
+  }
+
+  expect_failures = [var.on_success_destination_arn, var.on_failure_destination_arn]
+}

@@ -1,0 +1,107 @@
+import { type Check, isObject, isText } from "./settings.ts";
+import type { SourceArn } from "./source_arn.ts";
+
+/** A statement of a function's policy. */
+export interface PolicyStatement {
+  /** Actions, such as `ses:SendEmail`. */
+  actions: string[];
+  /** ARNs, or references to Terraform files of your own. */
+  resources: SourceArn[];
+  /**
+   * `"Allow"` or `"Deny"`.
+   * @default "Allow"
+   */
+  effect?: "Allow" | "Deny";
+  /** Conditions as in IAM: `{ StringEquals: { "aws:ResourceTag/team": "shop" } }`. */
+  conditions?: Record<string, Record<string, string | string[]>>;
+}
+
+/** A container image, which `trellis build` does not make. */
+export interface FunctionImage {
+  /** The image with its tag or digest: an address in Amazon ECR, or a reference to it. */
+  uri: SourceArn;
+  /**
+   * Arguments of the entry point, such as `["index.handler"]`.
+   * @default those of the image
+   */
+  command?: string[];
+}
+
+/**
+ * Resources of one function: in `infra.functions`, or as the export `infra` beside the handler,
+ * which only the generator reads.
+ */
+export interface FunctionResources {
+  /**
+   * The processor.
+   * @default "arm64"
+   */
+  architecture?: "arm64" | "x86_64";
+  /** Layer versions, at most 5, in the order in which they are laid over each other. */
+  layers?: SourceArn[];
+  /** What the function's role may do besides what the generator grants. */
+  policies?: PolicyStatement[];
+  /** Where results of asynchronous invocations go: a queue, topic, event bus or function. */
+  onSuccess?: SourceArn;
+  /**
+   * Where asynchronous invocations go that failed for good, with the error. Replaces the dead-letter
+   * queue, which gets the event only.
+   */
+  onFailure?: SourceArn;
+  /** A container image instead of a bundle. */
+  image?: FunctionImage;
+}
+
+const isReference = (pattern: RegExp): Check => (value) =>
+  typeof value === "string"
+    ? pattern.test(value)
+    : isObject(value) && Object.keys(value).join() === "reference" &&
+      /^[a-z][\w.[\]"-]*\.[a-z_]\w*$/i.test(String(value.reference));
+
+const REFERENCE = 'or { reference: "aws_sqs_queue.done.arn" }';
+
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(isText);
+
+const isStatement: Check = (value) => {
+  if (!isObject(value)) return false;
+  const { actions, resources, effect = "Allow", conditions = {}, ...others } = value;
+  return Object.keys(others).length === 0 && isTexts(actions) &&
+    Array.isArray(resources) && resources.length > 0 &&
+    resources.every(isReference(/^(?:\*|arn:.+)$/)) &&
+    (effect === "Allow" || effect === "Deny") && isObject(conditions) &&
+    Object.values(conditions).every(isObject);
+};
+
+const isImage: Check = (value) =>
+  isObject(value) && Object.keys(value).every((key) => key === "uri" || key === "command") &&
+  isReference(/^[\w.:/@-]+$/)(value.uri) &&
+  (value.command === undefined || isTexts(value.command));
+
+const DESTINATION = /^arn:[^:]+:(?:sqs|sns|events|lambda):/;
+
+/** Checks of {@link FunctionResources}, with a description of valid values. */
+export const RESOURCE_CHECKS: Readonly<
+  Record<keyof FunctionResources, readonly [what: string, check: Check]>
+> = {
+  architecture: ['"arm64" or "x86_64"', (value) => value === "arm64" || value === "x86_64"],
+  layers: [
+    `a list of at most 5 ARNs of layer versions, ${REFERENCE}`,
+    (value) =>
+      Array.isArray(value) && value.length > 0 && value.length <= 5 &&
+      value.every(isReference(/^arn:[^:]+:lambda:[^:]+:\d+:layer:[^:]+:\d+$/)),
+  ],
+  policies: [
+    'a list such as [{ actions: ["ses:SendEmail"], resources: ["arn:…"] }], with effect and conditions',
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isStatement),
+  ],
+  onSuccess: [
+    `the ARN of a queue, topic, bus or function, ${REFERENCE}`,
+    isReference(DESTINATION),
+  ],
+  onFailure: [
+    `the ARN of a queue, topic, bus or function, ${REFERENCE}`,
+    isReference(DESTINATION),
+  ],
+  image: ["an object such as { uri, command }", isImage],
+};
