@@ -34,6 +34,7 @@ export interface HandlerDefinition {
  * takes them in a separate call.
  */
 const OPTIONS_INDEX: Readonly<Record<string, number>> = {
+  createAuthCleanupHandler: 1,
   createAuthHandler: 1,
   defineJobQueueHandler: 0,
   defineJobRelayHandler: 0,

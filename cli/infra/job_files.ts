@@ -1,8 +1,11 @@
 import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
 
-/** Schedule of a relay without a setting. */
-const RELAY_SCHEDULE = "rate(1 minute)";
+/** Schedules of functions without a setting, by what declares the handler. */
+const DEFAULT_SCHEDULES: Readonly<Record<string, string>> = {
+  createAuthCleanupHandler: "rate(1 day)",
+  defineJobRelayHandler: "rate(1 minute)",
+};
 /** Age of the oldest job, in seconds, that sets off the alarm. */
 const OLDEST_JOB_SECONDS = 900;
 
@@ -40,8 +43,8 @@ export function readsChanges({ definer }: InfraFunction): boolean {
  *
  * @param definer The function of this package that creates the handler.
  */
-export function getDefaultSchedule(definer: string | undefined): string | undefined {
-  return definer === "defineJobRelayHandler" ? RELAY_SCHEDULE : undefined;
+export function getDefaultSchedule(definer = ""): string | undefined {
+  return Object.hasOwn(DEFAULT_SCHEDULES, definer) ? DEFAULT_SCHEDULES[definer] : undefined;
 }
 
 /**

@@ -46,7 +46,7 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   queue: ["defineQueueHandler", "defineJobQueueHandler"],
   topic: ["defineTopicHandler", "defineMailEventHandler"],
   event: ["defineEventHandler", "defineMailEventHandler"],
-  schedule: ["defineScheduleHandler", "defineJobRelayHandler"],
+  schedule: ["defineScheduleHandler", "defineJobRelayHandler", "createAuthCleanupHandler"],
   storage: ["defineStorageHandler", "defineUploadHandler"],
   stream: ["defineStreamHandler"],
   "table-stream": ["defineTableStreamHandler"],

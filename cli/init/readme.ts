@@ -45,6 +45,7 @@ ${lines.map(([command, what]) => `${command.padEnd(width)}  # ${what}`).join("\n
 | Path | Content |
 | --- | --- |
 | \`src/functions/api/\` | one file for each function: \`notes/index.post.ts\` is \`POST /notes\` |
+| \`src/functions/schedule/\` | functions that run on a schedule: the clean-up of expired sessions |
 | \`src/queries/\` | queries with declared tables and operations |
 | \`src/schema.ts\`, \`migrations/\` | tables, and the SQL that creates them |
 | \`src/auth.ts\`, \`src/database.ts\` | sessions and database, configured by environment variables (\`.env.example\`) |

@@ -10,6 +10,14 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |export const handler = createAuthHandler(getConfiguredSessionAuth);
 `,
   ),
+  "src/functions/schedule/auth_cleanup.ts": withoutMargin(
+    `|import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+|import "../../auth.ts";
+|
+|// removes expired sessions, verifications and rate limits, once a day
+|export const handler = createAuthCleanupHandler(getConfiguredSessionAuth);
+`,
+  ),
   "src/functions/api/health.get.ts": withoutMargin(
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";

@@ -5,9 +5,5 @@ export default defineConfig({
   openapi: { title: "Accounts", version: "1.0.0", description: "Accounts with better-auth." },
   infra: {
     environment: { JOBS_QUEUE_URL: { queue: "mail" } },
-    functions: {
-      AuthCleanup: { schedule: "rate(1 day)" },
-      MailRelay: { schedule: "rate(1 minute)" },
-    },
   },
 });

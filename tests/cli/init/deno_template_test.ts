@@ -35,7 +35,7 @@ Deno.test("the template for Deno type-checks, passes its test, builds and answer
     }
     const { exitCode, stdout } = await project.build();
     assertEquals(exitCode, 0, stdout);
-    assertStringIncludes(stdout, "4 functions");
+    assertStringIncludes(stdout, "5 functions");
     const { answer } = await project.call("Health");
     assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
     assertEquals((await Deno.stat(join(root, "dist/NotesPost/index.mjs"))).isFile, true);

@@ -48,7 +48,7 @@ Deno.test({
       assertStringIncludes(await run("npm", "test"), "# pass 2\n");
 
       const { functions } = JSON.parse(await run("node", "run.mjs", "build", "--json"));
-      assertEquals(functions.length, 4);
+      assertEquals(functions.length, 5);
       for (const { name, providers } of functions) {
         assertEquals(providers, name === "Health" ? [] : ["distsql"], name);
       }
