@@ -4,6 +4,7 @@ import type { ActiveOrganization, OrganizationRule } from "../core/http/session_
 import { ConfigurationError, ForbiddenError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
+import { cacheByClient } from "./query_cache.ts";
 import { prepareSessionQuery, type SessionQuery, type SessionRow } from "./session_query.ts";
 
 /** The columns of better-auth's organization plugin that a check reads. */
@@ -12,8 +13,6 @@ const NEEDED = {
   organization: ["id", "name", "slug"],
   member: ["id", "organizationId", "userId", "role"],
 } as const satisfies Record<string, readonly string[]>;
-
-const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new WeakMap();
 
 /**
  * Returns the prepared query of a session with its user, its active organization and the user's
@@ -24,13 +23,8 @@ const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new 
  * @returns The query.
  * @throws {ConfigurationError} If the tables of the organization plugin are missing.
  */
-export function getOrganizationQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  let ofClient = queries.get(db);
-  if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
-  let query = ofClient.get(settings);
-  if (query === undefined) ofClient.set(settings, query = prepare(db, settings));
-  return query;
-}
+export const getOrganizationQuery: (db: AuthDatabase, settings: AuthSettings) => SessionQuery =
+  cacheByClient(prepare);
 
 /**
  * Returns the active organization of a session.

@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS } from "./columns.ts";
 import type { AuthSettings } from "./config.ts";
+import { cacheByClient } from "./query_cache.ts";
 import type { AuthSchema } from "./resolve_schema.ts";
 import type { SessionTimes } from "./session_length.ts";
 
@@ -36,17 +37,11 @@ export interface SessionJoins {
   readonly tables: readonly { readonly table: PgTable; readonly on: SQL }[];
 }
 
-const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new WeakMap();
 let lastQuery = 0;
 
 /** Returns the prepared query of a client and a configuration. */
-export function getSessionQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  let ofClient = queries.get(db);
-  if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
-  let query = ofClient.get(settings);
-  if (query === undefined) ofClient.set(settings, query = prepareSessionQuery(db, settings));
-  return query;
-}
+export const getSessionQuery: (db: AuthDatabase, settings: AuthSettings) => SessionQuery =
+  cacheByClient((db, settings) => prepareSessionQuery(db, settings));
 
 /**
  * Prepares the query of a session with its user.

@@ -50,6 +50,7 @@ export const AUTH_COLLECTORS: Readonly<Record<string, PackageCollector>> = {
     if (given[0] !== undefined) {
       c.reach(given[0], ["auth", AUTH_MODE]);
       c.reach(given[0], ["organization", ORGANIZATION]);
+      if (hasRoles(c, given[0])) c.emit({ kind: "auth-roles", node: given[0] });
     }
     c.release(path);
   },
@@ -94,6 +95,11 @@ function collectSessionConfiguration(c: Collector, { rest, given }: PackageUse):
   }
   for (const argument of given.slice(2)) c.reach(argument, []);
   c.release(rest);
+}
+
+function hasRoles({ evaluator }: Collector, options: ts.Expression): boolean {
+  const roles = evaluator.getMember(evaluator.evaluate(options), "roles", options);
+  return evaluator.toLiteral(roles, options).kind === "known" && roles.kind !== "undefined";
 }
 
 /** Returns the option `routes` of an auth handler; `undefined` if it is omitted or cannot be determined. */

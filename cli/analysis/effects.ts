@@ -126,6 +126,8 @@ export type Effect =
   /** A transport through Amazon SES. */
   | { readonly kind: "ses"; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
+  /** The option `roles` of a handler. */
+  | { readonly kind: "auth-roles"; readonly node: ts.Node }
   /** The configuration of sessions, whose functions only the auth routes call. */
   | { readonly kind: "auth-functions"; readonly unit: Unit }
   | { readonly kind: "auth-extended" }

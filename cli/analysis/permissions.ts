@@ -89,7 +89,9 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     for (const { node, message } of findAccessesOutsideQueries(outside)) {
       missed.add(node, message, name);
     }
-    for (const { node, message } of findSessionProblems(reached)) warnings.add(node, message, name);
+    for (const { node, message } of findSessionProblems(evaluator, reached)) {
+      warnings.add(node, message, name);
+    }
     for (const [node, module] of reached.wrappers) missed.add(node, describeWrapper(module), name);
     for (const query of reached.queries) {
       queries.add(query);

@@ -21,6 +21,8 @@ export interface Reached {
   readonly hasAuthLimits: boolean;
   /** True if an auth configuration has plugins or hooks, which may do anything in each route. */
   readonly hasAuthHooks: boolean;
+  /** The use of a handler's option `roles`. */
+  readonly authRoles: ts.Node | undefined;
   /** True if auth routes write mails to the table of jobs. */
   readonly hasAuthMails: boolean;
   /** True if an auth configuration has plugins or lets users delete their account. */
@@ -61,6 +63,7 @@ export class Findings implements Reached {
   isAuthConfigured = false;
   hasAuthLimits = false;
   hasAuthHooks = false;
+  authRoles: ts.Node | undefined = undefined;
   hasAuthMails = false;
   isAuthExtended = false;
   readonly authTables = new Map<string, AuthTable[]>();
@@ -88,6 +91,8 @@ export class Findings implements Reached {
         return void (this.isAuthConfigured = true);
       case "auth-limits":
         return void (this.hasAuthLimits = true);
+      case "auth-roles":
+        return void (this.authRoles = effect.node);
       case "auth-hooks":
         return void (this.hasAuthHooks = true);
       case "auth-mails":

@@ -4,6 +4,7 @@ import { CALL, type QueryDeclaration } from "./effects.ts";
 import { reach } from "./reach.ts";
 import type { Reached } from "./reached.ts";
 import { TRELLIS } from "./resolve_module.ts";
+import { readTableColumns } from "./table_columns.ts";
 import type { ts } from "./typescript.ts";
 import { type Evaluator, printTable, type TableName } from "./values.ts";
 
@@ -69,13 +70,28 @@ const AUTH_SETUPS = {
 /**
  * Finds handlers whose auth mode or options are not configured.
  *
+ * @param evaluator Evaluates the definitions of tables.
  * @param reached Everything that the function reaches.
  */
-export function findSessionProblems(reached: Reached): Problem[] {
-  return Object.entries(AUTH_SETUPS).flatMap(([why, { isConfigured, message }]) => {
+export function findSessionProblems(evaluator: Evaluator, reached: Reached): Problem[] {
+  const setups = Object.entries(AUTH_SETUPS).flatMap(([why, { isConfigured, message }]) => {
     const use = reached.auth.find((each) => each.why === why);
     return use === undefined || isConfigured(reached) ? [] : [{ node: use.node, message }];
   });
+  return [...setups, ...findRoleProblems(evaluator, reached)];
+}
+
+/** Finds handlers with the option `roles` whose sessions have no column `role`. */
+function findRoleProblems(evaluator: Evaluator, reached: Reached): Problem[] {
+  const { authRoles: node, authTables, hiddenFields, isAuthConfigured } = reached;
+  if (node === undefined || !isAuthConfigured) return [];
+  const hasRole = (authTables.get("user") ?? []).some(({ definition }) =>
+    definition === undefined || (readTableColumns(evaluator, definition)?.has("role") ?? true)
+  );
+  if (hasRole && !hiddenFields.has("user.role")) return [];
+  const message = "the option roles needs the column role in the table user of " +
+    "AuthConfig.schema: requests will fail";
+  return [{ node, message }];
 }
 
 /** A problem in a query. */

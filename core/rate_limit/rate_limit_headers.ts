@@ -2,6 +2,9 @@ import { TooManyRequestsError } from "../../errors/http_errors.ts";
 import { metrics } from "../../observability/metrics.ts";
 import type { RateLimitDecision, RateLimitRule } from "./rate_limit.ts";
 
+/** Pages of other origins can read only headers that are listed here (Fetch Standard, section 3.3.3). */
+const EXPOSED = "RateLimit, RateLimit-Policy, Retry-After";
+
 /**
  * Returns the headers with the limit of a client: `RateLimit-Policy` and `RateLimit`
  * (draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4; structured fields of RFC 9651).
@@ -19,6 +22,7 @@ export function toRateLimitHeaders(
   return {
     "RateLimit-Policy": `${name};q=${Math.floor(limit)};w=${Math.ceil(windowSeconds)}`,
     "RateLimit": `${name};r=${remaining};t=${resetSeconds}`,
+    "Access-Control-Expose-Headers": EXPOSED,
   };
 }
 

@@ -274,6 +274,34 @@ Deno.test(
 );
 
 Deno.test(
+  "a sign-up with the address of somebody else cannot be confirmed by a link if codes verify addresses",
+  options,
+  async () => {
+    await reset();
+    const { post, deliver } = createLab((own) => ({
+      emailAndPassword: { enabled: true, requireEmailVerification: true },
+      emailVerification: { sendOnSignUp: true, sendVerificationEmail: undefined },
+      plugins: [
+        emailOTP({
+          sendVerificationOTP: own.sendVerificationOTP,
+          overrideDefaultEmailVerification: true,
+        }),
+      ],
+    }));
+    await post("/sign-up/email", ADA);
+    const mails = await deliver();
+    assertEquals(mails.map(({ subject }) => subject), ["Your code for Notes"]);
+    // the owner of the address has nothing to open, and only the browser that signed up asks for the code
+    assertEquals(mails[0].text.includes("http"), false);
+    assertEquals((await post("/sign-in/email", ADA)).status, 403);
+    const [otp] = mails[0].text.match(/\d{6}/)!;
+    const verified = await post("/email-otp/verify-email", { email: ADA.email, otp });
+    assertEquals(verified.status, 200);
+    assertEquals((await post("/sign-in/email", ADA)).status, 200);
+  },
+);
+
+Deno.test(
   "AuthConfig.mail tells the owner of an address that somebody tried to sign up with it",
   options,
   async () => {

@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
+import { phoneNumber, twoFactor, username } from "better-auth/plugins";
 import { emailOTP } from "better-auth/plugins/email-otp";
+import { bigint, boolean, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import {
+  AUTH_USER_COLUMNS,
   type AuthConfig,
   type BetterAuthInstance,
   createAuth,
@@ -194,6 +197,10 @@ Deno.test("a refused request has the headers of its limit and our error body", a
     assert(seconds >= 1 && seconds <= 10);
     assertEquals(headers["RateLimit-Policy"], '"address";q=3;w=10');
     assertEquals(headers["RateLimit"], `"address";r=0;t=${seconds}`);
+    assertEquals(
+      headers["Access-Control-Expose-Headers"],
+      "RateLimit, RateLimit-Policy, Retry-After",
+    );
   });
   assertEquals(lines.filter(({ RateLimited }) => RateLimited === 1).length, 1);
 });
@@ -238,6 +245,91 @@ Deno.test("wrong one-time codes are limited by account", async () => {
     statuses.push((await call(auth, { path: "/sign-in/email-otp", body })).statusCode);
   }
   assertEquals(count(statuses), { 400: 20, 429: 20 });
+});
+
+Deno.test("wrong passwords for a username and for a phone number are limited by account", async () => {
+  const people = pgTable("people", {
+    ...AUTH_USER_COLUMNS,
+    username: text("username"),
+    displayUsername: text("display_username"),
+    phoneNumber: text("phone_number"),
+    phoneNumberVerified: boolean("phone_number_verified"),
+  });
+  await pglite.exec(
+    `CREATE TABLE people (LIKE users INCLUDING ALL, username text UNIQUE, display_username text,
+    phone_number text UNIQUE, phone_number_verified boolean)`,
+  );
+  const auth = createAuth(db, {
+    ...perAccount,
+    schema: { user: people },
+    plugins: [username(), phoneNumber({ sendOTP: () => {} })],
+  });
+  const body = { name: "x", email: ADA, password: PASSWORD, username: "ada" };
+  await auth.api.signUpEmail({ body: body as never });
+  await pglite.exec("UPDATE people SET phone_number = '+4912345678', phone_number_verified = true");
+  const wrong: Record<string, Record<string, string>> = {
+    "/sign-in/username": { username: "Ada" },
+    "/sign-in/phone-number": { phoneNumber: "+4912345678" },
+  };
+  for (const [path, account] of Object.entries(wrong)) {
+    const statuses: number[] = [];
+    for (let i = 0; i < 25; i++) {
+      const body = { ...account, password: "wrong password" };
+      statuses.push((await call(auth, { path, body })).statusCode);
+    }
+    assertEquals(count(statuses), { 401: 20, 429: 5 }, path);
+  }
+  await pglite.exec("DROP TABLE people");
+});
+
+Deno.test("wrong second factors are limited by account", async () => {
+  const people = pgTable("people", {
+    ...AUTH_USER_COLUMNS,
+    twoFactorEnabled: boolean("two_factor_enabled"),
+  });
+  const twoFactors = pgTable("two_factors", {
+    id: uuid("id").primaryKey(),
+    secret: text("secret").notNull(),
+    backupCodes: text("backup_codes").notNull(),
+    userId: uuid("user_id").notNull(),
+    verified: boolean("verified"),
+    failedVerificationCount: bigint("failed_verification_count", { mode: "number" }),
+    lockedUntil: timestamp("locked_until", { withTimezone: true }),
+  });
+  await pglite.exec(`CREATE TABLE people (LIKE users INCLUDING ALL, two_factor_enabled boolean);
+    CREATE TABLE two_factors (id uuid PRIMARY KEY, secret text NOT NULL, backup_codes text NOT NULL, user_id uuid NOT NULL,
+      verified boolean DEFAULT true, failed_verification_count bigint DEFAULT 0, locked_until timestamptz)`);
+  const auth = createAuth(db, {
+    ...perAccount,
+    useSecureCookies: false,
+    schema: { user: people, twoFactor: twoFactors },
+    // without better-auth's own lock, which would be reached first
+    plugins: [twoFactor({ accountLockout: { enabled: false } })],
+  });
+  const { token } = await auth.api.signUpEmail({
+    body: { name: "x", email: ADA, password: PASSWORD },
+  });
+  const headers = { authorization: `Bearer ${token}` };
+  await call(auth, { path: "/two-factor/enable", headers, body: { password: PASSWORD } });
+  await pglite.exec(
+    "UPDATE people SET two_factor_enabled = true; UPDATE two_factors SET verified = true",
+  );
+  const statuses: number[] = [];
+  for (let i = 0; i < 22; i++) {
+    // each attempt has signed in anew: better-auth allows few codes for one sign-in
+    const signedIn = await call(auth, { body: { email: ADA, password: PASSWORD } });
+    const cookie = signedIn.cookies!.map((each) => each.split(";")[0]).join("; ");
+    const code = String(100_000 + i);
+    const origin = "https://api.example.com";
+    const answer = await call(auth, {
+      path: "/two-factor/verify-totp",
+      headers: { cookie, origin },
+      body: { code },
+    });
+    statuses.push(answer.statusCode);
+  }
+  assertEquals(count(statuses), { 401: 20, 429: 2 });
+  await pglite.exec("DROP TABLE people; DROP TABLE two_factors");
 });
 
 Deno.test("wrong passwords with a stolen session are limited", async () => {

@@ -16,24 +16,6 @@ import {
 /** Address of the auth routes. `serve.ts` sets it. */
 declare const AUTH_URL: string;
 
-/** The answer of an action. */
-interface Answer<T> {
-  readonly data: T | null;
-  readonly error: { readonly message?: string; readonly code?: string } | null;
-}
-
-/** The used actions of the passkey plugin, whose types need the same copy of the fetch client. */
-interface PasskeyPlugin {
-  id: "passkey";
-  getActions: () => {
-    signIn: { passkey: () => Promise<Answer<unknown>> };
-    passkey: {
-      addPasskey: (options: { name: string }) => Promise<Answer<unknown>>;
-      listUserPasskeys: () => Promise<Answer<{ name?: string | null }[]>>;
-    };
-  };
-}
-
 /** The official client with the plugins of `src/auth_plugins.ts`. */
 export const client = createAuthClient({
   baseURL: AUTH_URL,
@@ -44,7 +26,7 @@ export const client = createAuthClient({
     magicLinkClient(),
     multiSessionClient(),
     organizationClient(),
-    passkeyClient() as unknown as PasskeyPlugin,
+    passkeyClient(),
     twoFactorClient(),
     usernameClient(),
   ],

@@ -343,6 +343,32 @@ Deno.test("analysePermissions() warns when the tables of an option or a mode are
   ]);
 });
 
+Deno.test("analysePermissions() warns when sessions have no column for the option roles", async () => {
+  const roles = handler(
+    `import "./auth.ts";`,
+    "return 1;",
+    `{ auth: "session", roles: ["admin"] }`,
+  );
+  const getWarnings = async (files: Fixture) =>
+    (await analyse({ ...CONFIGURED, ...files, "fn.ts": roles })).warnings.map(({ message }) =>
+      message
+    );
+  const missing = [
+    "the option roles needs the column role in the table user of AuthConfig.schema: requests will fail",
+  ];
+  assertEquals(await getWarnings({}), missing);
+  const withUser = (columns: string, options = "") => ({
+    "auth.ts": `import { AUTH_USER_COLUMNS, configureSessionAuth } from "@trellis/fn/auth";
+      import { getDb } from "./get_db.ts"; import { pgTable, text } from "drizzle-orm/pg-core";
+      const user = pgTable("users", { ...AUTH_USER_COLUMNS, ${columns} });
+      configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: { user }, ${options} });`,
+  });
+  assertEquals(await getWarnings(withUser(`plan: text("plan")`)), missing);
+  assertEquals(await getWarnings(withUser(`role: text("role")`)), []);
+  const hidden = `user: { additionalFields: { role: { type: "string", returned: false } } }`;
+  assertEquals(await getWarnings(withUser(`role: text("role")`, hidden)), missing);
+});
+
 Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS does not list", () => {
   for (const needs of Object.values(AUTH_OPERATIONS)) {
     for (const [model, operations] of Object.entries(needs)) {
