@@ -1,6 +1,7 @@
 import type { Command } from "../command.ts";
 import { build } from "./build.ts";
 import { createCheckAll, listChecks } from "./check_all.ts";
+import { checkApiCompat } from "./check_api_compat.ts";
 import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbClone } from "./db_clone.ts";
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   jobsCancel,
   jobsMigration,
   checkMigrations,
+  checkApiCompat,
   checkPermissionsFresh,
   createCheckAll(
     listChecks([

@@ -1,0 +1,312 @@
+import { isDeepStrictEqual } from "node:util";
+import { findObjectNarrowing } from "./object_narrowing.ts";
+import {
+  asSchema,
+  isConstraint,
+  type Json,
+  listTypes,
+  listValues,
+  listVariants,
+  resolveView,
+  type SchemaView,
+} from "./schema_view.ts";
+
+/** A reason why a value of one schema may not fit another. */
+export interface Narrowing {
+  /** The place in the value: `items.[].price`; empty for the whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Compares two parts of schemas. */
+export type CompareParts = (from: unknown, to: unknown, path: string) => Narrowing[];
+
+/**
+ * Lists the reasons why a value that fits one schema may not fit another. A keyword that cannot be
+ * compared is a reason too, unless both schemas have it with the same value. Properties that an
+ * object does not declare are taken as never sent.
+ *
+ * @param from The schema that values fit.
+ * @param to The schema that they must fit.
+ * @returns The reasons; none if each value fits.
+ */
+export function findNarrowing(from: SchemaView, to: SchemaView): Narrowing[] {
+  return new Comparison(from.document, to.document).compare(from.schema, to.schema, "");
+}
+
+const MAX_DEPTH = 200;
+
+class Comparison {
+  readonly #from: Json;
+  readonly #to: Json;
+  /** Pairs that are being compared: recursive schemas fit if nothing else is found. */
+  readonly #open = new Map<Json, Set<Json>>();
+  #depth = 0;
+
+  constructor(from: Json, to: Json) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  compare(given: unknown, wanted: unknown, path: string): Narrowing[] {
+    const from = resolveView({ schema: asSchema(given), document: this.#from }).schema;
+    const to = resolveView({ schema: asSchema(wanted), document: this.#to }).schema;
+    const open = this.#open.get(from) ?? new Set();
+    if (open.has(to)) return [];
+    if (this.#depth > MAX_DEPTH) return [{ path, message: "is too deep to compare" }];
+    this.#open.set(from, open.add(to));
+    this.#depth++;
+    try {
+      return this.#compareResolved(from, to, path);
+    } finally {
+      open.delete(to);
+      this.#depth--;
+    }
+  }
+
+  #compareResolved(from: Json, to: Json, path: string): Narrowing[] {
+    if (isNever(from) || !Object.keys(to).some(isConstraint)) return [];
+    const parts = listVariants(from);
+    if (parts !== undefined) {
+      const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = from;
+      return parts.flatMap((part) => this.compare(combine(rest, part), to, path));
+    }
+    const { allOf, ...beside } = to as { readonly allOf?: readonly unknown[] };
+    if (allOf !== undefined) {
+      return [beside, ...allOf].flatMap((part) => this.compare(from, part, path));
+    }
+    const merged = this.#merge(from);
+    const variants = listVariants(to);
+    if (variants === undefined) return this.#compareKeywords(merged, to, path);
+    const { anyOf: _anyOf, oneOf, ...rest } = to;
+    return [
+      ...this.compare(merged, rest, path),
+      ...this.#compareWithVariants(merged, variants, oneOf !== undefined, path),
+    ];
+  }
+
+  /** Combines the parts of `allOf` if they restrict different keywords. */
+  #merge(from: Json): Json {
+    const { allOf, ...rest } = from as { readonly allOf?: readonly unknown[] };
+    if (allOf === undefined) return from;
+    const parts = allOf.map((part) =>
+      this.#merge(resolveView({ schema: asSchema(part), document: this.#from }).schema)
+    );
+    return parts.reduce(combine, rest);
+  }
+
+  #compareWithVariants(
+    from: Json,
+    variants: readonly Json[],
+    isExclusive: boolean,
+    path: string,
+  ): Narrowing[] {
+    const values = listValues(from);
+    if (values !== undefined && values.length > 1) {
+      return values.flatMap((value) =>
+        this.#compareWithVariants({ const: value }, variants, isExclusive, path)
+      );
+    }
+    const types = listTypes(from);
+    if (values === undefined && types.length > 1) {
+      return types.flatMap((type) =>
+        this.#compareWithVariants({ ...from, type }, variants, isExclusive, path)
+      );
+    }
+    const found = variants.filter((variant) => this.compare(from, variant, path).length === 0);
+    if (found.length === 0) return [{ path, message: "may fit none of the variants" }];
+    const others = variants.filter((variant) => variant !== found[0]);
+    const isClear = !isExclusive || others.every((other) =>
+      areDisjoint(
+        resolveView({ schema: asSchema(found[0]), document: this.#to }).schema,
+        resolveView({ schema: asSchema(other), document: this.#to }).schema,
+      )
+    );
+    return isClear ? [] : [{ path, message: "may fit two variants where one is allowed" }];
+  }
+
+  #compareKeywords(from: Json, to: Json, path: string): Narrowing[] {
+    const narrowed = (message: string): Narrowing[] => [{ path, message }];
+    if (isNever(to)) return narrowed("may be sent, and no value is allowed");
+    const wanted = listValues(to);
+    const given = listValues(from);
+    if (wanted !== undefined) {
+      const values = given ?? listAllValues(from);
+      if (values === undefined) return narrowed("may be none of the listed values");
+      const refused = values.filter((value) =>
+        !wanted.some((each) => isDeepStrictEqual(each, value))
+      );
+      return refused.length === 0
+        ? []
+        : narrowed(`may be ${refused.map((value) => JSON.stringify(value)).join(" or ")}`);
+    }
+    if (given !== undefined && given.length > 1) {
+      return given.flatMap((value) => this.#compareKeywords({ const: value }, to, path));
+    }
+    const exact = given === undefined ? from : describeValue(given[0]);
+    const refused = listTypes(exact).filter((type) => !acceptsType(to, type));
+    if (refused.length > 0) return narrowed(`may be of the type ${refused.join(" or ")}`);
+    return [
+      ...compareLimits(exact, to, path),
+      ...findObjectNarrowing(exact, to, path, (a, b, at) => this.compare(a, b, at)),
+      ...this.#compareItems(exact, to, path),
+      ...compareOthers(exact, to, path),
+    ];
+  }
+
+  #compareItems(from: Json, to: Json, path: string): Narrowing[] {
+    if (!listTypes(from).includes("array")) return [];
+    const at = path === "" ? "[]" : `${path}.[]`;
+    const inFrom = (from.prefixItems ?? []) as unknown[];
+    const inTo = (to.prefixItems ?? []) as unknown[];
+    const length = Math.max(inFrom.length, inTo.length);
+    const pairs = Array.from(
+      { length },
+      (
+        _,
+        index,
+      ) => [index in inFrom ? inFrom[index] : from.items, index in inTo ? inTo[index] : to.items],
+    );
+    return [...pairs, [from.items, to.items]].flatMap(([a, b]) => this.compare(a, b, at));
+  }
+}
+
+function isNever({ not }: Json): boolean {
+  return typeof not === "object" && not !== null && Object.keys(not).length === 0;
+}
+
+/** Combines two schemas whose values must fit both. Shared keywords keep the first schema's. */
+function combine(one: Json, other: Json): Json {
+  const objects = one.properties !== undefined || other.properties !== undefined;
+  return {
+    ...other,
+    ...one,
+    ...objects && {
+      properties: { ...other.properties as Json, ...one.properties as Json },
+      required: [...(one.required ?? []) as string[], ...(other.required ?? []) as string[]],
+    },
+  };
+}
+
+function acceptsType(to: Json, type: string): boolean {
+  const types = listTypes(to);
+  return types.includes(type) || type === "integer" && types.includes("number");
+}
+
+/** Lists the values of a type that has few. */
+function listAllValues({ type }: Json): readonly unknown[] | undefined {
+  if (type === "boolean") return [true, false];
+  return type === "null" ? [null] : undefined;
+}
+
+/** Describes one value by the keywords that are compared. */
+function describeValue(value: unknown): Json {
+  if (value === null) return { type: "null" };
+  if (typeof value === "string") {
+    const length = [...value].length;
+    return { type: "string", const: value, minLength: length, maxLength: length };
+  }
+  if (typeof value === "number") {
+    const type = Number.isInteger(value) ? "integer" : "number";
+    return { type, const: value, minimum: value, maximum: value };
+  }
+  return { type: typeof value, const: value };
+}
+
+/** Keywords that limit a size, with the types that they apply to. */
+const LIMITS: readonly (readonly [keyword: string, type: string, sign: 1 | -1])[] = [
+  ["minLength", "string", -1],
+  ["maxLength", "string", 1],
+  ["minItems", "array", -1],
+  ["maxItems", "array", 1],
+  ["minProperties", "object", -1],
+  ["maxProperties", "object", 1],
+];
+
+function compareLimits(from: Json, to: Json, path: string): Narrowing[] {
+  const types = listTypes(from);
+  const sizes = LIMITS.filter(([keyword, type, sign]) => {
+    if (to[keyword] === undefined || !types.includes(type)) return false;
+    const given = from[keyword] ?? (sign < 0 ? 0 : Infinity);
+    return Number(given) * sign > Number(to[keyword]) * sign;
+  }).map(([keyword]) => ({ path, message: describeLimit(keyword, to) }));
+  if (!types.includes("number") && !types.includes("integer")) return sizes;
+  const numbers = [
+    [-1, "minimum", "exclusiveMinimum"] as const,
+    [1, "maximum", "exclusiveMaximum"] as const,
+  ].flatMap(([sign, open, closed]) => {
+    const given = getBound(from, open, closed, sign);
+    const wanted = getBound(to, open, closed, sign);
+    const isFine = given.at < wanted.at ||
+      given.at === wanted.at && (given.isExclusive || !wanted.isExclusive);
+    return isFine ? [] : [{ path, message: describeLimit(closed in to ? closed : open, to) }];
+  });
+  return [...sizes, ...numbers];
+}
+
+/** Returns a bound times its sign, so that a greater one is always wider. */
+function getBound(schema: Json, open: string, closed: string, sign: number) {
+  const inclusive = schema[open] === undefined ? Infinity : Number(schema[open]) * sign;
+  const exclusive = schema[closed] === undefined ? Infinity : Number(schema[closed]) * sign;
+  return { at: Math.min(inclusive, exclusive), isExclusive: exclusive <= inclusive };
+}
+
+function describeLimit(keyword: string, to: Json): string {
+  return `may not fit ${keyword} ${JSON.stringify(to[keyword])}`;
+}
+
+/** Keywords that are compared elsewhere. */
+const COMPARED: ReadonlySet<string> = new Set([
+  "type",
+  "enum",
+  "const",
+  "properties",
+  "required",
+  "additionalProperties",
+  "items",
+  "prefixItems",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  ...LIMITS.map(([keyword]) => keyword),
+]);
+
+const STRING_KEYWORDS = ["pattern", "format", "contentEncoding", "contentMediaType"];
+
+/** Compares the keywords that have no order: they must be the same. */
+function compareOthers(from: Json, to: Json, path: string): Narrowing[] {
+  const types = listTypes(from);
+  return Object.keys(to).filter((keyword) => {
+    if (!isConstraint(keyword) || COMPARED.has(keyword)) return false;
+    if (STRING_KEYWORDS.includes(keyword) && !types.includes("string")) return false;
+    return !isDeepStrictEqual(from[keyword], to[keyword]);
+  }).map((keyword) => ({ path, message: describeLimit(keyword, to) }));
+}
+
+/** Checks that no value fits both schemas: by their types, or by the values of a property. */
+function areDisjoint(one: Json, other: Json): boolean {
+  const types = listTypes(other);
+  const shared = listTypes(one).filter((type) =>
+    types.includes(type) || type === "integer" && types.includes("number") ||
+    type === "number" && types.includes("integer")
+  );
+  if (shared.length === 0) return true;
+  const inOne = listValues(one);
+  const inOther = listValues(other);
+  if (inOne !== undefined && inOther !== undefined) return !haveCommonValue(inOne, inOther);
+  const required = ((one.required ?? []) as string[]).filter((name) =>
+    ((other.required ?? []) as string[]).includes(name)
+  );
+  const bothObjects = one.type === "object" && other.type === "object";
+  return bothObjects && required.some((name) => {
+    const [a, b] = [one, other].map((each) =>
+      listValues(asSchema((each.properties as Json)?.[name]))
+    );
+    return a !== undefined && b !== undefined && !haveCommonValue(a, b);
+  });
+}
+
+function haveCommonValue(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.some((value) => other.some((each) => isDeepStrictEqual(each, value)));
+}

@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { getDocumentFormat } from "../openapi/document_format.ts";
+import type { Json } from "./schema_view.ts";
+
+const run = promisify(execFile);
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Reads another version of the project's document.
+ *
+ * @param root Absolute path of the project.
+ * @param against A file, or a commit, branch or tag of git.
+ * @param file The document within the project, for git.
+ * @throws {ConfigurationError} If there is no such version, or it is no OpenAPI document.
+ */
+export async function readVersion(root: string, against: string, file: string): Promise<Json> {
+  const path = resolve(root, against);
+  const isFile = existsSync(path);
+  const text = isFile ? readFileSync(path, "utf8") : await readFromGit(root, against, file);
+  const document = (await getDocumentFormat(isFile ? path : file)).parse(text);
+  if (typeof document?.openapi === "string" && typeof document.paths === "object") return document;
+  throw new ConfigurationError(`${isFile ? path : `${against}:${file}`} is no OpenAPI document`);
+}
+
+async function readFromGit(root: string, reference: string, file: string): Promise<string> {
+  const options = { cwd: root, maxBuffer: MAX_BYTES };
+  try {
+    // resolved first: a reference cannot be taken for an option
+    const { stdout } = await run(
+      "git",
+      ["rev-parse", "--verify", "--quiet", "--end-of-options", `${reference}^{commit}`],
+      options,
+    );
+    return (await run("git", ["show", `${stdout.trim()}:./${file}`], options)).stdout;
+  } catch (cause) {
+    throw new ConfigurationError(
+      `${JSON.stringify(reference)} is neither a file nor a version of git that contains ${file}`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,118 @@
+/** A JSON Schema, or a part of an OpenAPI document. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A schema with the document that its references point into. */
+export interface SchemaView {
+  readonly schema: Json;
+  readonly document: Json;
+}
+
+/** Keywords that restrict no value. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  "$comment",
+  "default",
+  "deprecated",
+  "description",
+  "discriminator",
+  "example",
+  "examples",
+  "externalDocs",
+  "id",
+  "readOnly",
+  "title",
+  "writeOnly",
+  "xml",
+]);
+
+/**
+ * Checks whether a keyword restricts values.
+ *
+ * @param keyword The keyword.
+ */
+export function isConstraint(keyword: string): boolean {
+  return !ANNOTATIONS.has(keyword) && !keyword.startsWith("x-");
+}
+
+/**
+ * Converts a value to a schema: `true` accepts everything, `false` nothing.
+ *
+ * @param value A schema in a document.
+ */
+export function asSchema(value: unknown): Json {
+  if (value === false) return { not: {} };
+  return typeof value === "object" && value !== null ? value as Json : {};
+}
+
+/**
+ * Follows the references of a schema. Keywords beside a reference are combined with it.
+ *
+ * @param view The schema.
+ * @returns The schema that is meant.
+ * @throws {TypeError} If a reference points nowhere, or to itself.
+ */
+export function resolveView({ schema, document }: SchemaView): SchemaView {
+  let at = schema;
+  for (let steps = 0; typeof at.$ref === "string"; steps++) {
+    const { $ref, ...rest } = at;
+    const target = resolvePointer(document, $ref as string);
+    if (target === undefined || steps > MAX_STEPS) {
+      throw new TypeError(`The reference ${$ref} points nowhere`);
+    }
+    const isPlain = !Object.keys(rest).some(isConstraint);
+    at = isPlain ? target : { allOf: [target, rest] };
+  }
+  return { schema: at, document };
+}
+
+const MAX_STEPS = 50;
+
+/**
+ * Resolves a reference within a document: `#/components/schemas/Note`.
+ *
+ * @param document The document.
+ * @param reference The reference.
+ * @returns What it points to; `undefined` if there is nothing.
+ */
+export function resolvePointer(document: Json, reference: string): Json | undefined {
+  if (!reference.startsWith("#/")) return undefined;
+  let at: unknown = document;
+  for (const part of reference.slice(2).split("/")) {
+    const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    at = (at as Json | undefined)?.[key];
+  }
+  return at as Json | undefined;
+}
+
+/** All types of JSON; an integer is a number. */
+const TYPES = ["string", "number", "boolean", "null", "array", "object"] as const;
+
+/**
+ * Lists the types of the values of a schema.
+ *
+ * @param schema The schema.
+ */
+export function listTypes({ type }: Json): readonly string[] {
+  if (type === undefined) return TYPES;
+  return Array.isArray(type) ? type : [type as string];
+}
+
+/**
+ * Lists the values of a schema with `enum` or `const`.
+ *
+ * @param schema The schema.
+ * @returns The values; `undefined` if it has neither.
+ */
+export function listValues(schema: Json): readonly unknown[] | undefined {
+  if ("const" in schema) return [schema.const];
+  return schema.enum as readonly unknown[] | undefined;
+}
+
+/**
+ * Returns the variants of `anyOf` and `oneOf`.
+ *
+ * @param schema The schema.
+ * @returns The variants; `undefined` if it has none.
+ */
+export function listVariants({ anyOf, oneOf }: Json): readonly Json[] | undefined {
+  return (anyOf ?? oneOf as unknown) as readonly Json[] | undefined;
+}
