@@ -7,19 +7,10 @@ import {
   listTypes,
   listValues,
   listVariants,
+  type Narrowing,
   resolveView,
   type SchemaView,
 } from "./schema_view.ts";
-
-/** A reason why a value of one schema may not fit another. */
-export interface Narrowing {
-  /** The place in the value: `items.[].price`; empty for the whole. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** Compares two parts of schemas. */
-export type CompareParts = (from: unknown, to: unknown, path: string) => Narrowing[];
 
 /**
  * Lists the reasons why a value that fits one schema may not fit another. A keyword that cannot be

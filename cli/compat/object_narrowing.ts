@@ -1,5 +1,4 @@
-import type { CompareParts, Narrowing } from "./narrowing.ts";
-import { type Json, listTypes } from "./schema_view.ts";
+import { type CompareParts, type Json, listTypes, type Narrowing } from "./schema_view.ts";
 
 /**
  * Compares the properties of objects. A property that `from` does not declare is never sent, unless

@@ -116,3 +116,13 @@ export function listValues(schema: Json): readonly unknown[] | undefined {
 export function listVariants({ anyOf, oneOf }: Json): readonly Json[] | undefined {
   return (anyOf ?? oneOf as unknown) as readonly Json[] | undefined;
 }
+
+/** A reason why a value of one schema may not fit another. */
+export interface Narrowing {
+  /** The place in the value: `items.[].price`; empty for the whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Compares two parts of schemas. */
+export type CompareParts = (from: unknown, to: unknown, path: string) => Narrowing[];

@@ -181,11 +181,12 @@ function generateValue(schema: Json, depth = 0): fc.Arbitrary<unknown> {
   if (Array.isArray(schema.type)) {
     return fc.oneof(...schema.type.map((type: string) => inner({ ...schema, type })));
   }
+  const { minLength = 0, maxLength = 9, minItems = 0, maxItems = 4 } = schema;
+  // no value fits
+  if (minLength > maxLength || minItems > maxItems) return fc.constant(null);
   switch (schema.type) {
     case "string":
-      return schema.pattern
-        ? fc.constantFrom("", "x", "yx")
-        : fc.string({ minLength: schema.minLength, maxLength: schema.maxLength ?? 9 });
+      return schema.pattern ? fc.constantFrom("", "x", "yx") : fc.string({ minLength, maxLength });
     case "integer":
     case "number": {
       const low = schema.minimum ?? schema.exclusiveMinimum ?? -9;
@@ -198,10 +199,7 @@ function generateValue(schema: Json, depth = 0): fc.Arbitrary<unknown> {
     case "null":
       return fc.constant(null);
     case "array":
-      return fc.array(inner(schema.items ?? {}), {
-        minLength: schema.minItems,
-        maxLength: schema.maxItems ?? 4,
-      });
+      return fc.array(inner(schema.items ?? {}), { minLength: minItems, maxLength: maxItems });
     case "object": {
       const fields = Object.entries(schema.properties ?? {}).map(([name, field]) =>
         [name, inner(field)] as const
