@@ -80,6 +80,14 @@ export interface ProtectedOptions {
   errorBody?: ErrorBodyFormat;
 }
 
+/** Facts about the idempotency key of an operation. */
+export interface IdempotencyMetadata {
+  /** True if the key is the header `Idempotency-Key`, false if the handler takes it from the input. */
+  readonly isHeader: boolean;
+  /** True if requests without a key are rejected. */
+  readonly isRequired: boolean;
+}
+
 /** Store of results, with the implementation of idempotent handlers. */
 export interface IdempotencyStore<TTransaction = never> {
   /** Type of the parameter `tx`; the property does not exist at run time. */
@@ -89,6 +97,8 @@ export interface IdempotencyStore<TTransaction = never> {
     handler: (params: TParams) => ProxyResult | Promise<ProxyResult>,
     options: ProtectedOptions,
   ): (params: TParams) => Promise<ProxyResult>;
+  /** Returns what the OpenAPI document says about the key. */
+  describeKey(options: RequestIdempotency<never, unknown>): IdempotencyMetadata;
   /** Wraps the function of a handler without a client; `getKey` reads the id of a message. */
   protectMessage<TParams, TResult>(
     handler: (params: TParams) => TResult,
@@ -103,6 +113,6 @@ export type TransactionParam<TTransaction> = [TTransaction] extends [never] ? un
 
 /** Accepts the option `idempotency`; the store checks the rest. */
 export const IDEMPOTENCY_OPTION: OptionRule = [
-  (value) => typeof (value as RequestIdempotency | null)?.store?.protectRequest === "function",
+  (value) => (value as RequestIdempotency | null)?.store?.protectRequest !== undefined,
   "{ store } with a store of @trellis/fn/idempotency",
 ];

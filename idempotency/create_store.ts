@@ -35,6 +35,10 @@ export function createIdempotencyStore<TTransaction = never>(
   const storage = backend as unknown as IdempotencyBackend<unknown>;
   return {
     protectRequest: (handler, options) => protectRequest(storage, handler, options),
+    describeKey: ({ key, required }) => ({
+      isHeader: key === undefined,
+      isRequired: required !== false,
+    }),
     protectMessage: (handler, options, getKey) => protectMessage(storage, handler, options, getKey),
   };
 }

@@ -183,12 +183,7 @@ function describe(
     isRateLimited: options.rateLimit !== undefined,
     hasErrorBody: options.errorBody !== undefined,
     openapi,
-    ...(idempotency && {
-      idempotency: {
-        isHeader: idempotency.key === undefined,
-        isRequired: idempotency.required !== false,
-      },
-    }),
+    idempotency: idempotency?.store.describeKey(idempotency),
     resources,
   };
 }

@@ -65,9 +65,9 @@ export {
   type OpenApiServer,
   type OpenApiVersion,
 } from "./openapi/document.ts";
+export type { IdempotencyMetadata } from "../core/idempotency.ts";
 export {
   getRegisteredOperations,
-  type IdempotencyMetadata,
   type OpenApiMetadata,
   type RegisteredOperation,
 } from "./openapi/registry.ts";

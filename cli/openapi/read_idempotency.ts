@@ -1,4 +1,4 @@
-import type { IdempotencyMetadata } from "../../validation/openapi/registry.ts";
+import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { Evaluator } from "../analysis/values.ts";
 import type { HandlerDefinition } from "../analysis/handler_definition.ts";
 import { asObject, getProperty } from "../analysis/object_literals.ts";

@@ -1,4 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
+import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { AuthMethod, AuthMode } from "../authenticate.ts";
 
 /** Data for the OpenAPI document that schemas do not contain. Has no effect at run time. */
@@ -28,14 +29,6 @@ export interface OpenApiMetadata {
    * @default false
    */
   hidden?: boolean;
-}
-
-/** Facts about the idempotency key of an operation. */
-export interface IdempotencyMetadata {
-  /** True if the key is the header `Idempotency-Key`, false if the handler takes it from the input. */
-  readonly isHeader: boolean;
-  /** True if requests without a key are rejected. */
-  readonly isRequired: boolean;
 }
 
 /** An operation as its handler declares it, without its route. */
