@@ -68,6 +68,11 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       text.line(renderOverview(commands));
       return isHelp ? ExitCode.Done : ExitCode.Usage;
     }
+    const group = listGroup(commands, args);
+    if (group.length > 0) {
+      text.line(renderOverview(group, args[0]));
+      return args.length > 1 ? ExitCode.Done : ExitCode.Usage;
+    }
     const command = findCommand(commands, args);
     const rest = args.slice(command.name.split(" ").length);
     const { options, args: given } = parseArguments(command, rest);
@@ -92,6 +97,13 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   }
 }
 
+/** Lists the commands of a group such as `db`, if only the group or its help is asked for. */
+function listGroup(commands: readonly Command[], [name, ...rest]: readonly string[]): Command[] {
+  if (!rest.every((arg) => arg === "--help" || arg === "-h")) return [];
+  const isCommand = commands.some((command) => command.name === name);
+  return isCommand ? [] : commands.filter((command) => command.name.startsWith(`${name} `));
+}
+
 function findCommand(commands: readonly Command[], args: readonly string[]): Command {
   const words = args.filter((arg) => !arg.startsWith("-"));
   const found = commands.find(({ name }) =>
@@ -108,10 +120,10 @@ function findCommand(commands: readonly Command[], args: readonly string[]): Com
   );
 }
 
-function renderOverview(commands: readonly Command[]): string {
+function renderOverview(commands: readonly Command[], group?: string): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   return [
-    "Usage: trellis <command> [options]",
+    `Usage: trellis ${group === undefined ? "" : `${group} `}<command> [options]`,
     "",
     "Commands:",
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),

@@ -205,7 +205,8 @@ async function closeAll(): Promise<void> {
  * which `trellis dev` migrates itself.
  */
 export function namesServer(): boolean {
-  const { DATABASE_PROVIDER, DATABASE_URL = "", DATABASE_ENDPOINT } = process.env;
-  return Boolean(DATABASE_ENDPOINT) || (DATABASE_PROVIDER || "embedded-pg") !== "embedded-pg" ||
+  const { DATABASE_PROVIDER, DATABASE_URL = "", DATABASE_ENDPOINT, DATABASE_HOST } = process.env;
+  return Boolean(DATABASE_ENDPOINT || DATABASE_HOST) ||
+    (DATABASE_PROVIDER || "embedded-pg") !== "embedded-pg" ||
     /^(?:postgres|postgresql|rds-data):/.test(DATABASE_URL);
 }

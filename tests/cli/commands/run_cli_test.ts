@@ -12,9 +12,20 @@ Deno.test("runCli() prints the commands for --help, and as wrong usage for nothi
   }
 });
 
+Deno.test("runCli() prints the commands of a group, as help and as wrong usage", async () => {
+  const bare = await runInProcess(["db"]);
+  assertEquals([bare.exitCode, bare.stderr], [2, ""]);
+  assertStringIncludes(bare.stdout, "Usage: trellis db <command> [options]");
+  assertStringIncludes(bare.stdout, "  db migrate ");
+  assertEquals(bare.stdout.includes("generate infra"), false);
+  const help = await runInProcess(["db", "--help"]);
+  assertEquals([help.exitCode, help.stdout], [0, bare.stdout]);
+  assertEquals((await runInProcess(["db", "nope"])).stdout, "");
+});
+
 Deno.test("runCli() refuses unknown commands and options with 2 and says which there are", async () => {
   const cases: readonly [args: string[], message: RegExp][] = [
-    [["generate"], /Unknown command "generate"; known commands: generate permissions/],
+    [["generat"], /Unknown command "generat"; known commands: /],
     [["generate", "permission"], /Unknown command "generate permission"/],
     [["--check"], /Write a command before --check/],
     [["generate", "permissions", "--chek"], /Unknown option '--chek'.*Known options: --check/],
