@@ -14,7 +14,8 @@ export const dbStatus: Command = {
   name: "db status",
   summary: "Lists migrations that are applied, pending or changed since they were applied.",
   description: [
-    "Compares the migrations folder with the records in the database. Writes nothing.",
+    "Compares the migrations folder with the records in the database. Writes nothing. Without a\n" +
+    "configured database, it is the embedded one of trellis dev.",
     "applied: was run. marked: was recorded without a run. pending: not applied. drifted: the file has\n" +
     "changed since it was applied. unfinished: a run has started and not ended; it is still active or\n" +
     "has failed, and db migrate continues it.",
@@ -50,7 +51,7 @@ export const dbStatus: Command = {
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, output } = context;
   const [
-    { findMigrations },
+    { findMigrationsOrLocal },
     { getMigrationStatus },
     { reaching, closing },
     { renderTable },
@@ -64,11 +65,11 @@ async function run(context: CommandContext): Promise<ExitCode> {
       import("../database/print_findings.ts"),
     ],
   );
-  const { target, label, folder } = findMigrations(context);
+  const { target, label, folder, release } = findMigrationsOrLocal(context);
   const status = await closing(
     target.database,
     () => reaching(label, () => getMigrationStatus(target)),
-  );
+  ).finally(release);
   const lines = toLines(status);
   const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0 ||
     print.hasErrors(status.findings);

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import process from "node:process";
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { CommandContext } from "../command.ts";
 import { readConfig } from "../analysis/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { requireDatabase } from "./database_target.ts";
+import { takeInstanceLock } from "../dev/instance_lock.ts";
+import { type DatabaseTarget, findDatabase, requireDatabase } from "./database_target.ts";
 
 /** The migrations of a project and their database. */
 export interface ProjectMigrations {
@@ -26,8 +27,42 @@ export interface ProjectMigrations {
  */
 export function findMigrations(context: CommandContext): ProjectMigrations {
   const { options, root } = context;
-  const { settings, migrationsFolder, folder } = findMigrationsFolder(context);
-  const { config, label } = requireDatabase({ options, settings, env: process.env, root });
+  const found = findMigrationsFolder(context);
+  const { settings } = found;
+  return toMigrations(found, requireDatabase({ options, settings, env: process.env, root }));
+}
+
+/**
+ * Finds the migrations and the database of a command, like {@link findMigrations}. Without a
+ * configured database, it is the one of `trellis dev`.
+ *
+ * @param context The command line.
+ * @returns Folder, tables and database. Call `release` when the database is closed: `trellis dev`
+ * cannot start until then.
+ * @throws {ConfigurationError} If there is no database, or `trellis dev` is running and uses it.
+ */
+export function findMigrationsOrLocal(
+  context: CommandContext,
+): ProjectMigrations & { release(): void } {
+  const { options, root } = context;
+  const found = findMigrationsFolder(context);
+  const sources = { options, settings: found.settings, env: process.env, root };
+  const configured = findDatabase(sources);
+  const dataDir = join(root, ".trellis", "dev");
+  const connectionString = join(dataDir, "pg");
+  if (configured !== undefined || !existsSync(connectionString)) {
+    return { ...toMigrations(found, configured ?? requireDatabase(sources)), release() {} };
+  }
+  const release = takeInstanceLock(join(dataDir, "lock"));
+  const config = { provider: "embedded-pg", connectionString, instrument: false } as const;
+  const label = `embedded-pg ${relative(root, connectionString)}, the database of trellis dev`;
+  return { ...toMigrations(found, { config, label }), release };
+}
+
+function toMigrations(
+  { settings, migrationsFolder, folder }: ProjectMigrationsFolder,
+  { config, label }: DatabaseTarget,
+): ProjectMigrations {
   const { migrationsTable, migrationsSchema, translation } = settings;
   const target = {
     migrationsFolder,
