@@ -12,6 +12,7 @@
  * @module
  */
 export { defineConfig, type TrellisConfig } from "./config/config.ts";
+export type { AsyncapiSettings } from "./config/asyncapi.ts";
 export type { AuthSchemaSettings } from "./config/auth.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
 export type { ClientSettings } from "./config/client.ts";

@@ -45,6 +45,8 @@ const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
     explainMissingPath(scope, scope.config.infra.dir, "trellis generate infra creates it"),
   "generate openapi": (scope) =>
     explainMissingPath(scope, scope.config.openapi.file, "trellis generate openapi creates it"),
+  "generate asyncapi": (scope) =>
+    explainMissingPath(scope, scope.config.asyncapi.file, "trellis generate asyncapi creates it"),
   "generate client": (scope) =>
     explainMissingPath(scope, scope.config.client.file, "trellis generate client creates it"),
   "generate auth-schema": (scope) =>

@@ -10,6 +10,7 @@ import { dbMigrate } from "./db_migrate.ts";
 import { dbStatus } from "./db_status.ts";
 import { dbTranslate } from "./db_translate.ts";
 import { dev } from "./dev.ts";
+import { generateAsyncapi } from "./generate_asyncapi.ts";
 import { generateAuthSchema } from "./generate_auth_schema.ts";
 import { generateClient } from "./generate_client.ts";
 import { generateInfra } from "./generate_infra.ts";
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   generatePermissions,
   generateInfra,
   generateOpenapi,
+  generateAsyncapi,
   generateClient,
   generateAuthSchema,
   dbMigrate,
@@ -50,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
       generatePermissions,
       generateInfra,
       generateOpenapi,
+      generateAsyncapi,
       generateClient,
       generateAuthSchema,
     ]),

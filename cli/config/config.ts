@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TablePermission } from "../../database/table_permission.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
+import { ASYNCAPI_SETTINGS, type AsyncapiSettings } from "./asyncapi.ts";
 import { AUTH_SCHEMA_SETTINGS, type AuthSchemaSettings } from "./auth.ts";
 import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
 import { CLIENT_SETTINGS, type ClientSettings } from "./client.ts";
@@ -37,6 +38,8 @@ export interface TrellisConfig {
   infra?: InfraSettings;
   /** Settings of the OpenAPI document. */
   openapi?: OpenapiSettings;
+  /** Settings of the AsyncAPI document. */
+  asyncapi?: AsyncapiSettings;
   /** Settings of the generated client. */
   client?: ClientSettings;
   /** Settings of the database commands. */
@@ -53,6 +56,7 @@ const GROUPS = {
   permissions: PERMISSIONS_SETTINGS,
   infra: INFRA_SETTINGS,
   openapi: OPENAPI_SETTINGS,
+  asyncapi: ASYNCAPI_SETTINGS,
   client: CLIENT_SETTINGS,
   database: DATABASE_SETTINGS,
   auth: AUTH_SCHEMA_SETTINGS,
@@ -70,6 +74,7 @@ export interface ResolvedConfig {
     & { readonly functions: Readonly<Record<string, TablePermission[]>> };
   readonly infra: Resolved<InfraSettings, typeof INFRA_SETTINGS>;
   readonly openapi: Resolved<OpenapiSettings, typeof OPENAPI_SETTINGS>;
+  readonly asyncapi: Resolved<AsyncapiSettings, typeof ASYNCAPI_SETTINGS>;
   readonly client: Resolved<ClientSettings, typeof CLIENT_SETTINGS>;
   readonly database: Resolved<DatabaseSettings, typeof DATABASE_SETTINGS>;
   readonly auth: Resolved<AuthSchemaSettings, typeof AUTH_SCHEMA_SETTINGS>;

@@ -219,8 +219,14 @@ function nameOperations(
   return ids;
 }
 
-/** Returns all zod registries: the project may have its own copy of zod. */
-function getRegistries(values: SliceValues): { get(schema: AnySchema): object | undefined }[] {
+/**
+ * Returns all zod registries: the project may have its own copy of zod.
+ *
+ * @param values The values of a slice.
+ */
+export function getRegistries(
+  values: SliceValues,
+): { get(schema: AnySchema): object | undefined }[] {
   const registries = values.packages().map(({ globalRegistry }) => globalRegistry);
   return [...new Set(registries)].filter((
     each,

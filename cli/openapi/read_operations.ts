@@ -258,8 +258,12 @@ function readOperation(
 /**
  * Returns the expression of a schema option: as written in the options, so that calls of factories
  * keep their arguments; for a parameter of a wrapper, the argument.
+ *
+ * @param definition The handler.
+ * @param evaluator Evaluates constants.
+ * @param option The option.
  */
-function getSchema(
+export function getSchema(
   { options, getExpression }: HandlerDefinition,
   evaluator: Evaluator,
   option: string,

@@ -1,0 +1,136 @@
+import { Components } from "../../validation/openapi/components.ts";
+import type { OpenApiInfo } from "../../validation/openapi/document.ts";
+import type { JsonSchema } from "../../validation/json_schema.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { getRegistries } from "../openapi/build_document.ts";
+import type { PackageLoader } from "../openapi/package_loader.ts";
+import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import { runSlice, SliceError, type SliceValues } from "../openapi/run_slice.ts";
+import { type AnySchema, isSchema, nameSchemas } from "../openapi/schema_names.ts";
+import type { MessageReceiver, MessageReceivers } from "./read_messages.ts";
+
+/** An AsyncAPI document. */
+export interface AsyncApiDocument {
+  readonly asyncapi: "3.0.0";
+  readonly info: OpenApiInfo;
+  readonly defaultContentType: "application/json";
+  readonly channels: Readonly<Record<string, unknown>>;
+  readonly operations: Readonly<Record<string, unknown>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+/** A document with its errors. */
+export interface BuiltAsyncApi {
+  readonly document: AsyncApiDocument;
+  readonly findings: readonly OpenApiFinding[];
+}
+
+/**
+ * Builds the AsyncAPI document of the functions that receive messages. Functions of one queue or topic
+ * share a channel; each function of an event bus has its own, because its pattern selects the events.
+ *
+ * @param sources The functions.
+ * @param info Title, version and description.
+ * @param config The configuration, which names queues, topics and buses.
+ * @param load Loads packages.
+ */
+export function buildAsyncApi(
+  sources: MessageReceivers,
+  info: OpenApiInfo,
+  config: ResolvedConfig,
+  load: PackageLoader,
+): Promise<BuiltAsyncApi> {
+  return runSlice(sources.slice, load, (values) => build(sources, info, config, values));
+}
+
+function build(
+  { receivers }: MessageReceivers,
+  info: OpenApiInfo,
+  config: ResolvedConfig,
+  values: SliceValues,
+): BuiltAsyncApi {
+  const findings: OpenApiFinding[] = [];
+  const used = new Map<AnySchema, MessageReceiver>();
+  const evaluated = receivers.map((receiver) => {
+    const value = evaluate(receiver, values, findings);
+    if (value !== undefined && !used.has(value)) used.set(value, receiver);
+    return [receiver, value] as const;
+  });
+  const components = new Components({
+    schemaNames: nameSchemas(values.evaluated()).names,
+    registries: getRegistries(values),
+    onIssue({ schema, path, message }): void {
+      const { file, line } = used.get(schema)!.schema!;
+      findings.push({ file, line, message: `schema${path === "" ? "" : `, ${path}`}: ${message}` });
+    },
+  });
+  const channels: Record<string, { address: string | null; messages: Record<string, unknown> }> =
+    {};
+  const operations: Record<string, unknown> = {};
+  for (const [{ fn }, schema] of evaluated) {
+    const { id, ...channel } = getChannel(fn, config);
+    channels[id] ??= { ...channel, messages: {} };
+    channels[id].messages[fn.name] = {
+      name: fn.name,
+      payload: schema === undefined
+        ? {}
+        : components.describe(schema, "input", `${fn.name}Message`),
+    };
+    const reference = `#/channels/${id}`;
+    operations[fn.name] = {
+      action: "receive",
+      channel: { $ref: reference },
+      messages: [{ $ref: `${reference}/messages/${fn.name}` }],
+    };
+  }
+  const { document: finished, schemas } = components.finish({ channels });
+  return {
+    document: {
+      asyncapi: "3.0.0",
+      info,
+      defaultContentType: "application/json",
+      channels: finished.channels,
+      operations,
+      components: { schemas },
+    },
+    findings,
+  };
+}
+
+function evaluate(
+  { schema }: MessageReceiver,
+  values: SliceValues,
+  findings: OpenApiFinding[],
+): AnySchema | undefined {
+  if (schema === undefined) return undefined;
+  const { file, line, unit } = schema;
+  try {
+    const value = values.getValue(unit);
+    if (isSchema(value)) return value;
+    if (value !== undefined) findings.push({ file, line, message: "schema is not a zod 4 schema" });
+  } catch (error) {
+    findings.push(
+      error instanceof SliceError
+        ? { ...error.location, message: error.message }
+        : { file, line, message: (error as Error).message },
+    );
+  }
+  return undefined;
+}
+
+/** Describes the channel of a function by the resource that it reads. */
+function getChannel({ kind, name }: MessageReceiver["fn"], config: ResolvedConfig) {
+  const { queue, topic, bus, pattern } = config.infra.functions[name] ?? {};
+  const address = { queue, topic, event: bus }[kind as "queue" | "topic" | "event"];
+  const title = { queue: "SQS queue", topic: "SNS topic", event: "EventBridge bus" }[
+    kind as "queue" | "topic" | "event"
+  ];
+  // patterns divide the events of a bus
+  const id = address === undefined || kind === "event" ? name : `${kind}_${address}`;
+  return {
+    id: id.replaceAll(/[^\w-]/g, "_"),
+    address: address ?? null,
+    title,
+    ...kind === "event" && pattern !== undefined && { "x-event-pattern": pattern },
+  };
+}

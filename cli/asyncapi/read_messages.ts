@@ -1,0 +1,58 @@
+import { createEvaluator } from "../analysis/evaluate.ts";
+import { readHandlerDefinition } from "../analysis/handler_definition.ts";
+import { openProject } from "../analysis/project.ts";
+import { createSlicer } from "../analysis/schema_slice.ts";
+import type { Slice, SourceLocation } from "../analysis/slice.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { getSchema, type OpenApiFinding, type SchemaUse } from "../openapi/read_operations.ts";
+
+/** The kinds of functions that receive messages, with the functions that define them. */
+const DEFINERS: Readonly<Record<string, string>> = {
+  queue: "defineQueueHandler",
+  topic: "defineTopicHandler",
+  event: "defineEventHandler",
+};
+
+/** A function that receives messages, as described by its source file. */
+export interface MessageReceiver extends SourceLocation {
+  readonly fn: FunctionFile;
+  /** The schema of the message; without it any message is accepted. */
+  readonly schema?: SchemaUse;
+}
+
+/** The receivers of a project. */
+export interface MessageReceivers {
+  readonly receivers: readonly MessageReceiver[];
+  /** All schemas with everything needed to evaluate them. */
+  readonly slice: Slice;
+  readonly findings: readonly OpenApiFinding[];
+}
+
+/**
+ * Reads the functions that receive messages of queues, topics and event buses. Static analysis only.
+ *
+ * @param root Absolute path of the project.
+ * @param files The functions; other kinds are ignored.
+ */
+export function readMessages(root: string, files: readonly FunctionFile[]): MessageReceivers {
+  const project = openProject(root);
+  const evaluator = createEvaluator(project);
+  const slicer = createSlicer(project);
+  const findings: OpenApiFinding[] = [];
+  const receivers = files.filter(({ kind }) => Object.hasOwn(DEFINERS, kind)).flatMap((fn) => {
+    const definition = readHandlerDefinition(project, evaluator, fn.file);
+    for (const { node, message } of definition.unresolved) {
+      findings.push({ file: project.getPath(node), line: project.getLine(node), message });
+    }
+    // other handlers of a queue, such as a worker of jobs, have messages of their own
+    if (definition.definer !== DEFINERS[fn.kind]) return [];
+    const expression = getSchema(definition, evaluator, "schema");
+    const schema = expression && {
+      file: project.getPath(expression),
+      line: project.getLine(expression),
+      unit: slicer.add(expression),
+    };
+    return [{ fn, file: project.getPath(definition.node), line: definition.line, schema }];
+  });
+  return { receivers, slice: slicer.finish(), findings };
+}

@@ -1,0 +1,100 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import specs from "@asyncapi/specs";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
+import { generateAsyncapi } from "../../../cli/commands/generate_asyncapi.ts";
+import { runInProcess } from "../fixtures/run.ts";
+import { type Files, type Json, withOpenapiProject } from "../fixtures/openapi_project.ts";
+
+const receiver = (definer: string, options: string) =>
+  `import { ${definer} } from "@trellis/fn/core";
+import { Order, OrderEvent } from "../../schemas.ts";
+export const handler = ${definer}(${options})(() => {});
+`;
+const FILES: Files = {
+  "src/schemas.ts": `import * as z from "zod";
+export const Order = z.object({ id: z.uuid(), lines: z.array(z.object({ sku: z.string() })) });
+export const OrderEvent = z.object({ order: Order, at: z.iso.datetime() });
+`,
+  "src/functions/queue/send-order.ts": receiver("defineQueueHandler", "{ schema: Order }"),
+  "src/functions/queue/anything.ts": receiver("defineQueueHandler", "{}"),
+  "src/functions/topic/index-order.ts": receiver("defineTopicHandler", "{ schema: OrderEvent }"),
+  "src/functions/topic/audit-order.ts": receiver("defineTopicHandler", "{ schema: OrderEvent }"),
+  "src/functions/event/order-paid.ts": receiver(
+    "defineEventHandler",
+    "{ schema: OrderEvent.pick({ at: true }) }",
+  ),
+  "src/functions/schedule/clean.ts": receiver("defineScheduleHandler", "{}"),
+  "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli";
+export default defineConfig({ infra: { functions: {
+  SendOrder: { queue: "orders" },
+  IndexOrder: { topic: "changes" },
+  AuditOrder: { topic: "changes" },
+  OrderPaid: { bus: "shop", pattern: { "detail-type": ["paid"] } },
+} } });
+`,
+};
+
+function generate(root: string, ...args: string[]) {
+  return runInProcess(["generate", "asyncapi", "--project", root, ...args], {
+    commands: [generateAsyncapi],
+  });
+}
+
+/** Holds a document against the schema that the AsyncAPI initiative publishes. */
+function assertValid(document: Json): void {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  // the package is CommonJS
+  (addFormats as unknown as (target: unknown) => void)(ajv);
+  const published = (specs as Json).schemasWithoutId ?? (specs as Json).schemas;
+  const validate = ajv.compile(published["3.0.0"]);
+  const broken = { ...document, operations: { a: { action: "drop" } } };
+  assertEquals(validate(broken), false);
+  assert(validate(document), ajv.errorsText(validate.errors));
+}
+
+Deno.test("generate asyncapi describes the messages of queues, topics and buses", async () => {
+  await withOpenapiProject(FILES, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals([exitCode, stdout], [0, "created asyncapi.json\n5 operations: done\n"], stderr);
+    const text = await Deno.readTextFile(`${root}/asyncapi.json`);
+    const document = JSON.parse(text);
+    assertValid(document);
+    assertEquals(Object.keys(document.components.schemas), ["Order", "OrderEvent"]);
+    const channels = Object.entries<Json>(document.channels).map(([id, channel]) => [
+      id,
+      channel.address,
+      Object.entries<Json>(channel.messages).map(([name, { payload }]) => [
+        name,
+        payload.$ref ?? payload,
+      ]),
+    ]);
+    const event = "#/components/schemas/OrderEvent";
+    assertEquals(Object.fromEntries(channels.map(([id, ...rest]) => [id, rest])), {
+      Anything: [null, [["Anything", {}]]],
+      topic_changes: ["changes", [["AuditOrder", event], ["IndexOrder", event]]],
+      OrderPaid: ["shop", [[
+        "OrderPaid",
+        document.channels.OrderPaid.messages.OrderPaid.payload,
+      ]]],
+      queue_orders: ["orders", [["SendOrder", "#/components/schemas/Order"]]],
+    });
+    const { payload } = document.channels.OrderPaid.messages.OrderPaid;
+    assertEquals(Object.keys(payload.properties), ["at"]);
+    assertEquals(document.channels.OrderPaid["x-event-pattern"], { "detail-type": ["paid"] });
+    assertEquals(document.operations.IndexOrder, {
+      action: "receive",
+      channel: { $ref: "#/channels/topic_changes" },
+      messages: [{ $ref: "#/channels/topic_changes/messages/IndexOrder" }],
+    });
+    assertEquals((await generate(root, "--check")).exitCode, 0);
+    await Deno.writeTextFile(
+      `${root}/src/schemas.ts`,
+      FILES["src/schemas.ts"].replace("z.uuid()", "z.bigint()"),
+    );
+    const refused = await generate(root);
+    assertEquals(refused.exitCode, 1);
+    assertStringIncludes(refused.stdout, "id: a request never carries a bigint");
+    assertEquals(await Deno.readTextFile(`${root}/asyncapi.json`), text);
+  });
+});
