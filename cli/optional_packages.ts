@@ -5,6 +5,7 @@ import { ENV_PACKAGES } from "../env/optional_packages.ts";
 import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
 import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
+import { REALTIME_PACKAGES } from "../realtime/optional_packages.ts";
 import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
 import { UPLOAD_PACKAGES } from "../uploads/optional_packages.ts";
 import { ROUTER_PACKAGES } from "../validation/router/optional_packages.ts";
@@ -15,6 +16,7 @@ export const CLI_PACKAGES = {
   "openapi-typescript": "^7.13.0",
   "typescript": ">=5.9",
   "yaml": "^2.9.0",
+  "ws": "^8.18.0",
 } as const;
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
@@ -29,6 +31,7 @@ export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEn
     ...JOBS_PACKAGES,
     ...MAIL_PACKAGES,
     ...ROUTER_PACKAGES,
+    ...REALTIME_PACKAGES,
     ...TESTING_PACKAGES,
     ...UPLOAD_PACKAGES,
   })

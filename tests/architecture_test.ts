@@ -16,6 +16,7 @@ const LAYERS: Record<string, readonly string[]> = {
   idempotency: ["errors", "env", "observability", "core", "database"],
   mail: ["errors", "env", "observability", "core", "database", "jobs"],
   uploads: ["errors", "env", "observability", "core"],
+  realtime: ["errors", "env", "observability", "core", "database"],
   auth: [
     "errors",
     "env",
@@ -39,6 +40,7 @@ const LAYERS: Record<string, readonly string[]> = {
     "idempotency",
     "mail",
     "uploads",
+    "realtime",
     "auth",
     "client",
     "testing",
@@ -48,9 +50,10 @@ const LAYERS: Record<string, readonly string[]> = {
 /** Where each npm package may be named; types count. */
 const HOMES: Record<string, readonly string[]> = {
   "zod": ["validation", "env"],
-  "drizzle-orm": ["database", "jobs", "idempotency", "auth", "testing"],
+  "drizzle-orm": ["database", "jobs", "idempotency", "realtime", "auth", "testing"],
   "postgres": ["database"],
   "@neondatabase/serverless": ["database"],
+  "@aws-sdk/client-apigatewaymanagementapi": ["realtime"],
   "@aws-sdk/client-dynamodb": ["idempotency"],
   "@aws-sdk/client-rds-data": ["database"],
   "@aws-sdk/client-secrets-manager": ["env", "cli"],
@@ -78,6 +81,7 @@ const HOMES: Record<string, readonly string[]> = {
 const LAZY = [
   "postgres",
   "@neondatabase/serverless",
+  "@aws-sdk/client-apigatewaymanagementapi",
   "@aws-sdk/client-dynamodb",
   "@aws-sdk/client-rds-data",
   "@aws-sdk/client-secrets-manager",

@@ -1,5 +1,6 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
+import { SUBSCRIPTION_TABLE } from "../../realtime/migration.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, NONE, type Path, type QueryDeclaration } from "./effects.ts";
 import type { ts } from "./typescript.ts";
@@ -24,6 +25,10 @@ const RECORDS: PackageQuery = {
 export const PACKAGE_QUERIES: ReadonlyMap<string, PackageQuery> = new Map([
   ["createTransactionStore", RECORDS],
   ["createLeaseStore", RECORDS],
+  [
+    "createConnectionStore",
+    { table: SUBSCRIPTION_TABLE, operations: [Select, Insert, Update, Delete], isDeferred: true },
+  ],
   ["removeExpiredRecords", { table: IDEMPOTENCY_TABLE, operations: [Select, Delete] }],
 ]);
 

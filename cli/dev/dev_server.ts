@@ -38,6 +38,7 @@ import { createRecorder, type Recorder } from "./recorder.ts";
 import { startRelayTimer } from "./relay_timer.ts";
 import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
 import { openBucketStore } from "./s3/bucket_store.ts";
+import { CONNECTIONS_PATH, createSocketGateway } from "./sockets/socket_gateway.ts";
 import { createS3Target, S3_PATH } from "./s3/s3_target.ts";
 import type { Terminal } from "./terminal.ts";
 import { createFolderWatcher, type FolderWatcher } from "./watch_folders.ts";
@@ -134,6 +135,9 @@ async function start(
   const { functions: wiring, api: { authorizer } } = config.infra;
   const invoker = createInvoker({ store, recorder, authorizer });
   const bus = createMessageBus({ store, invoker, recorder, wiring, track: pending.track });
+  const settings = config.infra.websocket;
+  const sockets = createSocketGateway({ store, invoker, settings, wiring, track: pending.track });
+  server.onUpgrade((...handshake) => sockets.accept(...handshake));
   const buckets = join(dataDir, "buckets");
   if (options.reset) rmSync(buckets, { recursive: true, force: true });
   const answerS3 = createS3Target(openBucketStore(buckets), bus.take);
@@ -168,6 +172,9 @@ async function start(
       assertNoPage(request);
       return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
     }
+    if (url.pathname.startsWith(`${CONNECTIONS_PATH}/`)) {
+      return await sockets.answer(request, response, url);
+    }
     if (url.pathname.startsWith(`${S3_PATH}/`)) return await answerS3(request, response, url);
     if (url.pathname === MAIL_PATH && request.method === "POST") {
       assertNoPage(request);
@@ -186,6 +193,7 @@ async function start(
   const watcher = watchProject(options, environment, store, recorder, clientTypes);
   cleanup.add(() => clientTypes.settled());
   cleanup.add(() => watcher.stop());
+  cleanup.add(() => sockets.close());
   cleanup.add(() => pending.settle(GRACE_MS));
   cleanup.add(logUnhandledRejections());
   cleanup.add(() => isStopping = true);

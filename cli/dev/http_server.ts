@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../../core/http/correlation_id.ts";
 import { buildErrorResponse } from "../../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
@@ -25,12 +26,21 @@ export type LocalHandler = (
   url: URL,
 ) => Promise<void>;
 
+/** Answers a WebSocket handshake. */
+export type UpgradeHandler = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Uint8Array,
+) => Promise<void>;
+
 /** A running local server. */
 export interface Gateway {
   /** `http://127.0.0.1:8787` */
   readonly url: string;
   /** The port that it listens on. */
   readonly port: number;
+  /** Sets what answers WebSocket handshakes; without it they are refused. */
+  onUpgrade(accept: UpgradeHandler): void;
   /** Stops listening, closes open connections and resolves when all are closed. */
   stop(): Promise<void>;
 }
@@ -67,6 +77,17 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
   return {
     port: address.port,
     url: `http://127.0.0.1:${address.port}`,
+    onUpgrade(accept): void {
+      server.on("upgrade", (request, socket, head) => {
+        try {
+          assertLoopback(request);
+        } catch {
+          socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+          return;
+        }
+        inOwnContext(accept, request, socket, head);
+      });
+    },
     stop(): Promise<void> {
       return new Promise((resolve) => {
         server.close(() => resolve());

@@ -5,6 +5,7 @@ import process from "node:process";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { EnvironmentValue } from "../config/infra.ts";
 import { AWS_PATH, LOCAL_ACCOUNT } from "./aws_sink.ts";
+import { CONNECTIONS_PATH } from "./sockets/socket_gateway.ts";
 import { S3_PATH } from "./s3/s3_target.ts";
 
 /**
@@ -36,6 +37,7 @@ function toLocalValue(value: EnvironmentValue, url: string): string | undefined 
   if ("topic" in value) return `arn:aws:sns:us-east-1:${LOCAL_ACCOUNT}:${value.topic}`;
   if ("bus" in value) return value.bus;
   if ("bucket" in value) return value.bucket;
+  if ("websocket" in value) return `${url}${CONNECTIONS_PATH}`;
   if ("variable" in value) return value.default;
   return undefined;
 }

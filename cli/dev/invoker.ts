@@ -9,10 +9,10 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { createRequestAuthorizerEvent } from "../../testing/gateway_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { BuildError } from "./build_error.ts";
 import type { FunctionStore, LoadedFunction } from "./function_store.ts";
 import { createLocalContext } from "./http_server.ts";
 import type { Call, CallStart, Recorder } from "./recorder.ts";
+import { GatewayError, runAuthorizer, selectAuthorizer } from "./run_authorizer.ts";
 import { toSafeInput, toSafeOutput } from "./safe_copy.ts";
 
 /** The outcome of an invocation without an HTTP client. */
@@ -157,18 +157,7 @@ function getOperation(
   return route === undefined ? operation : route.handler.operation;
 }
 
-/** Returns the configured authorizer, else the only one; `undefined` if the project has none. */
-function selectAuthorizer(store: FunctionStore, configured?: string): FunctionFile | undefined {
-  const known = store.list().filter(({ kind }) => kind === "authorizer");
-  if (configured !== undefined) return known.find(({ name }) => name === configured);
-  if (known.length <= 1) return known[0];
-  throw new ConfigurationError(
-    `There are several authorizers: ${known.map(({ name }) => name).join(", ")}. ` +
-      "Set infra.api.authorizer to one of them",
-  );
-}
-
-/** Invokes an authorizer like API Gateway and returns its context; throws if access is denied. */
+/** Invokes an authorizer of the API; throws if access is denied. */
 async function authorize(
   invoker: Invoker,
   fn: FunctionFile | undefined,
@@ -184,45 +173,8 @@ async function authorize(
     pathParameters: event.pathParameters,
     requestContext: event.requestContext,
   };
-  const { result, error } = await invoker.invoke(fn, authorizerEvent, {
-    title: `authorize ${event.httpMethod} ${event.path}`,
-  });
-  if (error instanceof BuildError) throw error;
-  if (error !== undefined) {
-    throw new GatewayError((error as Error).message === "Unauthorized" ? 401 : 500);
-  }
-  const policy = result as {
-    policyDocument?: { Statement?: { Effect?: string }[] };
-    context?: AuthorizerContext;
-  };
-  const allows = policy?.policyDocument?.Statement?.some(({ Effect }) => Effect === "Allow");
-  if (!allows) throw new GatewayError(403);
-  return policy.context ?? {};
-}
-
-/** The response of API Gateway if the authorizer denies access or fails. */
-class GatewayError extends Error {
-  constructor(readonly status: 401 | 403 | 500) {
-    super(
-      `The authorizer ${
-        status === 401 ? "denied" : status === 403 ? "gave a policy that denies" : "failed"
-      }`,
-    );
-  }
-
-  toResult(): ProxyResult {
-    const message = this.status === 401
-      ? "Unauthorized"
-      : this.status === 403
-      ? "User is not authorized to access this resource"
-      : null;
-    return {
-      statusCode: this.status,
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ message }),
-      isBase64Encoded: false,
-    };
-  }
+  const title = `authorize ${event.httpMethod} ${event.path}`;
+  return await runAuthorizer(() => invoker.invoke(fn, authorizerEvent, { title }));
 }
 
 function checkResult(fn: FunctionFile, result: unknown): ProxyResult {

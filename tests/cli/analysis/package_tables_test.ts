@@ -37,3 +37,29 @@ Deno.test("analysePermissions() grants the table of idempotency records to handl
   assertEquals(analysis.functions.map(({ usesDatabase }) => usesDatabase), [true, true, true]);
   assertEquals([analysis.unresolved, analysis.missed], [[], []]);
 });
+
+Deno.test("analysePermissions() grants the table of subscriptions to functions that use connections", async () => {
+  const analysis = await analyse({
+    "realtime.ts": `
+      import { createConnectionStore, createPublisher } from "@trellis/fn/realtime";
+      import { getDrizzleClient } from "@trellis/fn/database";
+      import { getRequiredEnv } from "@trellis/fn/env";
+      export const connections = createConnectionStore(() => getDrizzleClient({ provider: "embedded-pg" }));
+      export const publisher = createPublisher({ connections, endpoint: () => getRequiredEnv("SOCKET_URL") });`,
+    "connect.ts": `
+      import { defineWebSocketHandler } from "@trellis/fn";
+      import { connections } from "./realtime.ts";
+      export const handler = defineWebSocketHandler()(({ connectionId }) => connections.subscribe(connectionId, "all"));`,
+    "announce.ts": `
+      import { defineQueueHandler } from "@trellis/fn";
+      import { publisher } from "./realtime.ts";
+      export const handler = defineQueueHandler()(async () => { await publisher.publish("all", "x"); });`,
+    "other.ts": `
+      import { defineQueueHandler } from "@trellis/fn";
+      import { readA } from "./queries.ts";
+      export const handler = defineQueueHandler()(async () => { await readA(); });`,
+  }, { Connect: "connect.ts", Announce: "announce.ts", Other: "other.ts" });
+  const all = "websocket_subscriptions SELECT+INSERT+UPDATE+DELETE";
+  assertEquals([0, 1, 2].map((at) => getGrants(analysis, at)), [all, all, "a SELECT"]);
+  assertEquals([analysis.unresolved, analysis.missed], [[], []]);
+});

@@ -1,0 +1,157 @@
+import { sql } from "drizzle-orm";
+import { wholeNumber } from "../core/function_options.ts";
+import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { executeRows } from "../database/execute.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
+import { withQueryMetrics } from "../database/queries/query_metrics.ts";
+import { SUBSCRIPTION_TABLE } from "./migration.ts";
+
+/** Options of {@link createConnectionStore}. */
+export interface ConnectionStoreOptions {
+  /**
+   * Seconds after which a subscription is forgotten, 60 to 604,800. API Gateway closes a connection
+   * after two hours.
+   * @default 7200
+   */
+  maxAgeSeconds?: number;
+}
+
+/** The connections of a WebSocket API and their topics, in the application's database. */
+export interface ConnectionStore {
+  /** Subscribes a connection to topics. A repeated subscription is renewed. */
+  subscribe(connectionId: string, ...topics: string[]): Promise<void>;
+  /** Removes a connection from topics. */
+  unsubscribe(connectionId: string, ...topics: string[]): Promise<void>;
+  /** Removes connections from all topics: after a disconnect, or when they are gone. */
+  remove(...connectionIds: string[]): Promise<void>;
+  /**
+   * Returns connections of a topic, in order.
+   *
+   * @param topic The topic.
+   * @param page `after` is the last connection of the page before.
+   */
+  list(topic: string, page: { limit: number; after?: string }): Promise<string[]>;
+  /** Deletes expired subscriptions, up to 1,000 with each call. Returns their number. */
+  removeExpired(): Promise<number>;
+}
+
+const NAME: OptionRule = [
+  (value) => typeof value === "string" && value.length >= 1 && value.length <= 200,
+  "a text of 1 to 200 characters",
+];
+
+/** A page of Aurora DSQL's transactions holds 3,000 rows. */
+const BATCH_ROWS = 1000;
+
+const TABLE = sql.identifier(SUBSCRIPTION_TABLE);
+
+/**
+ * Creates the store of WebSocket connections. Its table is created by `SUBSCRIPTION_MIGRATION_SQL`, on
+ * PostgreSQL and Aurora DSQL. A connection has no other record: subscribe it to a topic such as
+ * `user:<id>` to reach one user.
+ *
+ * @param getDb Returns the client.
+ * @param options Life time of subscriptions.
+ * @returns The store.
+ * @throws {ConfigurationError} If an option is unknown or out of range.
+ *
+ * @example
+ * ```ts
+ * import { defineWebSocketHandler } from "@trellis/fn/core";
+ * import { getDrizzleClient } from "@trellis/fn/database";
+ * import { createConnectionStore } from "@trellis/fn/realtime";
+ *
+ * const connections = createConnectionStore(() => getDrizzleClient({ provider: "embedded-pg" }));
+ *
+ * // src/functions/websocket/$connect.ts; subscribe in a message's handler for topics of the client's choice
+ * export const connect = defineWebSocketHandler()(async ({ connectionId, event }) => {
+ *   await connections.subscribe(connectionId, `user:${event.requestContext.authorizer?.userId}`);
+ * });
+ *
+ * // src/functions/websocket/$disconnect.ts
+ * export const disconnect = defineWebSocketHandler()(({ connectionId }) => connections.remove(connectionId));
+ * ```
+ */
+export function createConnectionStore<
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
+  getDb: () => DrizzleClient<TSchema> | Promise<DrizzleClient<TSchema>>,
+  options: ConnectionStoreOptions = {},
+): ConnectionStore {
+  checkOptions("createConnectionStore", options, {
+    maxAgeSeconds: wholeNumber([60, 604_800, "seconds"]),
+  });
+  const { maxAgeSeconds = 7200 } = options;
+
+  async function run(name: string, statement: ReturnType<typeof sql>) {
+    const db = await getDb() as unknown as DrizzleClient;
+    return await withQueryMetrics(name, () => executeRows(db, statement));
+  }
+
+  return {
+    async subscribe(connectionId, ...topics): Promise<void> {
+      checkNames(topics, connectionId);
+      if (topics.length === 0) return;
+      const rows = [...new Set(topics)].map((topic) =>
+        sql`(${topic}, ${connectionId}, now() + make_interval(secs => ${maxAgeSeconds}::int))`
+      );
+      await run(
+        "subscribeConnection",
+        sql`INSERT INTO ${TABLE} (topic, connection_id, expires_at) VALUES ${
+          sql.join(rows, sql`, `)
+        }
+          ON CONFLICT (topic, connection_id) DO UPDATE SET expires_at = excluded.expires_at
+          RETURNING topic`,
+      );
+    },
+
+    async unsubscribe(connectionId, ...topics): Promise<void> {
+      checkNames(topics, connectionId);
+      if (topics.length === 0) return;
+      await run(
+        "unsubscribeConnection",
+        sql`DELETE FROM ${TABLE} WHERE connection_id = ${connectionId}
+          AND topic IN (${join(topics)}) RETURNING topic`,
+      );
+    },
+
+    async remove(...connectionIds): Promise<void> {
+      checkNames(connectionIds);
+      if (connectionIds.length === 0) return;
+      await run(
+        "removeConnections",
+        sql`DELETE FROM ${TABLE} WHERE connection_id IN (${join(connectionIds)}) RETURNING topic`,
+      );
+    },
+
+    async list(topic, { limit, after = "" }): Promise<string[]> {
+      checkNames([topic]);
+      const rows = await run(
+        "listConnections",
+        sql`SELECT connection_id FROM ${TABLE} WHERE topic = ${topic}
+          AND connection_id > ${after} AND expires_at > now()
+          ORDER BY connection_id LIMIT ${limit}`,
+      );
+      return rows.map(({ connection_id }) => String(connection_id));
+    },
+
+    async removeExpired(): Promise<number> {
+      const rows = await run(
+        "removeExpiredConnections",
+        sql`DELETE FROM ${TABLE} WHERE expires_at <= now() AND (topic, connection_id) IN
+          (SELECT topic, connection_id FROM ${TABLE} WHERE expires_at <= now() LIMIT ${BATCH_ROWS})
+          RETURNING topic`,
+      );
+      return rows.length;
+    },
+  };
+}
+
+function join(values: readonly string[]): ReturnType<typeof sql> {
+  return sql.join(values.map((value) => sql`${value}`), sql`, `);
+}
+
+function checkNames(names: readonly string[], connectionId?: string): void {
+  for (const name of names) checkOption("a topic or connection", name, NAME);
+  if (connectionId !== undefined) checkOption("connectionId", connectionId, NAME);
+}
