@@ -15,7 +15,6 @@ import {
 import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES, type AuthMethod } from "./authenticate.ts";
-import type { BodyParser } from "./multipart.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
 
 const SCHEMA: OptionRule = [
@@ -27,10 +26,7 @@ const TEXTS: OptionRule = [isTexts, 'a list of roles such as ["admin"]'];
 
 const RULES: OptionRules = {
   schema: SCHEMA,
-  bodyParser: [
-    (value) => OBJECT_OPTION[0](value) && typeof (value as BodyParser).parse === "function",
-    "the result of createMultipartParser()",
-  ],
+  bodyParser: OBJECT_OPTION,
   querySchema: SCHEMA,
   pathSchema: SCHEMA,
   responseSchema: SCHEMA,
@@ -131,7 +127,7 @@ export function checkApiOptions(options: object): void {
   const given = options as AnyOptions & Readonly<Record<string, unknown>>;
   const { auth, optional, logging, userIdClaim } = given;
   if (given.bodyParser !== undefined && given.schema === undefined) {
-    throw new ConfigurationError("bodyParser goes with schema, which validates what it parses");
+    throw new ConfigurationError("bodyParser goes with schema: set it");
   }
   if (userIdClaim !== undefined && !(typeof auth === "string" && auth.startsWith("authorizer"))) {
     throw new ConfigurationError(

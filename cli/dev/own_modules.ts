@@ -16,6 +16,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   jobs: "jobs/mod",
   mail: "mail/mod",
   observability: "observability/mod",
+  realtime: "realtime/mod",
   router: "validation/router/mod",
   streaming: "validation/streaming/mod",
   testing: "testing/mod",

@@ -131,9 +131,9 @@ Deno.test("defineApiHandler() refuses a parser without a schema, and options tha
     "bodyParser goes with schema",
   );
   assertThrows(
-    () => defineApiHandler({ schema, bodyParser: {} as never }),
+    () => defineApiHandler({ schema, bodyParser: createMultipartParser as never }),
     ConfigurationError,
-    "the result of createMultipartParser()",
+    "bodyParser is a function",
   );
   assertThrows(() => createMultipartParser({ maxFiles: -1 }), ConfigurationError, "maxFiles is -1");
 });
