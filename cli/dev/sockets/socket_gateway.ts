@@ -75,6 +75,7 @@ export interface SocketGateway {
 export function createSocketGateway(options: SocketGatewayOptions): SocketGateway {
   const { store, invoker, settings, wiring, track } = options;
   const connections = new Map<string, Connection>();
+  let isClosed = false;
   const findRoute = (routeKey: string) =>
     store.list().find((fn) => fn.kind === "websocket" && fn.routeKey === routeKey);
 
@@ -135,7 +136,8 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
     socket.on("close", () => {
       connections.delete(connectionId);
       const fn = findRoute("$disconnect");
-      if (fn === undefined) return;
+      // the database is closed with the server
+      if (fn === undefined || isClosed) return;
       track(invoke(fn, createWebSocketDisconnectEvent({ connectionId, authorizer })));
     });
   }
@@ -194,6 +196,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
     },
 
     close(): void {
+      isClosed = true;
       for (const { socket } of connections.values()) socket.terminate();
     },
   };
