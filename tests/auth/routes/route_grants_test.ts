@@ -46,7 +46,7 @@ Deno.test("AUTH_ROUTE_TABLES suffices for each route in generated histories", {
     assertEquals((await world.listRoutes()).sort(), [...ROUTES].sort());
     await createRoles(world);
     await world.query(`select setseed(${(testSeed % 1000) / 1000})`);
-    const count = isFull ? 12_000 : 150;
+    const count = isFull ? 6_000 : 150;
     await walkRoutes(world, createRandom(testSeed), count);
     if (isFull) {
       const unused = findUnused(world.observed);

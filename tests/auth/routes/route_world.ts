@@ -73,7 +73,9 @@ export async function openRouteWorld(url: string): Promise<RouteWorld> {
       await sql.unsafe(`set role ${getRole(route)}`);
       try {
         const { result, lines } = await captureLogs(() => serve(path, body, cookies));
-        const denied = lines.find((line) => /42501|permission denied/.test(JSON.stringify(line)));
+        const denied = lines.find((line) =>
+          line.level !== undefined && /\b42501\b|permission denied/.test(JSON.stringify(line))
+        );
         if (denied !== undefined) throw new Error(`${route} ${path}: ${JSON.stringify(denied)}`);
         // better-auth does not expect that a new address was taken in the meantime
         const isTaken = JSON.stringify(lines).includes("users_email_unique");
