@@ -14,7 +14,7 @@ import type { AuthConfig } from "../../auth/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { toBuildError } from "../dev/build_error.ts";
-import { localResolver } from "../dev/bundle.ts";
+import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
 import { resolveOwnModule } from "../dev/own_modules.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { importFile } from "../import_file.ts";
@@ -130,12 +130,7 @@ async function runEntry(
     stdin: { contents, resolveDir: root, sourcefile: join(root, "auth-config.ts") },
     outfile,
     absWorkingDir: root,
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    logLevel: "silent",
+    ...LOCAL_BUILD,
     plugins: [stubPlugin(schemaFile), localResolver(root, new Map())],
   }).then(
     (result: BuildResult<{ write: false }>) => result.outputFiles![0].text,

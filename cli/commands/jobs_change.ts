@@ -16,6 +16,12 @@ const ARGUMENT = {
   isOptional: true,
 } as const;
 
+const OPTIONS: Command["options"] = [
+  { name: "dead", description: "All dead jobs; with --job: those with this name." },
+  { name: "job", value: "name", description: "With --dead: only jobs with this name." },
+  ...databaseOptions(),
+];
+
 /** The command `trellis jobs retry`. */
 export const jobsRetry: Command = {
   name: "jobs retry",
@@ -25,11 +31,7 @@ export const jobsRetry: Command = {
     "a worker or the relay looks at the table.",
   ],
   args: [ARGUMENT],
-  options: [
-    { name: "dead", description: "All dead jobs; with --job: those with this name." },
-    { name: "job", value: "name", description: "With --dead: only jobs with this name." },
-    ...databaseOptions(),
-  ],
+  options: OPTIONS,
   examples: [
     ["trellis jobs retry 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"],
     ["trellis jobs retry --dead --job send-mail", "all dead jobs of one kind"],
@@ -44,11 +46,7 @@ export const jobsCancel: Command = {
   summary: "Cancels background jobs that are queued or dead.",
   description: ["A job that runs is not stopped. Cancelled jobs are kept for a day."],
   args: [ARGUMENT],
-  options: [
-    { name: "dead", description: "All dead jobs; with --job: those with this name." },
-    { name: "job", value: "name", description: "With --dead: only jobs with this name." },
-    ...databaseOptions(),
-  ],
+  options: OPTIONS,
   examples: [
     ["trellis jobs cancel 4f0c5a52-8d3e-4a63-9a43-0f3f6b6f9f0e", "one job"],
     ["trellis jobs cancel --dead --job send-mail", "all dead jobs of one kind"],

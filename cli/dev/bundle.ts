@@ -1,4 +1,4 @@
-import type { BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import type { BuildOptions, BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 import { relative, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -32,6 +32,16 @@ const DELEGATED = Symbol("delegated");
 
 const isDeno = process.versions.deno !== undefined;
 
+/** Options of bundles that run on this machine. */
+export const LOCAL_BUILD = {
+  bundle: true,
+  write: false,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  logLevel: "silent",
+} as const satisfies BuildOptions;
+
 /**
  * Bundles the sources of a function. Project files, including aliased ones, are bundled, so that a
  * change to any of them yields a new module. Packages stay external, so that they are loaded once.
@@ -52,16 +62,11 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
       entryPoints: [file],
       outfile,
       absWorkingDir: root,
-      bundle: true,
-      write: false,
-      format: "esm",
-      platform: "node",
-      target: "node20",
+      ...LOCAL_BUILD,
       // operations are named after functions
       keepNames: true,
       sourcemap: "inline",
       sourcesContent: false,
-      logLevel: "silent",
       plugins: [localResolver(root, inputs)],
     });
   } catch (error) {

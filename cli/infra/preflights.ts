@@ -89,12 +89,7 @@ function renderFunctionPreflights(
     block("locals", [], comment("Functions that answer preflight requests, by path."), {
       preflight_functions: Object.fromEntries(table),
     }),
-    block("resource", ["aws_api_gateway_method", name], each, {
-      rest_api_id: expression("module.api.rest_api_id"),
-      resource_id: expression("each.value.resource_id"),
-      http_method: "OPTIONS",
-      authorization: "NONE",
-    }),
+    preflightMethod(name, each),
     block("resource", ["aws_api_gateway_integration", name], each, {
       rest_api_id: expression(`${method}.rest_api_id`),
       resource_id: expression(`${method}.resource_id`),
@@ -173,12 +168,7 @@ function renderPreflight(
     block("locals", [], comment("Responses to preflight requests, by path."), {
       preflight: table,
     }),
-    block("resource", ["aws_api_gateway_method", name], each, {
-      rest_api_id: expression("module.api.rest_api_id"),
-      resource_id: expression("each.value.resource_id"),
-      http_method: "OPTIONS",
-      authorization: "NONE",
-    }),
+    preflightMethod(name, each),
     block("resource", ["aws_api_gateway_integration", name], each, {
       ...reference("aws_api_gateway_method"),
       type: "MOCK",
@@ -205,4 +195,14 @@ function getAllowedOrigin(origin: HclValue): HclValue {
   if (typeof origin === "string") return origin.includes(",") ? "*" : origin;
   const { hcl } = origin as Expression;
   return expression(`strcontains(${hcl}, ",") ? "*" : ${hcl}`);
+}
+
+/** Writes the method that receives preflight requests. */
+function preflightMethod(name: string, each: Readonly<Record<string, HclValue>>): HclBlock {
+  return block("resource", ["aws_api_gateway_method", name], each, {
+    rest_api_id: expression("module.api.rest_api_id"),
+    resource_id: expression("each.value.resource_id"),
+    http_method: "OPTIONS",
+    authorization: "NONE",
+  });
 }
