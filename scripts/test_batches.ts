@@ -12,6 +12,7 @@ const RELEASE = [
   "consumers",
   "terraform_test.ts",
   "cli/commands/generate_infra_terraform_test.ts",
+  "cli/deploy/rehearsal_test.ts",
   "cli/init",
 ];
 

@@ -2,6 +2,8 @@ import type { Command } from "../command.ts";
 import { build } from "./build.ts";
 import { createCheckAll, listChecks } from "./check_all.ts";
 import { checkApiCompat } from "./check_api_compat.ts";
+import { deploy } from "./deploy.ts";
+import { destroy } from "./destroy.ts";
 import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbClone } from "./db_clone.ts";
@@ -58,6 +60,8 @@ export const COMMANDS: readonly Command[] = [
     ]),
   ),
   build,
+  deploy,
+  destroy,
   secretsSet,
   secretsList,
 ];

@@ -1,7 +1,7 @@
 import { basename, relative, resolve } from "node:path";
 import process from "node:process";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
-import type { ProjectRuntime } from "../init/template.ts";
+import type { ProjectRuntime } from "../init/project_runtime.ts";
 
 /** The command `trellis init`. */
 export const init: Command = {
@@ -22,10 +22,15 @@ export const init: Command = {
     name: "runtime",
     value: "name",
     description: "node or deno. Default: the current runtime.",
+  }, {
+    name: "ci",
+    description:
+      "Also write a workflow for GitHub that deploys dev, prod and previews of branches.",
   }],
   examples: [
     ["trellis init my-api", "create a project in my-api/"],
     ["trellis init my-api --runtime deno", "create a project for Deno"],
+    ["trellis init my-api --ci", "with continuous deployment"],
   ],
   exitCodes: {
     [ExitCode.Done]: "Done.",
@@ -57,7 +62,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     output.result({ command: "init", exitCode: ExitCode.Found, folder, error, inTheWay: existing });
     return ExitCode.Found;
   }
-  const files = createProjectFiles(name, runtime);
+  const files = createProjectFiles(name, runtime, options.ci === true);
   writeProject(folder, files);
 
   const path = relative(cwd, folder);

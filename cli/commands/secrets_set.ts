@@ -1,4 +1,5 @@
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { generateSecret } from "../secrets/generate_secret.ts";
 import { STAGE_OPTION } from "../stages/stage_name.ts";
 
 /** The command `trellis secrets set`. */
@@ -50,7 +51,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
       `${name} is ${source.existing}, which does not belong to this project: put it there`,
     );
   }
-  const value = options.generate === true ? generate() : await readValue(context, name);
+  const value = options.generate === true ? generateSecret() : await readValue(context, name);
   if (!await values.put(source, value)) {
     return fail(
       `The secret ${
@@ -68,11 +69,6 @@ async function run(context: CommandContext): Promise<ExitCode> {
     target: values.getName(source),
   });
   return ExitCode.Done;
-}
-
-function generate(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 async function readValue(context: CommandContext, name: string): Promise<string> {

@@ -385,6 +385,11 @@ export interface InfraSettings {
    * new version answers all requests at once.
    */
   release?: ReleaseInfra;
+  /**
+   * Path that `trellis deploy` requests at the end; `false` for none.
+   * @default "/health", if there is such a function
+   */
+  smoke?: string | false;
   /** Prefix of bucket names, which are globally unique: the name of your company, for example. */
   bucketPrefix?: string;
   /**
@@ -474,6 +479,7 @@ export const INFRA_SETTINGS = {
       "an object: { bucket, region }",
       (value) => isObject(value) && isText(value.bucket) && isText(value.region),
     ],
+    smoke: ['a path such as "/health", or false', (value) => value === false || isText(value)],
     release: ["an object: { percent, minutes, errorPercent }", isObject],
     bucketPrefix: [
       "lower-case letters, digits and hyphens",

@@ -17,6 +17,8 @@ export interface FunctionBlockOptions {
   readonly queues: Resources;
   /** True for the authorizer of the REST API. */
   readonly isApiAuthorizer: boolean;
+  /** The alias that triggers invoke. */
+  readonly alias?: string;
 }
 
 /** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
@@ -77,6 +79,8 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       reserved_concurrent_executions: fn.options.reservedConcurrency,
       maximum_retry_attempts: fn.options.retryAttempts,
       dead_letter_target_arn: STREAMS.includes(fn.kind) ? undefined : deadLetters,
+      alias_name: options.alias,
+      provisioned_concurrency: options.alias && fn.settings.provisionedConcurrency,
     },
     getTriggerArguments(fn, options),
     getStreamArguments(fn, deadLetters),

@@ -36,6 +36,7 @@ import {
   type RootOptions,
 } from "./root_files.ts";
 import { checkFailureReports } from "./stream_triggers.ts";
+import { RELEASE_ALIAS, renderRelease } from "./release_file.ts";
 import { type PlannedSource, renderSources } from "./sources.ts";
 import { getEventSenders, renderQueueRules } from "./queue_events.ts";
 import {
@@ -147,6 +148,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
     ...listIdempotencyFiles(plan),
     ...listJobFiles(plan, options.config.infra),
     ...listMailFiles(plan, options.config.infra),
+    ...listReleaseFiles(plan, options.config.infra),
     { name: "secrets.tf", blocks: renderSources(plan.environments.sources) },
     ...plan.routes.length === 0 ? [] : [{ name: "api.tf", blocks: renderRestApi(plan, options) }],
     ...plan.sockets.length === 0
@@ -212,6 +214,11 @@ function listResourceFiles(
     files.push({ name: "buckets.tf", blocks });
   }
   return files;
+}
+
+function listReleaseFiles({ routes }: ResourcePlan, infra: ResolvedConfig["infra"]): InfraFile[] {
+  if (infra.release === undefined || routes.length === 0) return [];
+  return [{ name: "release.tf", blocks: renderRelease(routes, infra.release) }];
 }
 
 function listIdempotencyFiles({ functions, getEnvironment, getModule }: ResourcePlan): InfraFile[] {
@@ -309,6 +316,7 @@ function toFunctionFile(
         moduleSource: getModule,
         queues,
         isApiAuthorizer: fn === authorizers.api?.fn,
+        alias: fn.kind === "api" && infra.release !== undefined ? RELEASE_ALIAS : undefined,
       }),
       ...fn.kind === "api"
         ? listRoutes([fn]).flatMap((route) =>

@@ -172,6 +172,7 @@ export function renderOutputs(
       "Prefix of all names; set RESOURCE_PREFIX to it when grants are applied.",
       expression("module.core.name_prefix"),
     ),
+    output("account_id", "AWS account of the stage.", expression("module.core.account_id")),
     ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.base_url"))] : [],
     ...hasWebSocket
       ? [

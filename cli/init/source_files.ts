@@ -22,6 +22,8 @@ export function renderConfig(name: string): string {
 |    // state: { bucket: "your-state-bucket", region: "eu-central-1" },
 |  },
 |  build: {
+|    // Lambda has these clients
+|    external: ["@aws-sdk/client-secrets-manager", "@aws-sdk/client-ssm"],
 |    // maximum bundle size in bytes, checked by trellis build --check
 |    budgets: { "*": 1_300_000, Health: 200_000 },
 |  },

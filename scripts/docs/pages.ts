@@ -61,9 +61,8 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Build, test, deploy",
-    paths: ["infrastructure", "secrets", "bundling", "openapi", "client", "testing"].map((name) =>
-      `guides/${name}.md`
-    ),
+    paths: ["deployment", "infrastructure", "secrets", "bundling", "openapi", "client", "testing"]
+      .map((name) => `guides/${name}.md`),
   },
   {
     title: "Reference",

@@ -5,6 +5,11 @@ output "resource_prefix" {
   value       = module.core.name_prefix
 }
 
+output "account_id" {
+  description = "AWS account of the stage."
+  value       = module.core.account_id
+}
+
 output "api_url" {
   description = "URL of the API."
   value       = module.api.base_url

@@ -1,0 +1,82 @@
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { describeChanges, renderChanges, summarizeChanges } from "../deploy/describe_plan.ts";
+import { initState, openDeployment } from "../deploy/deployment.ts";
+import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
+
+/** The command `trellis destroy`. */
+export const destroy: Command = {
+  name: "destroy",
+  summary: "Destroys a stage with all of its resources.",
+  description: [
+    "Shows what is destroyed and asks for the name of the stage. It needs no bundles in dist/. The\n" +
+    "parameters that trellis secrets set has put are deleted too.",
+    "Databases and buckets of stages other than dev and preview… are protected: take the protection\n" +
+    "away in Terraform first.",
+  ],
+  options: [
+    STAGE_OPTION,
+    {
+      name: "confirm",
+      value: "name",
+      description: "The name of the stage once more, where no terminal is attached.",
+    },
+    { name: "plan", description: "Show what would be destroyed and change nothing." },
+    {
+      name: "terraform",
+      value: "program",
+      description: "The program. Default: terraform, else tofu.",
+    },
+    {
+      name: "modules-path",
+      value: "folder",
+      description: "Folder of the Terraform modules. Default: the one in the package.",
+    },
+  ],
+  examples: [
+    ["trellis destroy --stage dev", "asks for the name of the stage"],
+    ["trellis destroy --stage preview-42 --confirm preview-42", "in CI, when a branch is closed"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "Everything is destroyed, or there was nothing.",
+    [ExitCode.Found]: "The name was not confirmed; nothing was changed.",
+    [ExitCode.Usage]: "The command line is invalid, or a confirmation is needed.",
+    [ExitCode.Failed]: "Terraform failed or is missing, or the state belongs to another stage.",
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { options, output } = context;
+  const stage = readStage(options);
+  if (options.confirm !== undefined && options.confirm !== stage) {
+    throw new UsageError(`--confirm is "${options.confirm}", not ${stage}: nothing was changed`);
+  }
+  const deployment = await openDeployment(context, stage);
+  const { terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
+  await initState(deployment);
+  const plan = await terraform.plan({ isDestroy: true });
+  const changes = describeChanges(plan.changes);
+  for (const line of renderChanges(changes, output)) output.line(line);
+  output.line(`${output.bold(prefix)}: ${summarizeChanges(changes)}`);
+  const finish = (exitCode: ExitCode): ExitCode => {
+    output.result({ command: "destroy", exitCode, stage, prefix, plan: changes });
+    return exitCode;
+  };
+  if (options.plan === true || changes.length === 0) return finish(ExitCode.Done);
+  const answer = options.confirm ??
+    await context.ask(`Type the name of the stage to destroy it (${stage}): `);
+  if (answer === undefined) {
+    throw new UsageError(`No terminal is attached: confirm with --confirm ${stage}`);
+  }
+  if (answer !== stage) {
+    output.line(`"${answer}" is not ${stage}: nothing was changed`);
+    return finish(ExitCode.Found);
+  }
+  await terraform.apply(plan);
+  if (sources.some(({ service, existing }) => service === "ssm" && existing === undefined)) {
+    const deleted = await secrets.deleteParameters();
+    output.line(`${deleted.length} parameters deleted`);
+  }
+  output.line(output.green(`${prefix} is destroyed`));
+  return finish(ExitCode.Done);
+}

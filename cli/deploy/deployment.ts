@@ -1,0 +1,101 @@
+import type { CommandContext } from "../command.ts";
+import type { FilePlan } from "../infra/plan_files.ts";
+import type { ResolvedStage } from "../stages/stage_settings.ts";
+import type { SecretValues } from "../secrets/secret_values.ts";
+import { openTerraform, type SavedPlan, type Terraform } from "./terraform.ts";
+
+/** What the steps of a deployment share. */
+export interface Deployment {
+  readonly context: CommandContext;
+  readonly stage: ResolvedStage;
+  /** Prefix of all names: `notes-dev`. */
+  readonly prefix: string;
+  readonly plan: FilePlan;
+  readonly terraform: Terraform;
+  readonly secrets: SecretValues;
+}
+
+/** A failed step; the message says what to do. */
+export class StepError extends Error {
+  override readonly name: string = "StepError";
+}
+
+/** One step of a deployment. */
+export interface DeploymentStep {
+  /** `build` */
+  readonly name: string;
+  /** Runs the step and returns one line about its result; `undefined` if there was nothing to do. */
+  run(): Promise<string | undefined>;
+}
+
+/**
+ * Reads the project and prepares Terraform for a stage.
+ *
+ * @param context The command.
+ * @param stageName The stage.
+ * @returns What the steps share.
+ * @throws {StepError} If the sources have errors.
+ */
+export async function openDeployment(
+  context: CommandContext,
+  stageName: string,
+): Promise<Deployment> {
+  const { root, options, output } = context;
+  const [{ planFiles }, { resolveStage }, { openSecretValues }] = await Promise.all([
+    import("../infra/plan_files.ts"),
+    import("../stages/stage_settings.ts"),
+    import("../secrets/secret_values.ts"),
+  ]);
+  const plan = await planFiles({ root, options, output });
+  const { config: { infra }, projectName, folder } = plan;
+  const stage = resolveStage(infra, projectName, stageName);
+  const prefix = `${projectName}-${stageName}`;
+  const region = stage.variables.region;
+  const terraform = await openTerraform({
+    folder,
+    stage,
+    program: options.terraform as string | undefined,
+    onProgress: (line) => {
+      if (/: (?:Creation|Modifications|Destruction) complete/.test(line)) output.note(`  ${line}`);
+    },
+  });
+  const secrets = openSecretValues(prefix, typeof region === "string" ? region : undefined);
+  return { context, stage, prefix, plan, terraform, secrets };
+}
+
+/**
+ * Prepares the state of the stage and refuses the state of another one, also one that was created
+ * before the generated files contained a check.
+ *
+ * @param deployment The deployment.
+ * @throws {StepError} If the state belongs to another stage.
+ */
+export async function initState({ terraform, prefix, stage }: Deployment): Promise<void> {
+  await terraform.init();
+  const { resource_prefix: found } = await terraform.readOutputs();
+  if (found === undefined || found === prefix) return;
+  throw new StepError(
+    `The state of ${stage.name} contains the resources of ${found}, not of ${prefix}. ` +
+      "Check infra.state and infra.projectName in trellis.config.ts; nothing was changed",
+  );
+}
+
+/** Types that must exist before the database is prepared: roles for grants, secrets for values. */
+const FOUNDATIONS: readonly string[] = [
+  "aws_dsql_cluster",
+  "aws_iam_role",
+  "aws_secretsmanager_secret",
+  "terraform_data", // the check of the stage
+];
+
+/**
+ * Lists the new resources that migrations, grants and values of secrets need.
+ *
+ * @param plan The plan.
+ * @returns Their addresses.
+ */
+export function listFoundations({ changes }: SavedPlan): string[] {
+  return changes.filter(({ type, actions }) =>
+    FOUNDATIONS.includes(type) && actions.includes("create")
+  ).map(({ address }) => address);
+}

@@ -1,0 +1,58 @@
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { InfraFunction } from "../infra/infra_plan.ts";
+import { StepError } from "./deployment.ts";
+
+/** Attempts, because a new domain or a new version can take some seconds. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 2000;
+const TIMEOUT_MS = 15_000;
+
+/**
+ * Chooses the path of the smoke request: the configured one, else `/health` if the API has it.
+ *
+ * @param setting The setting `infra.smoke`.
+ * @param functions The functions of the project.
+ * @returns The path; `undefined` for no request.
+ */
+export function chooseSmokePath(
+  setting: string | false | undefined,
+  functions: readonly InfraFunction[],
+): string | undefined {
+  if (setting === false) return undefined;
+  if (setting !== undefined) {
+    if (setting.startsWith("/")) return setting;
+    throw new ConfigurationError(`infra.smoke is "${setting}": it must begin with a slash`);
+  }
+  const found = functions.find(({ kind, method, path }) =>
+    kind === "api" && method === "GET" && (path === "/health" || path === "/healthz")
+  );
+  return found?.path;
+}
+
+/**
+ * Sends a request to the deployed API until it answers with a status below 400.
+ *
+ * @param url The whole URL.
+ * @param pauseMs Pause between two attempts.
+ * @returns One line about the answer.
+ * @throws {StepError} If it does not answer, or with an error.
+ */
+export async function sendSmokeRequest(url: string, pauseMs: number = PAUSE_MS): Promise<string> {
+  let problem = "";
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      await response.body?.cancel();
+      if (response.status < 400) return `GET ${url}: ${response.status}`;
+      const id = response.headers.get("x-correlation-id");
+      problem = `${response.status}${id === null ? "" : ` (correlation id ${id})`}`;
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+  }
+  throw new StepError(
+    `GET ${url} failed ${ATTEMPTS} times: ${problem}. The new version is deployed: look at the logs ` +
+      "of the function, or go back with trellis deploy --rollback",
+  );
+}

@@ -1,0 +1,204 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { ResolvedStage } from "../stages/stage_settings.ts";
+import { type ProgramResult, runProgram } from "./run_program.ts";
+
+/** A resource in a plan. */
+export interface ResourceChange {
+  readonly address: string;
+  readonly type: string;
+  /** `create`, `update`, `delete`, or `delete` and `create` for a replacement. */
+  readonly actions: readonly string[];
+}
+
+/** A plan that can be applied. */
+export interface SavedPlan {
+  readonly file: string;
+  readonly changes: readonly ResourceChange[];
+  /** True if neither resources nor outputs change. */
+  readonly isEmpty: boolean;
+}
+
+/** Options of {@link Terraform.plan}. */
+export interface PlanRequest {
+  /** Plans to destroy everything. */
+  readonly isDestroy?: boolean;
+  /** Plans these resources and what they need. */
+  readonly targets?: readonly string[];
+}
+
+/** The settings of {@link openTerraform}. */
+export interface TerraformOptions {
+  /** Folder of the Terraform files. */
+  readonly folder: string;
+  readonly stage: ResolvedStage;
+  /** Program to use, in place of `terraform` or `tofu`. */
+  readonly program?: string;
+  /** Called with lines that show the progress of an apply. */
+  readonly onProgress?: (line: string) => void;
+}
+
+/** Terraform or OpenTofu with the state of one stage. */
+export interface Terraform {
+  /** The program and its version: `Terraform v1.11.4`. */
+  readonly version: string;
+  /** Prepares the folder for the state of the stage. */
+  init(): Promise<void>;
+  plan(request?: PlanRequest): Promise<SavedPlan>;
+  apply(plan: SavedPlan): Promise<void>;
+  /** The outputs of the state by name. */
+  readOutputs(): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/**
+ * Finds Terraform or OpenTofu.
+ *
+ * @param options Folder and stage.
+ * @returns The program, prepared for the stage.
+ * @throws {ConfigurationError} If none is installed.
+ */
+export async function openTerraform(options: TerraformOptions): Promise<Terraform> {
+  const { program, folder } = options;
+  for (const name of program === undefined ? ["terraform", "tofu"] : [program]) {
+    const { exitCode, stdout } = await runProgram(name, ["version"], { cwd: folder });
+    if (exitCode === 0) return new StageTerraform(name, stdout.split("\n")[0].trim(), options);
+  }
+  throw new ConfigurationError(
+    program === undefined
+      ? "Neither terraform nor tofu is installed: install Terraform 1.9 or OpenTofu 1.9, or later"
+      : `${program} cannot be run: check --terraform`,
+  );
+}
+
+class StageTerraform implements Terraform {
+  readonly version: string;
+  readonly #program: string;
+  readonly #options: TerraformOptions;
+
+  constructor(program: string, version: string, options: TerraformOptions) {
+    this.version = version;
+    this.#program = program;
+    this.#options = options;
+  }
+
+  async #run(args: readonly string[], what: string): Promise<ProgramResult> {
+    const { folder, stage, onProgress } = this.#options;
+    const result = await runProgram(this.#program, args, {
+      cwd: folder,
+      env: {
+        TF_IN_AUTOMATION: "1",
+        TF_INPUT: "0",
+        CHECKPOINT_DISABLE: "1",
+        // each stage has its own, so that the backend of one is never used for another
+        TF_DATA_DIR: join(".terraform", "stages", stage.name),
+      },
+      onLine: args[0] === "apply" ? onProgress : undefined,
+    });
+    if (result.exitCode !== 0) {
+      const reported = listErrors(result.stdout);
+      const text = reported.length > 0
+        ? reported.join("\n")
+        : withoutFrames(result.stderr || result.stdout);
+      throw new ConfigurationError(`terraform ${what} failed:\n${text}`);
+    }
+    return result;
+  }
+
+  async init(): Promise<void> {
+    const { backend } = this.#options.stage;
+    const args = Object.entries(backend).map(([key, value]) => `-backend-config=${key}=${value}`);
+    await this.#run(["init", "-no-color", "-input=false", "-reconfigure", ...args], "init");
+  }
+
+  async plan({ isDestroy = false, targets = [] }: PlanRequest = {}): Promise<SavedPlan> {
+    const { stage } = this.#options;
+    const part = targets.length > 0 ? ".part" : "";
+    const file = join(".terraform", "stages", `${stage.name}${part}.tfplan`);
+    const variables = Object.entries(stage.variables).map(([key, value]) => `-var=${key}=${value}`);
+    const args = [
+      ...isDestroy ? ["-destroy"] : [],
+      ...targets.map((address) => `-target=${address}`),
+      ...variables,
+      `-out=${file}`,
+    ];
+    const { stdout } = await this.#run(["plan", "-json", "-input=false", ...args], "plan");
+    const messages = readMessages(stdout);
+    const changes = messages.flatMap(readChange);
+    const outputs = messages.flatMap((message) => Object.values(message.outputs ?? {}));
+    const isEmpty = changes.length === 0 && outputs.every(({ action }) => action === "noop");
+    return { file, changes, isEmpty };
+  }
+
+  async apply({ file }: SavedPlan): Promise<void> {
+    try {
+      await this.#run(["apply", "-no-color", "-input=false", file], "apply");
+    } finally {
+      // the plan contains values of variables
+      rmSync(join(this.#options.folder, file), { force: true });
+    }
+  }
+
+  async readOutputs(): Promise<Readonly<Record<string, unknown>>> {
+    const { stdout } = await this.#run(["output", "-json", "-no-color"], "output");
+    const outputs = JSON.parse(stdout) as Record<string, { value: unknown }>;
+    return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
+  }
+}
+
+/** A line that `-json` prints. */
+interface Message {
+  readonly type?: string;
+  readonly change?: {
+    readonly action: string;
+    readonly resource: { readonly addr: string; readonly resource_type: string };
+  };
+  readonly outputs?: Readonly<Record<string, { readonly action?: string }>>;
+  readonly diagnostic?: {
+    readonly severity: string;
+    readonly summary: string;
+    readonly detail?: string;
+    readonly address?: string;
+  };
+}
+
+function readMessages(text: string): Message[] {
+  return text.split("\n").flatMap((line) => {
+    if (!line.startsWith("{")) return [];
+    try {
+      return [JSON.parse(line) as Message];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** The actions of a change; other messages are about data sources, moves and imports. */
+const ACTIONS: Readonly<Record<string, readonly string[]>> = {
+  create: ["create"],
+  update: ["update"],
+  delete: ["delete"],
+  replace: ["delete", "create"],
+};
+
+function readChange({ type, change }: Message): ResourceChange[] {
+  if (type !== "planned_change" || change === undefined) return [];
+  const actions = ACTIONS[change.action];
+  const { addr: address, resource_type } = change.resource;
+  return actions === undefined ? [] : [{ address, type: resource_type, actions }];
+}
+
+function listErrors(text: string): string[] {
+  return readMessages(text).flatMap(({ diagnostic }) => {
+    if (diagnostic?.severity !== "error") return [];
+    const { summary, detail = "", address } = diagnostic;
+    return [`${address === undefined ? "" : `${address}: `}${summary}${detail && `: ${detail}`}`];
+  });
+}
+
+/** Removes the frames around Terraform's messages. */
+function withoutFrames(text: string): string {
+  return text.split("\n").map((line) => line.replace(/^[╷│╵] ?/, "")).filter((line, index, all) =>
+    line.trim() !== "" || all[index - 1]?.trim() !== ""
+  ).join("\n").trim();
+}

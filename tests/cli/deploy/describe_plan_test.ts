@@ -1,0 +1,31 @@
+import { assertEquals } from "@std/assert";
+import {
+  describeChanges,
+  renderChanges,
+  summarizeChanges,
+} from "../../../cli/deploy/describe_plan.ts";
+
+const plain = { red: (text: string) => text, yellow: (text: string) => text };
+
+function change(address: string, ...actions: string[]) {
+  return { address, type: address.split(".").at(-2)!, actions };
+}
+
+Deno.test("renderChanges() shows first what is destroyed, then what costs money, then the rest by type", () => {
+  const changes = describeChanges([
+    ...["a", "b", "c", "d"].map((name) => change(`module.fn_${name}.aws_iam_role.this`, "create")),
+    change("aws_cloudwatch_metric_alarm.release", "create"),
+    change("module.api.aws_api_gateway_stage.this", "update"),
+    change("module.database.aws_dsql_cluster.this", "delete", "create"),
+    change("aws_lambda_permission.x", "delete"),
+  ]);
+  assertEquals(renderChanges(changes, plain), [
+    "  replace module.database.aws_dsql_cluster.this (its data is lost)",
+    "  destroy aws_lambda_permission.x",
+    "  create aws_cloudwatch_metric_alarm.release (USD 0.10 per month)",
+    "  create aws_iam_role: 4",
+    "  change module.api.aws_api_gateway_stage.this",
+  ]);
+  assertEquals(summarizeChanges(changes), "5 to create, 1 to change, 1 to replace, 1 to destroy");
+  assertEquals(summarizeChanges([]), "no changes");
+});

@@ -1,0 +1,334 @@
+// deno-lint-ignore-file no-console
+/**
+ * From an empty folder to two deployed stages, against Terraform with stand-in providers, the local
+ * Aurora DSQL server, and local servers for the rest of AWS.
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { withDistSqlLab } from "../../support/distsql_lab.ts";
+import {
+  getSecretsEnvironment,
+  type SecretsServer,
+  startSecretsServer,
+} from "../../support/secrets_server.ts";
+import { withEnv } from "../../support/with_env.ts";
+import { denoProjectFiles } from "../build/project.ts";
+import { type CliResult, runInProcess } from "../fixtures/run.ts";
+
+const MODULES = fileURLToPath(new URL("../../../modules", import.meta.url));
+const OFFLINE = fileURLToPath(
+  new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url),
+);
+const hasOffline = await hasTerraform() &&
+  await Deno.stat(OFFLINE).then(() => true, () => false);
+if (!hasOffline) {
+  console.warn(
+    "SKIPPED: terraform or its stand-in providers are missing. Not run: the rehearsal of a deployment.",
+  );
+}
+
+async function hasTerraform(): Promise<boolean> {
+  const command = new Deno.Command("terraform", {
+    args: ["version"],
+    stdout: "null",
+    stderr: "null",
+  });
+  return await command.output().then(({ success }) => success, () => false);
+}
+
+/** The project, and the servers that stand in for AWS. */
+interface Rehearsal {
+  readonly root: string;
+  readonly secrets: SecretsServer;
+  /** Paths of requests to the deployed API. */
+  readonly requests: string[];
+  /** Runs `trellis` in the project. */
+  trellis(line: string, input?: string): Promise<CliResult>;
+  deploy(line: string): Promise<CliResult>;
+  /** Serves the providers to Terraform in a folder. */
+  serve(folder: string): Promise<void>;
+  /** Types of the resources in the state of a stage, or nothing without a state. */
+  readState(stage: string): Promise<string[]>;
+}
+
+async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<void> {
+  const work = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-rehearsal-" }));
+  const root = join(work, "my-api");
+  const secrets = startSecretsServer();
+  const requests: string[] = [];
+  const api = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    requests.push(new URL(request.url).pathname);
+    return Response.json({ status: "ok" });
+  });
+  try {
+    await withDistSqlLab(async ({ server }) => {
+      await Deno.writeTextFile(join(work, "ca.pem"), server.ca);
+      const env = {
+        ...getSecretsEnvironment(secrets),
+        AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
+        DATABASE_CA_FILE: join(work, "ca.pem"),
+        DATABASE_REGION: server.region,
+        DATABASE_URL: undefined,
+        DATABASE_ENDPOINT: undefined,
+        TF_OFFLINE_HOME: join(work, "terraform"),
+        TF_CLI_CONFIG_FILE: undefined,
+        TF_REATTACH_PROVIDERS: undefined,
+        TF_VAR_region: "us-east-1",
+      };
+      const trellis = (line: string, input = "") =>
+        runInProcess([...line.split(" "), "--project", root], {
+          readInput: () => Promise.resolve(input),
+        });
+      await withEnv(env, async () => {
+        const setup = await new Deno.Command(OFFLINE, { args: ["setup"] }).output();
+        Deno.env.set("TF_CLI_CONFIG_FILE", new TextDecoder().decode(setup.stdout).trim());
+        await withProviders(work, async (serve) =>
+          await run({
+            serve,
+            root,
+            secrets,
+            requests,
+            trellis,
+            deploy: (line) =>
+              trellis(
+                `deploy --modules-path ${MODULES} --endpoint localhost:${server.port} ` +
+                  `--url http://127.0.0.1:${api.addr.port} ${line}`,
+              ),
+            readState: (stage) => readState(join(root, "infra/states", `${stage}.tfstate`)),
+          }));
+      });
+    });
+  } finally {
+    await Promise.all([secrets.stop(), api.shutdown()]);
+    await Deno.remove(work, { recursive: true });
+  }
+}
+
+/** Serves all providers from one process: a process for each plan would take most of the time. */
+async function withProviders(
+  work: string,
+  use: (serve: (folder: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const daemon = new Deno.Command("node", {
+    args: [join(OFFLINE, "../../src/daemon.mjs"), join(work, "providers")],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const input = daemon.stdin.getWriter();
+  const lines = daemon.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    Deno.env.set("TF_REATTACH_PROVIDERS", (await lines.read()).value!.trim());
+    await use(async (folder) => {
+      await input.write(new TextEncoder().encode(`${folder}\n`));
+      await lines.read();
+    });
+  } finally {
+    await input.close();
+    await lines.cancel();
+    await daemon.status;
+  }
+}
+
+async function readState(file: string): Promise<string[]> {
+  const text = await Deno.readTextFile(file).catch(() => `{"resources":[]}`);
+  const { resources } = JSON.parse(text) as { resources: { mode: string; type: string }[] };
+  return resources.filter(({ mode }) => mode === "managed").map(({ type }) => type);
+}
+
+function assertDone({ exitCode, stdout, stderr }: CliResult): void {
+  assertEquals(exitCode, 0, `${stdout}\n${stderr}`);
+}
+
+/** Writes the files of `trellis init`, with @trellis/fn from the checkout. */
+async function init({ root }: Rehearsal): Promise<void> {
+  assertDone(await runInProcess(["init", root, "--runtime", "deno"]));
+  const file = join(root, "deno.json");
+  const checkout = await denoProjectFiles();
+  const config = JSON.parse(await Deno.readTextFile(file));
+  const { imports } = JSON.parse(checkout["deno.json"]);
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({ ...config, imports: { ...config.imports, ...imports } }),
+  );
+  await Deno.writeTextFile(join(root, "deno.lock"), checkout["deno.lock"]);
+}
+
+const ROUTE = `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { countTags } from "../../queries/tags.ts";
+
+export const handler = defineApiHandler({})(async function getTags({ context }) {
+  return buildValidatedResponse(context, 200, { count: await countTags() });
+});
+`;
+const QUERY = `import { DatabaseOperation } from "@trellis/fn/database";
+import { defineQuery } from "../database.ts";
+import { tags } from "../schema.ts";
+
+export const countTags = defineQuery(
+  { tables: [{ table: tags, operations: [DatabaseOperation.Select] }] },
+  async function countTags(db) {
+    return (await db.select().from(tags)).length;
+  },
+);
+`;
+const TABLE = `
+export const tags = pgTable("tags", { id: uuid("id").primaryKey(), name: text("name").notNull() });
+`;
+
+/** Adds a table with a route, as a developer would. */
+async function addTable({ root }: Rehearsal): Promise<void> {
+  await Deno.writeTextFile(join(root, "src/schema.ts"), TABLE, { append: true });
+  await Deno.writeTextFile(join(root, "src/queries/tags.ts"), QUERY);
+  await Deno.writeTextFile(join(root, "src/functions/api/tags.get.ts"), ROUTE);
+  await Deno.writeTextFile(
+    join(root, "migrations/0003_tags.sql"),
+    `CREATE TABLE "tags" ("id" uuid PRIMARY KEY NOT NULL, "name" text NOT NULL);\n`,
+  );
+}
+
+async function generate({ trellis }: Rehearsal): Promise<void> {
+  assertDone(await trellis("generate permissions"));
+  assertDone(await trellis(`generate infra --modules-path ${MODULES}`));
+}
+
+/** The secrets that Terraform has created in a stage; the stand-in providers have no AWS behind them. */
+function createSecrets({ secrets }: Rehearsal, stage: string): void {
+  secrets.secrets.set(`my-api-${stage}/AUTH_SECRET`, undefined);
+}
+
+Deno.test({
+  name: "a new project is deployed to two stages, changed, refused a foreign state, and destroyed",
+  ignore: !hasOffline,
+  fn: async (test) => {
+    await rehearse(async (rehearsal) => {
+      const { root, trellis, deploy, readState, requests, secrets } = rehearsal;
+      await test.step("init and generate write a project for two stages", async () => {
+        await init(rehearsal);
+        await addTable(rehearsal);
+        await generate(rehearsal);
+        await rehearsal.serve(join(root, "infra"));
+        const backend = await Deno.readTextFile(join(root, "infra/stages/prod.tfbackend"));
+        assertStringIncludes(backend, 'path = "states/prod.tfstate"');
+      });
+      await test.step("deploy stops before code exists if a secret has no value, and says what to do", async () => {
+        const stopped = await deploy("--stage dev --yes");
+        assertEquals(stopped.exitCode, 1);
+        assertMatch(
+          stopped.stdout,
+          /create aws_secretsmanager_secret\.auth_secret \(USD 0\.40 per month\)/,
+        );
+        assertMatch(
+          stopped.stdout,
+          /done plan: \d+ to create, 0 to change, 0 to replace, 0 to destroy\n/,
+        );
+        assertStringIncludes(
+          stopped.stdout,
+          "failed secrets: a value is missing. Put it first:\n  trellis secrets set AUTH_SECRET --stage dev",
+        );
+        assertStringIncludes(
+          stopped.stdout,
+          "Not run: migrations, grants, apply, release, smoke.\nThen run again: trellis deploy --stage dev\n",
+        );
+        const types = await readState("dev");
+        assert(types.includes("aws_iam_role") && types.includes("aws_dsql_cluster"));
+        assert(!types.includes("aws_lambda_function") && !types.includes("aws_api_gateway_stage"));
+      });
+      await test.step("deploy goes on with migrations and grants before the functions get traffic", async () => {
+        createSecrets(rehearsal, "dev");
+        assertDone(await trellis("secrets set AUTH_SECRET --stage dev --generate"));
+        const done = await deploy("--stage dev --yes");
+        assertDone(done);
+        const steps = [...done.stdout.matchAll(/^done (\w+): (.*)$/gm)];
+        assertEquals(steps.map(([, name]) => name), [
+          "check",
+          "build",
+          "plan",
+          "roles",
+          "secrets",
+          "migrations",
+          "grants",
+          "apply",
+          "release",
+          "smoke",
+        ]);
+        assertStringIncludes(done.stdout, "3 applied");
+        assertMatch(done.stdout, /done grants: [1-9]\d* applied/);
+        assert((await readState("dev")).includes("aws_lambda_function"));
+        assertEquals(requests, ["/health"]);
+      });
+      await test.step("another stage has its own state", async () => {
+        const before = await Deno.readTextFile(join(root, "infra/states/dev.tfstate"));
+        createSecrets(rehearsal, "prod");
+        assertDone(await trellis("secrets set AUTH_SECRET --stage prod --generate"));
+        const prod = await deploy("--stage prod --yes");
+        assertDone(prod);
+        assertMatch(
+          prod.stdout,
+          /done plan: \d+ to create, 0 to change, 0 to replace, 0 to destroy\n/,
+        );
+        assert((await readState("prod")).includes("aws_lambda_function"));
+        assertEquals(await Deno.readTextFile(join(root, "infra/states/dev.tfstate")), before);
+        assert(
+          secrets.secrets.get("my-api-dev/AUTH_SECRET") !==
+            secrets.secrets.get("my-api-prod/AUTH_SECRET"),
+        );
+      });
+      await test.step("Terraform and deploy refuse the state of another stage", async () => {
+        const terraform = await new Deno.Command("terraform", {
+          args: ["plan", "-no-color", "-input=false", "-var=environment=prod"],
+          cwd: join(root, "infra"),
+          env: { TF_DATA_DIR: ".terraform/stages/dev" },
+        }).output();
+        assertEquals(terraform.code, 1);
+        assertStringIncludes(
+          new TextDecoder().decode(terraform.stderr),
+          "This state belongs to my-api-dev, not to",
+        );
+
+        await Deno.copyFile(
+          join(root, "infra/states/dev.tfstate"),
+          join(root, "infra/states/test.tfstate"),
+        );
+        const foreign = await deploy("--stage test --yes");
+        assertEquals(foreign.exitCode, 1);
+        assertStringIncludes(
+          foreign.stdout,
+          "The state of test contains the resources of my-api-dev, not of my-api-test",
+        );
+      });
+      await test.step("a change of the schema is migrated before the new code", async () => {
+        await Deno.writeTextFile(
+          join(root, "migrations/0004_colors.sql"),
+          `ALTER TABLE "tags" ADD COLUMN "color" text;\n`,
+        );
+        const changed = await deploy("--stage dev --yes");
+        assertDone(changed);
+        assertStringIncludes(changed.stdout, "done plan: no changes\ndone roles: nothing to do\n");
+        assertMatch(changed.stdout, /done migrations: .*: 1 applied\ndone grants: /);
+        assertStringIncludes(changed.stdout, "done apply: nothing to do\n");
+      });
+      await test.step("destroy needs the stage's name, but no bundles", async () => {
+        await Deno.remove(join(root, "dist"), { recursive: true });
+        const refused = await trellis(
+          `destroy --stage dev --confirm prod --modules-path ${MODULES}`,
+        );
+        assertEquals(refused.exitCode, 2);
+        assertStringIncludes(refused.stderr, '--confirm is "prod", not dev: nothing was changed');
+        const destroyed = await trellis(
+          `destroy --stage dev --confirm dev --modules-path ${MODULES}`,
+        );
+        assertDone(destroyed);
+        assertStringIncludes(
+          destroyed.stdout,
+          "destroy module.database.aws_dsql_cluster.this (its data is lost)",
+        );
+        assertEquals(await readState("dev"), []);
+        assert((await readState("prod")).length > 0);
+      });
+    });
+  },
+});

@@ -1,0 +1,102 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import type { Deployment } from "../../../cli/deploy/deployment.ts";
+import { StepError } from "../../../cli/deploy/deployment.ts";
+import { rollBackRelease, shiftRelease } from "../../../cli/deploy/release.ts";
+import { type ReleaseServer, startReleaseServer } from "../../support/release_server.ts";
+import { withEnv } from "../../support/with_env.ts";
+
+/** A deployment whose Terraform has put version 8 of two functions. */
+function createDeployment(release: unknown): Deployment {
+  return {
+    context: { output: { note: () => {} } },
+    stage: { name: "dev", backend: {}, variables: { region: "eu-central-1" } },
+    plan: { config: { infra: { release: { percent: 20, minutes: 1 } } } },
+    terraform: { readOutputs: () => Promise.resolve({ release }) },
+  } as unknown as Deployment;
+}
+
+const RELEASE = {
+  alias: "live",
+  alarm: "notes-dev-release",
+  functions: {
+    NotesGet: { name: "notes-dev-NotesGet", version: "8" },
+    NotesPost: { name: "notes-dev-NotesPost", version: "8" },
+  },
+};
+
+async function withServer(
+  use: (server: ReleaseServer, deployment: Deployment, waits: number[]) => Promise<void>,
+): Promise<void> {
+  const server = startReleaseServer();
+  server.aliases.set("notes-dev-NotesGet", { FunctionVersion: "7" });
+  server.aliases.set("notes-dev-NotesPost", { FunctionVersion: "8" });
+  try {
+    await withEnv({
+      AWS_ENDPOINT_URL_LAMBDA: server.url,
+      AWS_ENDPOINT_URL_CLOUDWATCH: server.url,
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+    }, () => use(server, createDeployment(RELEASE), []));
+  } finally {
+    await server.stop();
+  }
+}
+
+Deno.test("shiftRelease() moves only changed functions, first a share and then all of their requests", async () => {
+  await withServer(async ({ moves, aliases }, deployment, waits) => {
+    const result = await shiftRelease(deployment, (ms) => Promise.resolve(void waits.push(ms)));
+    assertEquals(result, "1 function released");
+    assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 8"]);
+    assertEquals(waits.reduce((sum, ms) => sum + ms, 0), 60_000);
+    assertEquals(aliases.get("notes-dev-NotesGet")!.Description, "previous version 7");
+    assertEquals(await shiftRelease(deployment), "all aliases have the newest version");
+  });
+});
+
+Deno.test("shiftRelease() moves all requests back when the alarm is raised", async () => {
+  await withServer(async ({ moves, alarm }, deployment) => {
+    alarm.push("OK", "ALARM");
+    await assertRejects(
+      () => shiftRelease(deployment, () => Promise.resolve()),
+      StepError,
+      "all requests go to the previous versions again",
+    );
+    assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 7"]);
+  });
+});
+
+Deno.test("shiftRelease() moves nothing while the alarm is on", async () => {
+  await withServer(async ({ moves, alarm }, deployment) => {
+    alarm[0] = "ALARM";
+    await assertRejects(() => shiftRelease(deployment), StepError, "nothing was moved");
+    assertEquals(moves, []);
+  });
+});
+
+Deno.test("rollBackRelease() goes back to the versions before the last release, once", async () => {
+  await withServer(async ({ moves }, deployment) => {
+    await shiftRelease(deployment, () => Promise.resolve());
+    moves.length = 0;
+    assertEquals(
+      await rollBackRelease(deployment),
+      "1 function has its previous version. The database is unchanged",
+    );
+    assertEquals(moves, ["notes-dev-NotesGet 7"]);
+    await assertRejects(() => rollBackRelease(deployment), StepError, "there was no release");
+  });
+});
+
+Deno.test("rollBackRelease() ends a release that is under way", async () => {
+  await withServer(async ({ moves, aliases }, deployment) => {
+    const RoutingConfig = { AdditionalVersionWeights: { "8": 0.2 } };
+    aliases.set("notes-dev-NotesGet", { FunctionVersion: "7", RoutingConfig });
+    await rollBackRelease(deployment);
+    assertEquals(moves, ["notes-dev-NotesGet 7"]);
+  });
+});
+
+Deno.test("a stage without aliases has nothing to shift, and cannot be rolled back", async () => {
+  const deployment = createDeployment(undefined);
+  assertEquals(await shiftRelease(deployment), undefined);
+  await assertRejects(() => rollBackRelease(deployment), StepError, "set infra.release");
+});

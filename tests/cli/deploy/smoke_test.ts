@@ -1,0 +1,41 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { StepError } from "../../../cli/deploy/deployment.ts";
+import { chooseSmokePath, sendSmokeRequest } from "../../../cli/deploy/smoke.ts";
+import type { InfraFunction } from "../../../cli/infra/infra_plan.ts";
+
+const HEALTH = [{ kind: "api", method: "GET", path: "/health" }] as unknown as InfraFunction[];
+
+Deno.test("chooseSmokePath() prefers the setting, else the health route", () => {
+  assertEquals(chooseSmokePath(undefined, HEALTH), "/health");
+  assertEquals(chooseSmokePath("/ready", HEALTH), "/ready");
+  assertEquals(chooseSmokePath(false, HEALTH), undefined);
+  assertEquals(chooseSmokePath(undefined, []), undefined);
+  assertThrows(() => chooseSmokePath("ready", HEALTH), Error, "must begin with a slash");
+});
+
+Deno.test("sendSmokeRequest() repeats a request that fails, and reports the last answer", async () => {
+  const statuses = [500, 503, 200];
+  let count = 0;
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () =>
+      new Response("secret body", {
+        status: statuses[Math.min(count++, statuses.length - 1)],
+        headers: { "x-correlation-id": "c-1" },
+      }),
+  );
+  const url = `http://127.0.0.1:${server.addr.port}/health`;
+  try {
+    assertEquals(await sendSmokeRequest(url, 0), `GET ${url}: 200`);
+    assertEquals(count, 3);
+    statuses.splice(0, 3, 500);
+    const error = await assertRejects(
+      () => sendSmokeRequest(url, 0),
+      StepError,
+      "500 (correlation id c-1)",
+    );
+    assertEquals(error.message.includes("secret body"), false);
+  } finally {
+    await server.shutdown();
+  }
+});
