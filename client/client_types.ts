@@ -18,11 +18,8 @@ export interface ApiRoutes {
   OPTIONS?: object;
 }
 
-/** The required keys of a type. */
-type RequiredKeys<T> = { [Key in keyof T]-?: object extends Pick<T, Key> ? never : Key }[keyof T];
-
 /** The options of a call: optional if the route needs none. */
-export type CallOptions<Route, As extends ParseAs> = RequiredKeys<FetchOptions<Route>> extends never
+export type CallOptions<Route, As extends ParseAs> = object extends FetchOptions<Route>
   ? [options?: FetchOptions<Route> & { parseAs?: As }]
   : [options: FetchOptions<Route> & { parseAs?: As }];
 
