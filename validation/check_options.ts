@@ -1,4 +1,5 @@
 import { isCorsOption } from "../core/http/cors.ts";
+import { isSecurityHeadersOption } from "../core/http/security_headers.ts";
 import { FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import { checkLoggingConfig } from "../core/logging_config.ts";
@@ -60,6 +61,10 @@ const RULES: OptionRules = {
   metrics: BOOLEAN_OPTION,
   tracing: BOOLEAN_OPTION,
   cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
+  securityHeaders: [
+    isSecurityHeadersOption,
+    "false, or values by name, with false for a header to omit",
+  ],
   maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
   errorBody: FUNCTION_OPTION,
   idempotency: IDEMPOTENCY_OPTION,

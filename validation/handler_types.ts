@@ -18,6 +18,7 @@ import type {
   OrganizationRule,
   SessionResult,
 } from "../core/http/session_registry.ts";
+import type { SecurityHeadersOption } from "../core/http/security_headers.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
 import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
@@ -133,6 +134,12 @@ export interface DefineApiHandlerOptions<
    * @default CORS_ALLOW_ORIGIN
    */
   cors?: CorsOption;
+  /**
+   * Changes the security headers of the responses, errors too: `{ "Cache-Control": "private, max-age=60" }` sets one,
+   * `false` omits one or all. By default `X-Content-Type-Options: nosniff`, with auth `Cache-Control: no-store`, and over
+   * https `Strict-Transport-Security: max-age=31536000`. Headers that the handler sets itself win.
+   */
+  securityHeaders?: SecurityHeadersOption;
   /**
    * Bytes that a body may have; a larger one is answered with 413 before anything is parsed. Lambda takes 6 MB.
    * @default 1048576

@@ -9,6 +9,10 @@ import {
 import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight } from "../core/http/preflight.ts";
+import {
+  createSecurityHeaders,
+  type SecurityHeadersOption,
+} from "../core/http/security_headers.ts";
 import { getRateLimitHeaders, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
 
@@ -17,6 +21,8 @@ export interface ResponderOptions {
   cors?: CorsOption;
   errorBody?: ErrorBodyFormat;
   rateLimit?: RateLimitOptions;
+  securityHeaders?: SecurityHeadersOption;
+  auth?: unknown;
 }
 
 /** The last step of a request. */
@@ -39,7 +45,10 @@ export interface Responder {
  * @returns The functions.
  * @throws {ConfigurationError} If `CORS_ALLOW_ORIGIN` is invalid.
  */
-export function createResponder({ cors, errorBody, rateLimit }: ResponderOptions): Responder {
+export function createResponder(
+  { cors, errorBody, rateLimit, securityHeaders, auth = "none" }: ResponderOptions,
+): Responder {
+  const getSecurityHeaders = createSecurityHeaders(securityHeaders, auth !== "none");
   const getOwnHeaders = createCorsHeaders(cors);
   const getCorsHeaders = rateLimit === undefined
     ? getOwnHeaders
@@ -52,10 +61,17 @@ export function createResponder({ cors, errorBody, rateLimit }: ResponderOptions
     corsHeaders: Readonly<Record<string, string>>,
   ): ProxyResult {
     const source = getSource(event);
-    const needsNoHeaders = corsHeaders === NO_CORS_HEADERS && source === "rest" &&
-      isReadyResponse(result, correlationId);
-    if (needsNoHeaders) return result;
-    const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders };
+    const secure = getSecurityHeaders(event);
+    if (
+      corsHeaders === NO_CORS_HEADERS && source === "rest" && isReadyResponse(result, correlationId)
+    ) {
+      return {
+        statusCode: result.statusCode,
+        headers: { ...result.headers, ...secure },
+        body: result.body,
+      };
+    }
+    const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders, ...secure };
     return toGatewayResult(event, source, result, headers);
   }
 

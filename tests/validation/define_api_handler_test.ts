@@ -449,7 +449,8 @@ Deno.test("defineApiHandler() answers the same whether its steps wait or not", a
       answers.push(result);
     }
   }
-  const expected = { statusCode: 200, headers: { "X-Correlation-Id": "c-1" }, body: "x" };
+  const headers = { "X-Correlation-Id": "c-1", "X-Content-Type-Options": "nosniff" };
+  const expected = { statusCode: 200, headers, body: "x" };
   assertEquals(answers, [expected, expected, expected, expected]);
 });
 

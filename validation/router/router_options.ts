@@ -1,6 +1,10 @@
 import { type CorsOption, isCorsOption } from "../../core/http/cors.ts";
 import type { ErrorBodyFormat } from "../../core/http/error_response.ts";
 import { FUNCTION_RULES } from "../../core/function_options.ts";
+import {
+  isSecurityHeadersOption,
+  type SecurityHeadersOption,
+} from "../../core/http/security_headers.ts";
 import { checkLoggingConfig, type LoggingConfig } from "../../core/logging_config.ts";
 import {
   ANY_OPTION,
@@ -34,6 +38,8 @@ export interface RouterOptions {
    * @default CORS_ALLOW_ORIGIN
    */
   cors?: CorsOption;
+  /** Changes the security headers of the responses to unknown routes. */
+  securityHeaders?: SecurityHeadersOption;
   /**
    * Gives the body of 404 and 405 another form.
    * @default the documented body
@@ -55,6 +61,10 @@ const RULES: OptionRules = {
   metrics: BOOLEAN_OPTION,
   tracing: BOOLEAN_OPTION,
   cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
+  securityHeaders: [
+    isSecurityHeadersOption,
+    "false, or values by name, with false for a header to omit",
+  ],
   errorBody: FUNCTION_OPTION,
   timeout: FUNCTION_RULES.timeout,
   memorySize: FUNCTION_RULES.memorySize,
