@@ -9,30 +9,26 @@ export type SecurityHeadersOption = false | Readonly<Record<string, string | fal
 /** No header at all. */
 const NONE: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The media type that a response declares is the one that browsers use (Fetch Standard, section 3.6). */
-const DEFAULTS = { "X-Content-Type-Options": "nosniff" } as const;
-
-/** Caches must not store what only one caller may see (RFC 9111, section 5.2.2.5). */
-const NO_STORE = { "Cache-Control": "no-store" } as const;
-
-/** Browsers use https for a year (RFC 6797, section 6.1). The header must not be sent over http (section 7.2). */
-const TRANSPORT = { "Strict-Transport-Security": "max-age=31536000" } as const;
+/** A header as one text, without line breaks. */
+const HEADER = /^[\w-]+:[\x20-\x7e]+$/;
 
 /** Checks whether a value is a {@link SecurityHeadersOption}. */
 export function isSecurityHeadersOption(value: unknown): boolean {
-  if (value === false) return true;
-  return typeof value === "object" && value !== null &&
+  return value === false || (typeof value === "object" && value !== null &&
     Object.entries(value).every(([name, each]) =>
-      /^[A-Za-z0-9-]+$/.test(name) &&
-      (each === false || (typeof each === "string" && /^[\x20-\x7e]+$/.test(each)))
-    );
+      (each === false || typeof each === "string") && HEADER.test(`${name}:${each}`)
+    ));
 }
 
 /**
  * Creates the function that returns the security headers of a handler's responses. They are computed once.
  *
+ * - `X-Content-Type-Options`: browsers use the declared media type (Fetch Standard, section 3.6).
+ * - `Cache-Control`, with authentication: caches do not store what one caller may see (RFC 9111, section 5.2.2.5).
+ * - `Strict-Transport-Security`, over https: browsers use https for a year (RFC 6797, sections 6.1 and 7.2).
+ *
  * @param option The handler's changes.
- * @param isAuthenticated True if callers are identified, so that responses must not be stored.
+ * @param isAuthenticated True if callers are identified.
  * @returns Returns the headers for a request.
  */
 export function createSecurityHeaders(
@@ -40,26 +36,19 @@ export function createSecurityHeaders(
   isAuthenticated: boolean,
 ): (event: ApiEvent) => Readonly<Record<string, string>> {
   if (option === false) return () => NONE;
-  const shared = { ...DEFAULTS, ...isAuthenticated ? NO_STORE : {} };
-  const plain = change(shared, option);
-  const secure = change({ ...shared, ...TRANSPORT }, option);
-  // a header that the handler adds by itself is sent over http too, except that of https
+  const secure: Record<string, string> = {
+    "X-Content-Type-Options": "nosniff",
+    "Strict-Transport-Security": "max-age=31536000",
+  };
+  if (isAuthenticated) secure["Cache-Control"] = "no-store";
+  for (const name in option) {
+    const value = option[name];
+    const usual = name.toLowerCase().replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+    if (value === false) delete secure[usual];
+    else secure[usual] = value;
+  }
+  const { "Strict-Transport-Security": _, ...plain } = secure;
   return function securityHeaders(event: ApiEvent): Readonly<Record<string, string>> {
     return getHeader(event, "X-Forwarded-Proto", "x-forwarded-proto") === "https" ? secure : plain;
   };
-}
-
-function change(
-  defaults: Readonly<Record<string, string>>,
-  option: Readonly<Record<string, string | false>> = {},
-): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = { ...defaults };
-  for (const [name, value] of Object.entries(option)) {
-    const known = Object.keys({ ...DEFAULTS, ...NO_STORE, ...TRANSPORT })
-      .find((each) => each.toLowerCase() === name.toLowerCase()) ?? name;
-    const isHidden = known in TRANSPORT && !(known in defaults);
-    if (value === false) delete headers[known];
-    else if (!isHidden) headers[known] = value;
-  }
-  return Object.freeze(headers);
 }

@@ -63,7 +63,7 @@ const RULES: OptionRules = {
   cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
   securityHeaders: [
     isSecurityHeadersOption,
-    "false, or values by name, with false for a header to omit",
+    "false, or values by name",
   ],
   errorBody: FUNCTION_OPTION,
   timeout: FUNCTION_RULES.timeout,
