@@ -63,6 +63,7 @@ export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./insta
 export type {
   CustomOAuthProvider,
   SocialProviderConfig,
+  SocialProviders,
   SocialProvidersConfig,
 } from "./providers.ts";
 export {

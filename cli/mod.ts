@@ -32,6 +32,9 @@ export type {
   EnvironmentValue,
   FunctionInfra,
   InfraSettings,
+  JobsInfra,
+  KafkaInfra,
+  MailInfra,
   QueueEvents,
   QueueInfra,
   ReleaseInfra,
@@ -42,9 +45,11 @@ export type {
 export type { ConfiguredServer, OpenapiSettings } from "./config/openapi.ts";
 export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
+export type { UpgradeHandler } from "./dev/http_server.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
 export type { LocalRoute } from "./dev/route_table.ts";
 export { findFunctionFiles, type FunctionFile } from "./discovery/function_files.ts";
+export type { FunctionNaming } from "./discovery/function_naming.ts";
 export { FUNCTION_KINDS, type FunctionKind } from "./discovery/function_kinds.ts";
 export { findRouteFiles, ROUTE_METHODS, type RouteFile } from "./discovery/route_files.ts";
 export {

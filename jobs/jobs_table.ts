@@ -22,43 +22,40 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 
-type Text<TName extends string> = PgTextBuilderInitial<TName, [string, ...string[]]>;
-type Timestamp<TName extends string> = PgTimestampBuilderInitial<TName>;
-
 /** The columns of {@link trellisJobs}. */
 export type JobsTableColumns = {
   /** Primary key. */
   id: IsPrimaryKey<NotNull<PgUUIDBuilderInitial<"id">>>;
   /** Name of the job. */
-  name: NotNull<Text<"name">>;
+  name: NotNull<PgTextBuilderInitial<"name", [string, ...string[]]>>;
   /** JSON of the payload. */
-  payload: NotNull<Text<"payload">>;
+  payload: NotNull<PgTextBuilderInitial<"payload", [string, ...string[]]>>;
   /** `queued`, `running`, `done`, `dead` or `cancelled`. */
-  state: NotNull<HasDefault<Text<"state">>>;
+  state: NotNull<HasDefault<PgTextBuilderInitial<"state", [string, ...string[]]>>>;
   /** Part of the table, 0 to 15. */
   shard: NotNull<PgIntegerBuilderInitial<"shard">>;
   /** Group whose jobs run one at a time. */
-  groupKey: Text<"group_key">;
+  groupKey: PgTextBuilderInitial<"group_key", [string, ...string[]]>;
   /** Order of jobs that were enqueued at the same time. */
   position: NotNull<PgBigInt53BuilderInitial<"position">>;
   /** Time at which the job was enqueued. */
-  enqueuedAt: NotNull<Timestamp<"enqueued_at">>;
+  enqueuedAt: NotNull<PgTimestampBuilderInitial<"enqueued_at">>;
   /** Time from which it may run. */
-  runAt: NotNull<Timestamp<"run_at">>;
+  runAt: NotNull<PgTimestampBuilderInitial<"run_at">>;
   /** Time at which somebody has to look at it: to run it, to take over its lease or to remove it. */
-  dueAt: Timestamp<"due_at">;
+  dueAt: PgTimestampBuilderInitial<"due_at">;
   /** Attempts so far. */
   attempts: NotNull<HasDefault<PgIntegerBuilderInitial<"attempts">>>;
   /** Number of the last lease. */
   fence: NotNull<HasDefault<PgIntegerBuilderInitial<"fence">>>;
   /** Time at which it ended. */
-  finishedAt: Timestamp<"finished_at">;
+  finishedAt: PgTimestampBuilderInitial<"finished_at">;
   /** Error of the last failed attempt. */
-  lastError: Text<"last_error">;
+  lastError: PgTextBuilderInitial<"last_error", [string, ...string[]]>;
   /** Correlation id of the request. */
-  correlationId: Text<"correlation_id">;
+  correlationId: PgTextBuilderInitial<"correlation_id", [string, ...string[]]>;
   /** W3C trace context of the request. */
-  traceParent: Text<"trace_parent">;
+  traceParent: PgTextBuilderInitial<"trace_parent", [string, ...string[]]>;
 };
 
 /** The type of {@link trellisJobs}. */
@@ -69,8 +66,8 @@ export type JobsTable = PgTableWithColumns<{
   dialect: "pg";
 }>;
 
-const instant = <TName extends string>(name: TName): Timestamp<TName> =>
-  timestamp(name, { withTimezone: true }) as Timestamp<TName>;
+const instant = <TName extends string>(name: TName): PgTimestampBuilderInitial<TName> =>
+  timestamp(name, { withTimezone: true }) as PgTimestampBuilderInitial<TName>;
 
 /**
  * The table of jobs for drizzle, as `JOBS_MIGRATION_SQL` creates it: export it from your schema, so that

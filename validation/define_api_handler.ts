@@ -7,6 +7,7 @@ import type { OrganizationRule } from "../core/http/session_registry.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { getRequestLimits } from "../core/rate_limit/request_limits.ts";
+import type { StreamDelivery } from "../core/http/streaming.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
 import {
   type AuthenticationOptions,
@@ -121,7 +122,7 @@ export function defineApiHandler<
     const respondWithResult = readResult === undefined
       ? handler as (params: Given) => ProxyResult | Promise<ProxyResult>
       : (params: Given) => then(handler(params), (value) => readResult(value, params.context));
-    const delivery = options.streaming?.createDelivery();
+    const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;
     const run = options.idempotency?.store.protectRequest(respondWithResult, options) ??
       delivery?.capture(respondWithResult) ?? respondWithResult;
 

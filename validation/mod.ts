@@ -44,6 +44,7 @@ export type {
   WithOrganization,
 } from "./handler_types.ts";
 export { type BodyParser, createMultipartParser, type MultipartOptions } from "./multipart.ts";
+export type { BodyInput } from "./read_body.ts";
 export { Reply, reply } from "./reply.ts";
 export type {
   Accepted,

@@ -5,7 +5,6 @@ import type {
   RestApiEvent,
 } from "../../core/http/lambda.ts";
 import { getStreamingHandler, type ResponseSink } from "../../core/http/streaming.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { createRequestAuthorizerEvent } from "../../testing/gateway_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

@@ -45,8 +45,8 @@ export interface StreamDelivery {
 
 /** The value of the option `streaming`: the result of `responseStreaming()`. */
 export interface ResponseStreaming {
-  /** Creates the steps of one handler. */
-  createDelivery(): StreamDelivery;
+  /** Creates the steps of one handler, for `defineApiHandler`: a {@link StreamDelivery}. */
+  createDelivery(): object;
 }
 
 /** Registered globally, because the functions of a project are bundled with their own copy. */

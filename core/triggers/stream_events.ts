@@ -80,7 +80,9 @@ export interface StreamBatchResult {
 
 /** A record of a Kafka topic. */
 export interface KafkaRecord {
+  /** Name of the topic. */
   readonly topic: string;
+  /** Number of the partition. */
   readonly partition: number;
   /** Position in the partition. */
   readonly offset: number;
