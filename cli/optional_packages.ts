@@ -8,7 +8,7 @@ import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
 import { REALTIME_PACKAGES } from "../realtime/optional_packages.ts";
 import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
 import { UPLOAD_PACKAGES } from "../uploads/optional_packages.ts";
-import { ROUTER_PACKAGES } from "../validation/router/optional_packages.ts";
+import { ROUTER_PACKAGES } from "../router/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
 export const CLI_PACKAGES = {

@@ -1,4 +1,4 @@
-import { parseRouteKey } from "../../validation/router/route_key.ts";
+import { parseRouteKey } from "../../router/route_key.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameRoute } from "../discovery/route_files.ts";
 import { type HandlerDefinition, readHandlerExpression } from "./handler_definition.ts";

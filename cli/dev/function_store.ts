@@ -6,7 +6,7 @@ import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { findFunctionFiles, type FunctionFile, sortRoutes } from "../discovery/function_files.ts";
 import type { FunctionNaming } from "../discovery/function_naming.ts";
 import { readRouterRoutes } from "../discovery/router_routes.ts";
-import type { Route } from "../../validation/router/define_router.ts";
+import type { Route } from "../../router/define_router.ts";
 import { importFile } from "../import_file.ts";
 import { BuildError, toLoadError } from "./build_error.ts";
 import { bundleFunction } from "./bundle.ts";

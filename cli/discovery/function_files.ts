@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { compareRoutes } from "../../validation/router/route_key.ts";
+import { compareRoutes } from "../../router/route_key.ts";
 import type { FunctionKind } from "./function_kinds.ts";
 import { type FunctionNaming, readFolders, readNames } from "./function_naming.ts";
 import { assertDistinct, getRouteShape, nameRouteFiles, readRouteFiles } from "./route_files.ts";

@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { compareRoutes } from "../../validation/router/route_key.ts";
+import { compareRoutes } from "../../router/route_key.ts";
 import { nameOfSegments, pascal, readParameter, SOURCE, sourceFiles } from "./source_files.ts";
 
 /** Methods that a file name may end with. */

@@ -79,7 +79,8 @@ Deno.test("the upload holds no tests, no tools and no file of the machine", () =
       "jobs",
       "mail",
     ],
-    ...["mod.ts", "modules", "observability", "realtime", "testing", "uploads", "validation"],
+    ...["mod.ts", "modules", "observability", "realtime", "router", "streaming", "testing"],
+    ...["uploads", "validation"],
   ]);
   const strays = [...upload.files.keys()].filter((path) =>
     /\/(tests|examples|fixtures|\.\w+)(\/|$)|_test\.ts$/.test(path)

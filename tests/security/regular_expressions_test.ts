@@ -13,7 +13,12 @@ const FOLDERS = [
   "idempotency",
   "jobs",
   "mail",
+  "uploads",
+  "realtime",
+  "router",
+  "streaming",
   "auth",
+  "client",
   "testing",
   "cli",
 ];

@@ -1,4 +1,4 @@
-import type { ResponseWriter } from "../../core/http/streaming.ts";
+import type { ResponseWriter } from "../core/http/streaming.ts";
 import type { StreamChunk, StreamSource } from "./stream_response.ts";
 
 /**

@@ -1,12 +1,8 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as fc from "fast-check";
-import {
-  createHttpApiEvent,
-  createLambdaContext,
-  createRestApiEvent,
-} from "../../../testing/mod.ts";
-import { ConfigurationError } from "../../../errors/mod.ts";
-import { defineApiHandler } from "../../../validation/mod.ts";
+import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
 import {
   type EventSourceInput,
   type EventStreamOptions,
@@ -15,9 +11,9 @@ import {
   type ServerSentEvent,
   streamEvents,
   streamResponse,
-} from "../../../validation/streaming/mod.ts";
-import { withKeepAlive } from "../../../validation/streaming/keep_alive.ts";
-import { testSeed } from "../../support/seed.ts";
+} from "../../streaming/mod.ts";
+import { withKeepAlive } from "../../streaming/keep_alive.ts";
+import { testSeed } from "../support/seed.ts";
 
 const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20_000 : 150;
 

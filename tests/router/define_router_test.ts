@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { buildValidatedResponse } from "../../../core/mod.ts";
-import type { ApiEvent, ProxyResult } from "../../../core/http/lambda.ts";
-import { getPreflightResponder } from "../../../core/http/preflight.ts";
-import { ConfigurationError } from "../../../errors/mod.ts";
+import { buildValidatedResponse } from "../../core/mod.ts";
+import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
+import { getPreflightResponder } from "../../core/http/preflight.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
 import {
   createAlbEvent,
   createFunctionUrlEvent,
@@ -10,10 +10,10 @@ import {
   createLambdaContext,
   createRestApiEvent,
   type EventOptions,
-} from "../../../testing/mod.ts";
-import { defineApiHandler } from "../../../validation/mod.ts";
-import { defineRouter, type RouteKey } from "../../../validation/router/mod.ts";
-import { captureLogs } from "../../support/capture_logs.ts";
+} from "../../testing/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
+import { defineRouter, type RouteKey } from "../../router/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 
 const quiet = { logging: { level: "SILENT" }, metrics: false } as const;
 

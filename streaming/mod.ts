@@ -16,7 +16,7 @@
  *
  * @module
  */
-export type { ResponseStreaming } from "../../core/http/streaming.ts";
+export type { ResponseStreaming } from "../core/http/streaming.ts";
 export { responseStreaming } from "./response_streaming.ts";
 export {
   type EventSourceInput,

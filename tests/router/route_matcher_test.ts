@@ -1,13 +1,9 @@
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { createRouteTable, type LocalRoute } from "../../../cli/dev/route_table.ts";
-import {
-  compareRoutes,
-  parseRouteKey,
-  type RoutePattern,
-} from "../../../validation/router/route_key.ts";
-import { createRouteMatcher } from "../../../validation/router/route_matcher.ts";
-import { testSeed } from "../../support/seed.ts";
+import { createRouteTable, type LocalRoute } from "../../cli/dev/route_table.ts";
+import { compareRoutes, parseRouteKey, type RoutePattern } from "../../router/route_key.ts";
+import { createRouteMatcher } from "../../router/route_matcher.ts";
+import { testSeed } from "../support/seed.ts";
 
 const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100_000 : 1500;
 

@@ -1,7 +1,7 @@
-import { getMethod } from "../../core/http/api_event.ts";
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
-import { withPreflight } from "../../core/http/preflight.ts";
-import type { RegisteredOperation } from "../openapi/registry.ts";
+import { getMethod } from "../core/http/api_event.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import { withPreflight } from "../core/http/preflight.ts";
+import type { RegisteredOperation } from "../validation/openapi/registry.ts";
 import { checkHandlers } from "./check_handlers.ts";
 import { getRoutePath, toRoutedEvent } from "./route_event.ts";
 import { parseRouteKey, type RouteKey, type RoutePattern } from "./route_key.ts";

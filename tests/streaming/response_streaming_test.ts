@@ -1,27 +1,23 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { startGateway } from "../../../cli/dev/gateway.ts";
-import type { LocalRoute } from "../../../cli/dev/route_table.ts";
-import type { ApiEvent, ProxyResult } from "../../../core/http/lambda.ts";
+import { startGateway } from "../../cli/dev/gateway.ts";
+import type { LocalRoute } from "../../cli/dev/route_table.ts";
+import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import {
   getStreamingHandler,
   type ResponseSink,
   type ResponseWriter,
-} from "../../../core/http/streaming.ts";
-import { ConfigurationError, NotFoundError } from "../../../errors/mod.ts";
+} from "../../core/http/streaming.ts";
+import { ConfigurationError, NotFoundError } from "../../errors/mod.ts";
 import {
   createFunctionUrlEvent,
   createLambdaContext,
   createRestApiEvent,
-} from "../../../testing/mod.ts";
-import { defineApiHandler } from "../../../validation/mod.ts";
-import { defineRouter } from "../../../validation/router/mod.ts";
-import {
-  responseStreaming,
-  streamEvents,
-  streamResponse,
-} from "../../../validation/streaming/mod.ts";
+} from "../../testing/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
+import { defineRouter } from "../../router/mod.ts";
+import { responseStreaming, streamEvents, streamResponse } from "../../streaming/mod.ts";
 import * as z from "zod";
-import { captureLogs } from "../../support/capture_logs.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 
 const streaming = responseStreaming();
 const quiet = { logging: { level: "SILENT" }, metrics: false } as const;

@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../errors/http_errors.ts";
-import { getStreamingHandler } from "../../core/http/streaming.ts";
-import { OBJECT_OPTION } from "../../core/option_rules.ts";
-import type { RegisteredOperation } from "../openapi/registry.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { getStreamingHandler } from "../core/http/streaming.ts";
+import { OBJECT_OPTION } from "../core/option_rules.ts";
+import type { RegisteredOperation } from "../validation/openapi/registry.ts";
 
 /**
  * Checks the handlers of a router.

@@ -1,5 +1,5 @@
 import { TrieRouter } from "hono/router/trie-router";
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { compareRoutes, parseParameter, type RoutePattern } from "./route_key.ts";
 
 /** A route that matches a request. */

@@ -1,5 +1,5 @@
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
-import type { ResponseSink, ResponseWriter } from "../../core/http/streaming.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import type { ResponseSink, ResponseWriter } from "../core/http/streaming.ts";
 
 /** A handler that gets the response stream of Lambda's runtime. */
 type RuntimeHandler = (

@@ -1,6 +1,6 @@
-import { getHeader } from "../../core/http/api_event.ts";
-import type { ApiEvent } from "../../core/http/lambda.ts";
-import { checkRange } from "../../core/function_options.ts";
+import { getHeader } from "../core/http/api_event.ts";
+import type { ApiEvent } from "../core/http/lambda.ts";
+import { checkRange } from "../core/function_options.ts";
 import { withKeepAlive } from "./keep_alive.ts";
 import {
   createStreamedResponse,

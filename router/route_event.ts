@@ -1,5 +1,5 @@
-import { getPath, isAlbEvent, isHttpApiEvent } from "../../core/http/api_event.ts";
-import type { ApiEvent, RestApiEvent } from "../../core/http/lambda.ts";
+import { getPath, isAlbEvent, isHttpApiEvent } from "../core/http/api_event.ts";
+import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import type { RoutePattern } from "./route_key.ts";
 import type { RouteMatch } from "./route_matcher.ts";
 

@@ -1,18 +1,18 @@
-import { type CorsOption, isCorsOption } from "../../core/http/cors.ts";
-import type { ErrorBodyFormat } from "../../core/http/error_response.ts";
-import { FUNCTION_RULES } from "../../core/function_options.ts";
+import { type CorsOption, isCorsOption } from "../core/http/cors.ts";
+import type { ErrorBodyFormat } from "../core/http/error_response.ts";
+import { FUNCTION_RULES } from "../core/function_options.ts";
 import {
   isSecurityHeadersOption,
   type SecurityHeadersOption,
-} from "../../core/http/security_headers.ts";
-import { checkLoggingConfig, type LoggingConfig } from "../../core/logging_config.ts";
+} from "../core/http/security_headers.ts";
+import { checkLoggingConfig, type LoggingConfig } from "../core/logging_config.ts";
 import {
   ANY_OPTION,
   BOOLEAN_OPTION,
   checkOptions,
   FUNCTION_OPTION,
   type OptionRules,
-} from "../../core/option_rules.ts";
+} from "../core/option_rules.ts";
 
 /** Options of `defineRouter`. */
 export interface RouterOptions {

@@ -1,6 +1,6 @@
-import { then } from "../../core/async/then.ts";
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
-import { ReturnedError } from "../../core/http/returned_error.ts";
+import { then } from "../core/async/then.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import { ReturnedError } from "../core/http/returned_error.ts";
 import {
   type ResponseSink,
   type ResponseStreaming,
@@ -8,10 +8,10 @@ import {
   type StreamDelivery,
   type StreamingHandler,
   withStreaming,
-} from "../../core/http/streaming.ts";
-import { decodeBase64 } from "../../core/http/base64.ts";
-import { currentInvocation } from "../../observability/invocation_context.ts";
-import { logInfo } from "../../observability/logger.ts";
+} from "../core/http/streaming.ts";
+import { decodeBase64 } from "../core/http/base64.ts";
+import { currentInvocation } from "../observability/invocation_context.ts";
+import { logInfo } from "../observability/logger.ts";
 import { createLambdaSink, getLambdaRuntime } from "./lambda_sink.ts";
 import { collect, pump } from "./pump.ts";
 import { StreamedResponse } from "./stream_response.ts";

@@ -1,6 +1,6 @@
-import type { ProxyResult } from "../../core/http/lambda.ts";
-import type { ResponseOptions } from "../../core/http/response.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { ProxyResult } from "../core/http/lambda.ts";
+import type { ResponseOptions } from "../core/http/response.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** A part of a body: text in UTF-8, or bytes. */
 export type StreamChunk = string | Uint8Array;

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../errors/http_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** The methods of routes; `ANY` matches all methods. */
 export type RouteMethod =
