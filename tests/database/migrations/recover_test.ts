@@ -131,8 +131,8 @@ Deno.test("lookUpStatement() reads EXTENSION and DATABASE by name", async () => 
   await withMigrationLab({}, async ({ session }) => {
     assertEquals(await lookUpStatement(session, "CREATE EXTENSION plpgsql"), "done");
     assertEquals(await lookUpStatement(session, "DROP EXTENSION nothing"), "done");
-    assertEquals(await lookUpStatement(session, "CREATE DATABASE template1"), "done");
-    assertEquals(await lookUpStatement(session, "DROP DATABASE template1"), "run");
+    assertEquals(await lookUpStatement(session, "CREATE DATABASE postgres"), "done");
+    assertEquals(await lookUpStatement(session, "DROP DATABASE postgres"), "run");
   });
 });
 
