@@ -20,6 +20,7 @@ export { getHeader, getPath, getQueryString, readRawBody } from "./http/api_even
 export { type ClientAddressSource, getClientAddress } from "./http/client_address.ts";
 export { type Clock } from "./async/clock.ts";
 export { type CorsOption } from "./http/cors.ts";
+export type { SecurityHeadersOption } from "./http/security_headers.ts";
 export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat } from "./http/error_response.ts";
 export {
   type AuthorizerDecision,

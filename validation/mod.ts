@@ -94,6 +94,7 @@ export type {
   OrganizationRule,
 } from "../core/http/session_registry.ts";
 export type { CorsOption } from "../core/http/cors.ts";
+export type { SecurityHeadersOption } from "../core/http/security_headers.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { RateLimitOptions, RateLimitRequest } from "../core/rate_limit/request_limits.ts";
 export type { LoggingConfig } from "../core/logging_config.ts";
