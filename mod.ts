@@ -51,13 +51,6 @@ export {
 export {
   buildErrorResponse,
   buildValidatedResponse,
-  defineAuthorizerHandler,
-  defineEventHandler,
-  defineQueueHandler,
-  defineScheduleHandler,
-  defineStorageHandler,
-  defineTopicHandler,
-  defineWebSocketHandler,
   getClientAddress,
   getOutgoingHeaders,
   getRequestContext,
@@ -69,6 +62,15 @@ export {
   withObservability,
   type WrapperMetadata,
 } from "./core/mod.ts";
+export {
+  defineAuthorizerHandler,
+  defineEventHandler,
+  defineQueueHandler,
+  defineScheduleHandler,
+  defineStorageHandler,
+  defineTopicHandler,
+  defineWebSocketHandler,
+} from "./triggers/mod.ts";
 export {
   type ApiHandler,
   type ApiHandlerFunction,

@@ -57,7 +57,7 @@ const IS_OWN = "#status = :running AND #fence = :fence";
  *
  * @example
  * ```ts
- * import { defineEventHandler } from "@trellis/fn/core";
+ * import { defineEventHandler } from "@trellis/fn/triggers";
  * import { createDynamoDbStore } from "@trellis/fn/idempotency";
  *
  * const store = createDynamoDbStore({ tableName: "notes-prod-idempotency" });

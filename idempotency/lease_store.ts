@@ -13,7 +13,7 @@ import { createDatabaseBackend, type GetDatabase } from "./database_backend.ts";
  *
  * @example
  * ```ts
- * import { defineQueueHandler } from "@trellis/fn/core";
+ * import { defineQueueHandler } from "@trellis/fn/triggers";
  * import { getDrizzleClient } from "@trellis/fn/database";
  * import { createLeaseStore } from "@trellis/fn/idempotency";
  *

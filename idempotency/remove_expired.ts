@@ -35,7 +35,7 @@ const MARGIN_MS = 2000;
  *
  * @example
  * ```ts
- * import { defineScheduleHandler } from "@trellis/fn/core";
+ * import { defineScheduleHandler } from "@trellis/fn/triggers";
  * import { getDrizzleClient } from "@trellis/fn/database";
  * import { removeExpiredRecords } from "@trellis/fn/idempotency";
  *

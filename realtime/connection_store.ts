@@ -57,7 +57,7 @@ const TABLE = sql.identifier(SUBSCRIPTION_TABLE);
  *
  * @example
  * ```ts
- * import { defineWebSocketHandler } from "@trellis/fn/core";
+ * import { defineWebSocketHandler } from "@trellis/fn/triggers";
  * import { getDrizzleClient } from "@trellis/fn/database";
  * import { createConnectionStore } from "@trellis/fn/realtime";
  *

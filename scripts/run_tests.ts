@@ -14,7 +14,7 @@ import { planBatches, type TestScope } from "./test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES =
-  "mod.ts errors env observability core validation database idempotency jobs mail uploads realtime router streaming auth client testing cli";
+  "mod.ts errors env observability core validation database idempotency jobs mail uploads realtime router streaming triggers auth client testing cli";
 const EXAMPLES = [
   "--doc",
   "README.md",

@@ -19,6 +19,7 @@ const LAYERS: Record<string, readonly string[]> = {
   realtime: ["errors", "env", "observability", "core", "database"],
   router: ["errors", "env", "observability", "core", "validation"],
   streaming: ["errors", "env", "observability", "core"],
+  triggers: ["core"],
   auth: [
     "errors",
     "env",

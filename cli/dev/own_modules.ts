@@ -21,6 +21,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   streaming: "streaming/mod",
   testing: "testing/mod",
   "testing/distsql": "testing/distsql/mod",
+  triggers: "triggers/mod",
   uploads: "uploads/mod",
   validation: "validation/mod",
 };

@@ -93,7 +93,8 @@ const STATUSES: readonly string[] = Object.values(UserStatus);
  *
  * @example
  * ```ts
- * import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
+ * import { UserStatus } from "@trellis/fn/core";
+ * import { defineAuthorizerHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createRequestAuthorizerEvent } from "@trellis/fn/testing";
  *
  * const users = new Map([["t-1", "u-1"]]);

@@ -56,7 +56,7 @@ export type EventHandlerFunction<TDetail = never, TResult = unknown, TTransactio
  *
  * @example
  * ```ts
- * import { defineEventHandler } from "@trellis/fn/core";
+ * import { defineEventHandler } from "@trellis/fn/triggers";
  * import { createEventBridgeEvent, createLambdaContext } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

@@ -63,7 +63,7 @@ export type KafkaHandlerFunction<TValue = never> = (params: KafkaHandlerParams<T
  *
  * @example
  * ```ts
- * import { defineKafkaHandler } from "@trellis/fn/core";
+ * import { defineKafkaHandler } from "@trellis/fn/triggers";
  * import { createKafkaEvent, createLambdaContext } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

@@ -77,7 +77,7 @@ export type QueueHandlerFunction<TBody = never, TTransaction = never> = (
  *
  * @example
  * ```ts
- * import { defineQueueHandler } from "@trellis/fn/core";
+ * import { defineQueueHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createQueueEvent } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

@@ -38,7 +38,7 @@ export type ScheduleHandlerFunction<TResult = unknown> = (
  *
  * @example
  * ```ts
- * import { defineScheduleHandler } from "@trellis/fn/core";
+ * import { defineScheduleHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createScheduleEvent } from "@trellis/fn/testing";
  *
  * export const handler = defineScheduleHandler({ logging: { level: "SILENT" }, metrics: false })(

@@ -57,7 +57,7 @@ export type StorageHandlerFunction = (params: StorageHandlerParams) => unknown;
  *
  * @example
  * ```ts
- * import { defineStorageHandler } from "@trellis/fn/core";
+ * import { defineStorageHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createStorageEvent } from "@trellis/fn/testing";
  *
  * export const handler = defineStorageHandler({ logging: { level: "SILENT" }, metrics: false })(

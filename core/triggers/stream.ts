@@ -54,7 +54,7 @@ export type StreamHandlerFunction<TData = never> = (params: StreamHandlerParams<
  *
  * @example
  * ```ts
- * import { defineStreamHandler } from "@trellis/fn/core";
+ * import { defineStreamHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createStreamEvent } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

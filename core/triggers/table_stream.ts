@@ -76,7 +76,7 @@ const CHANGES = { INSERT: "created", MODIFY: "updated", REMOVE: "removed" } as c
  *
  * @example
  * ```ts
- * import { defineTableStreamHandler } from "@trellis/fn/core";
+ * import { defineTableStreamHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createTableStreamEvent } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

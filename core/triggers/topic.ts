@@ -52,7 +52,7 @@ export type TopicHandlerFunction<TMessage = never> = (
  *
  * @example
  * ```ts
- * import { defineTopicHandler } from "@trellis/fn/core";
+ * import { defineTopicHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createTopicEvent } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

@@ -66,7 +66,7 @@ export type WebSocketHandlerFunction<TBody = never> = (
  *
  * @example
  * ```ts
- * import { defineWebSocketHandler } from "@trellis/fn/core";
+ * import { defineWebSocketHandler } from "@trellis/fn/triggers";
  * import { createLambdaContext, createWebSocketMessageEvent } from "@trellis/fn/testing";
  * import * as z from "zod";
  *

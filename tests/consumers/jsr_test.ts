@@ -80,7 +80,7 @@ Deno.test("the upload holds no tests, no tools and no file of the machine", () =
       "mail",
     ],
     ...["mod.ts", "modules", "observability", "realtime", "router", "streaming", "testing"],
-    ...["uploads", "validation"],
+    ...["triggers", "uploads", "validation"],
   ]);
   const strays = [...upload.files.keys()].filter((path) =>
     /\/(tests|examples|fixtures|\.\w+)(\/|$)|_test\.ts$/.test(path)

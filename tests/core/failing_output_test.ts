@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { defineQueueHandler, withObservability } from "../../core/mod.ts";
+import { withObservability } from "../../core/mod.ts";
+import { defineQueueHandler } from "../../triggers/mod.ts";
 import {
   endSpan,
   logInfo,

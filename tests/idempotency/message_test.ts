@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { defineEventHandler, defineQueueHandler } from "../../core/mod.ts";
+import { defineEventHandler, defineQueueHandler } from "../../triggers/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   createEventBridgeEvent,

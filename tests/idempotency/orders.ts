@@ -1,4 +1,5 @@
-import { buildValidatedResponse, defineQueueHandler } from "../../core/mod.ts";
+import { buildValidatedResponse } from "../../core/mod.ts";
+import { defineQueueHandler } from "../../triggers/mod.ts";
 import { type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { createTransactionStore } from "../../idempotency/mod.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
+import type { LambdaContext } from "../../core/mod.ts";
 import {
   defineAuthorizerHandler,
   defineEventHandler,
@@ -9,10 +10,9 @@ import {
   defineStorageHandler,
   defineTopicHandler,
   defineWebSocketHandler,
-  type LambdaContext,
   type SqsBatchResult,
   type SqsEvent,
-} from "../../core/mod.ts";
+} from "../../triggers/mod.ts";
 import {
   createEventBridgeEvent,
   createHttpAuthorizerEvent,

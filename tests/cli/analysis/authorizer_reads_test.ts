@@ -23,7 +23,8 @@ function findReads(files: Fixture): Promise<{ reads: string[]; unresolved: strin
   });
 }
 
-const IMPORT = `import { defineAuthorizerHandler, getHeader } from "@trellis/fn/core";`;
+const IMPORT =
+  `import { getHeader } from "@trellis/fn/core"; import { defineAuthorizerHandler } from "@trellis/fn/triggers";`;
 const authorizer = (fn: string) =>
   `${IMPORT}\nexport const handler = defineAuthorizerHandler({})(${fn});`;
 const header = (name: string) => `method.request.header.${name}`;

@@ -6,13 +6,8 @@ import postgres from "postgres";
 import { renderPermissionFiles } from "../../../cli/analysis/permission_files.ts";
 import { analysePermissions, type FunctionPermissions } from "../../../cli/analysis/permissions.ts";
 import { findFunctionFiles } from "../../../cli/discovery/function_files.ts";
-import type {
-  ApiEvent,
-  AuthorizerHandler,
-  LambdaContext,
-  ProxyResult,
-  ScheduleEvent,
-} from "../../../core/mod.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../../core/mod.ts";
+import type { AuthorizerHandler, ScheduleEvent } from "../../../triggers/mod.ts";
 import { applyPermissions, closeDrizzleClient, runMigrations } from "../../../database/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import {

@@ -257,7 +257,7 @@ Deno.test(
 );
 
 Deno.test("the page's API answers 502 with the error when a function throws", SERVED, async () => {
-  const text = `import { defineEventHandler } from "@trellis/fn/core";
+  const text = `import { defineEventHandler } from "@trellis/fn/triggers";
 export const handler = defineEventHandler()(() => { throw new RangeError("too far"); });`;
   await withDevServer(async ({ url }) => {
     const response = await fetch(`${url}/_trellis/api/functions/Went/invoke`, { method: "POST" });
@@ -306,7 +306,7 @@ Deno.test(
   async () => {
     const files = {
       "src/functions/authorizer/caller.ts":
-        `import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
+        `import { UserStatus } from "@trellis/fn/core"; import { defineAuthorizerHandler } from "@trellis/fn/triggers";
 export const handler = defineAuthorizerHandler()(function authorize({ token }) {
   if (token === "boom") throw new Error("no");
   return token === undefined ? { userStatus: UserStatus.Anonymous } : { userStatus: UserStatus.Authenticated, userId: token };
@@ -333,10 +333,12 @@ Deno.test(
   async () => {
     const files = {
       ...FILES,
-      "src/functions/event/index-note.ts": `import { defineEventHandler } from "@trellis/fn/core";
+      "src/functions/event/index-note.ts":
+        `import { defineEventHandler } from "@trellis/fn/triggers";
 import { logInfo } from "@trellis/fn/observability";
 export const handler = defineEventHandler()(({ event }) => logInfo("indexed", { detail: event.detail }));`,
-      "src/functions/topic/note-shared.ts": `import { defineTopicHandler } from "@trellis/fn/core";
+      "src/functions/topic/note-shared.ts":
+        `import { defineTopicHandler } from "@trellis/fn/triggers";
 import { logInfo } from "@trellis/fn/observability";
 export const handler = defineTopicHandler()(({ record, metadata }) =>
   logInfo("shared", { message: record.Sns.Message, id: metadata.correlationId }));`,
@@ -502,7 +504,7 @@ export const handler = defineRouter({ "GET /notes": echo, "DELETE /notes/{noteId
       ...FILES,
       "src/functions/api/notes.router.ts": router(""),
       "src/functions/authorizer/caller.ts":
-        `import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
+        `import { UserStatus } from "@trellis/fn/core"; import { defineAuthorizerHandler } from "@trellis/fn/triggers";
 export const handler = defineAuthorizerHandler()(() => ({ userStatus: UserStatus.Authenticated, userId: "u1" }));
 `,
     };

@@ -54,7 +54,7 @@ const FILES = {
   [routeFile("raw.get")]: `export const handler = async () => ({ statusCode: 200, body: "" });`,
   [routeFile("hidden.get")]: route(`{ openapi: { hidden: true } }`),
   "src/functions/queue/work.ts":
-    `import { defineQueueHandler } from "@trellis/fn/core"; export const handler = defineQueueHandler({})(async () => {});`,
+    `import { defineQueueHandler } from "@trellis/fn/triggers"; export const handler = defineQueueHandler({})(async () => {});`,
 };
 
 Deno.test("generate openapi describes a project of everything, which a validator accepts", async () => {

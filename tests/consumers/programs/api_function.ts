@@ -1,6 +1,6 @@
 // The function that esbuild bundles and the runtime API calls.
 import { buildValidatedResponse, defineApiHandler, NotFoundError } from "@trellis/fn";
-import { defineScheduleHandler } from "@trellis/fn/core";
+import { defineScheduleHandler } from "@trellis/fn/triggers";
 import * as z from "zod";
 
 export const handler = defineApiHandler({

@@ -17,7 +17,7 @@ import { eq, type InsertModel, type SelectModel, type UpdateModel } from "@trell
 import { defineConfig } from "@trellis/fn/cli";
 import { defineEnv } from "@trellis/fn/env";
 import { type AppError, isAppError, ValidationError } from "@trellis/fn/errors";
-import { defineQueueHandler } from "@trellis/fn/core";
+import { defineQueueHandler } from "@trellis/fn/triggers";
 import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 import {
   toJsonSchema,

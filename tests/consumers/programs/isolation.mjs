@@ -7,7 +7,7 @@ import {
   getOutgoingHeaders,
   getRequestContext,
 } from "@trellis/fn";
-import { defineQueueHandler } from "@trellis/fn/core";
+import { defineQueueHandler } from "@trellis/fn/triggers";
 import {
   logInfo,
   metrics,

@@ -10,7 +10,8 @@ import { createAuth, validateCodeHostWebhook } from "@trellis/fn/auth";
 import { createGatewayJwtAuth } from "@trellis/fn/auth/jwt";
 import { AUTH_MIGRATION_SQL, authUsers } from "@trellis/fn/auth/schema";
 import { resolveModulesPath } from "@trellis/fn/cli";
-import { defineQueueHandler, UserStatus } from "@trellis/fn/core";
+import { UserStatus } from "@trellis/fn/core";
+import { defineQueueHandler } from "@trellis/fn/triggers";
 import {
   createQueryFactory,
   DatabaseOperation,

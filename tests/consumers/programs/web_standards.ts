@@ -14,15 +14,13 @@ import {
   validatePaymentsWebhook,
   validateStandardWebhook,
 } from "@trellis/fn/auth";
+import { getRequestContext, readRawBody, retry } from "@trellis/fn/core";
 import {
   defineAuthorizerHandler,
   defineQueueHandler,
   defineScheduleHandler,
   defineTopicHandler,
-  getRequestContext,
-  readRawBody,
-  retry,
-} from "@trellis/fn/core";
+} from "@trellis/fn/triggers";
 import { defineEnv } from "@trellis/fn/env";
 import { ValidationError } from "@trellis/fn/errors";
 import { logInfo, metrics, onSpanEnd, setLogOutput, withSpan } from "@trellis/fn/observability";

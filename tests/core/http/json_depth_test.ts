@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { isNestedDeeper } from "../../../core/http/json_depth.ts";
-import { defineQueueHandler } from "../../../core/mod.ts";
+import { defineQueueHandler } from "../../../triggers/mod.ts";
 import { createLambdaContext, createQueueEvent } from "../../../testing/mod.ts";
 import * as z from "zod";
 import { captureLogs } from "../../support/capture_logs.ts";

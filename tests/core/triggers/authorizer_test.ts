@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { UserStatus } from "../../../core/mod.ts";
 import {
   type AuthorizerDecision,
   type AuthorizerEvent,
@@ -14,8 +15,7 @@ import {
   type AuthorizerResult,
   type AuthorizerSimpleResult,
   defineAuthorizerHandler,
-  UserStatus,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import {
   ConfigurationError,
   ServiceUnavailableError,

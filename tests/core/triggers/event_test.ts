@@ -1,6 +1,6 @@
 import { assertEquals, assertFalse, assertRejects, assertThrows } from "@std/assert";
 import * as z from "zod";
-import { defineEventHandler, type EventBridgeEvent } from "../../../core/mod.ts";
+import { defineEventHandler, type EventBridgeEvent } from "../../../triggers/mod.ts";
 import {
   ConfigurationError,
   ConflictError,

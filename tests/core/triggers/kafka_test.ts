@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import * as z from "zod";
+import { getRequestContext } from "../../../core/mod.ts";
 import {
   defineKafkaHandler,
-  getRequestContext,
   type KafkaEvent,
   type KafkaHandlerFunction,
   type KafkaHandlerOptions,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../../errors/mod.ts";
 import { createKafkaEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";

@@ -8,16 +8,14 @@ import {
 } from "@std/assert";
 import * as z from "zod";
 import * as mini from "zod/mini";
+import { getOutgoingHeaders, getRequestContext, type WrapperMetadata } from "../../../core/mod.ts";
 import {
   defineQueueHandler,
-  getOutgoingHeaders,
-  getRequestContext,
   type QueueHandlerFunction,
   type QueueHandlerOptions,
   type SqsBatchResult,
   type SqsEvent,
-  type WrapperMetadata,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { remainingMs } from "../../../core/request_context.ts";
 import type { StandardSchema } from "../../../env/mod.ts";
 import { ConfigurationError, NotFoundError, UnexpectedError } from "../../../errors/mod.ts";

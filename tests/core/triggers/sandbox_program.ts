@@ -3,7 +3,8 @@
  * A Lambda sandbox for a test, configured by its environment. It reports on standard error what the handlers of its
  * queues saw; its log goes to standard output as in production.
  */
-import { defineQueueHandler, getRequestContext } from "../../../core/mod.ts";
+import { getRequestContext } from "../../../core/mod.ts";
+import { defineQueueHandler } from "../../../triggers/mod.ts";
 import { currentInvocation } from "../../../observability/invocation_context.ts";
 import { logInfo } from "../../../observability/mod.ts";
 import { getSettings } from "../../../observability/settings.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { defineScheduleHandler, type ScheduleEvent } from "../../../core/mod.ts";
+import { defineScheduleHandler, type ScheduleEvent } from "../../../triggers/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../../errors/mod.ts";
 import { createLambdaContext, createScheduleEvent } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";

@@ -5,7 +5,7 @@ import {
   type S3EventBridgeEvent,
   type StorageEvent,
   type StorageHandlerParams,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../../errors/mod.ts";
 import {
   createLambdaContext,

@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import * as z from "zod";
+import { getRequestContext } from "../../../core/mod.ts";
 import {
   defineStreamHandler,
-  getRequestContext,
   type KinesisEvent,
   type StreamHandlerFunction,
   type StreamHandlerOptions,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { ConfigurationError, NotFoundError, UnexpectedError } from "../../../errors/mod.ts";
 import { logInfo } from "../../../observability/mod.ts";
 import { createLambdaContext, createStreamEvent } from "../../../testing/mod.ts";

@@ -7,7 +7,7 @@ import {
   type TableStreamEvent,
   type TableStreamHandlerFunction,
   type TableStreamHandlerOptions,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { readAttributes } from "../../../core/triggers/attribute_values.ts";
 import { UnexpectedError } from "../../../errors/mod.ts";
 import { createLambdaContext, createTableStreamEvent } from "../../../testing/mod.ts";

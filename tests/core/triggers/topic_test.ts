@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import * as z from "zod";
+import { getRequestContext } from "../../../core/mod.ts";
 import {
   defineTopicHandler,
-  getRequestContext,
   type SnsEvent,
   type TopicHandlerFunction,
   type TopicHandlerOptions,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { ConfigurationError, NotFoundError, UnexpectedError } from "../../../errors/mod.ts";
 import { logInfo } from "../../../observability/mod.ts";
 import { createLambdaContext, createTopicEvent } from "../../../testing/mod.ts";

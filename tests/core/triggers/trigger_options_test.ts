@@ -8,7 +8,7 @@ import {
   defineStorageHandler,
   defineTopicHandler,
   defineWebSocketHandler,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 
 // deno-lint-ignore no-explicit-any

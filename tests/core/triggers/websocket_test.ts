@@ -1,13 +1,13 @@
 import { assertEquals, assertFalse, assertThrows } from "@std/assert";
 import * as z from "zod";
+import { buildValidatedResponse } from "../../../core/mod.ts";
 import {
-  buildValidatedResponse,
   defineWebSocketHandler,
   type WebSocketEvent,
   type WebSocketHandlerFunction,
   type WebSocketHandlerOptions,
   type WebSocketResult,
-} from "../../../core/mod.ts";
+} from "../../../triggers/mod.ts";
 import {
   ConfigurationError,
   DatabaseError,

@@ -1,4 +1,4 @@
-import { defineAuthorizerHandler } from "@trellis/fn/core";
+import { defineAuthorizerHandler } from "@trellis/fn/triggers";
 import { findCaller } from "../../authorizer.ts";
 
 // answers 500 instead of 401 if the database is down, so that clients keep their session
