@@ -763,13 +763,70 @@ run "provisioned_concurrency_without_an_alias" {
   expect_failures = [var.provisioned_concurrency]
 }
 
-run "a_destination_that_is_a_bucket" {
+run "on_success_destination_arn_bucket" {
   command = plan
 
   variables {
     on_success_destination_arn = "arn:aws:s3:::results"
+  }
+
+  expect_failures = [var.on_success_destination_arn]
+}
+
+run "on_success_destination_arn_edge" {
+  command = plan
+
+  variables {
+    on_success_destination_arn = "arn:aws:sqs:us-east-1:123456789012:results"
+    is_edge_function           = true
+    region                     = "us-east-1"
+  }
+
+  expect_failures = [var.on_success_destination_arn]
+}
+
+run "on_failure_destination_arn_bucket" {
+  command = plan
+
+  variables {
     on_failure_destination_arn = "arn:aws:s3:::results"
   }
 
-  expect_failures = [var.on_success_destination_arn, var.on_failure_destination_arn]
+  expect_failures = [var.on_failure_destination_arn]
+}
+
+run "on_failure_destination_arn_edge" {
+  command = plan
+
+  variables {
+    on_failure_destination_arn = "arn:aws:sqs:us-east-1:123456789012:results"
+    is_edge_function           = true
+    region                     = "us-east-1"
+  }
+
+  expect_failures = [var.on_failure_destination_arn]
+}
+
+run "stream_trigger_edge" {
+  command = plan
+
+  variables {
+    stream_trigger   = { arn = "arn:aws:kinesis:us-east-1:123456789012:stream/orders", service = "kinesis" }
+    is_edge_function = true
+    region           = "us-east-1"
+  }
+
+  expect_failures = [var.stream_trigger]
+}
+
+run "kafka_trigger_edge" {
+  command = plan
+
+  variables {
+    kafka_trigger    = { cluster_arn = "arn:aws:kafka:us-east-1:123456789012:cluster/main/1a2b", topic = "t", consumer_group_id = "g" }
+    is_edge_function = true
+    region           = "us-east-1"
+  }
+
+  expect_failures = [var.kafka_trigger]
 }
