@@ -1,3 +1,5 @@
+import { builtinModule } from "../env/builtin_module.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { MailTransport } from "./mail_message.ts";
 
 /**
@@ -17,12 +19,17 @@ import type { MailTransport } from "./mail_message.ts";
 export function createFolderTransport(folder: string): MailTransport {
   return {
     async send({ id, name, from, to, cc, bcc, subject, text, html }): Promise<void> {
-      const { mkdir, writeFile } = await import("node:fs/promises");
+      const files = builtinModule("node:fs")?.promises;
+      if (files === undefined) {
+        throw new ConfigurationError(
+          "createFolderTransport needs process.getBuiltinModule: use Node 20.16, Deno 2 or later",
+        );
+      }
       const at = new Date().toISOString();
       const mail = { id, name, from, to, cc, bcc, subject, text, html, at };
-      await mkdir(folder, { recursive: true });
+      await files.mkdir(folder, { recursive: true });
       const file = `${folder}/${at.replaceAll(":", "-")}_${id}.json`;
-      await writeFile(file, JSON.stringify(mail, undefined, 2));
+      await files.writeFile(file, JSON.stringify(mail, undefined, 2));
     },
   };
 }

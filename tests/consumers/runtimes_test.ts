@@ -1,10 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
+import { DATABASE_PACKAGES, installPackage, makeConsumer, ROOT } from "./support/package.ts";
 import { runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
-const installed = await installPackage(DATABASE_PACKAGES);
+const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+/** Packages that an entry point imports statically. */
+const IMPORTED = ["hono", "openapi-fetch"].map((name) => imports[name].slice("npm:".length));
+const installed = await installPackage([...DATABASE_PACKAGES, ...IMPORTED]);
 const consumer = await makeConsumer(installed, {
   "use_every_entry.mjs": undefined,
   "use_require.cjs": undefined,

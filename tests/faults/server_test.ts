@@ -51,7 +51,7 @@ Deno.test(
     // SIGKILL of one session makes the server end all of them and recover from its log, as after a crash
     async function kill(pid: unknown): Promise<void> {
       Deno.kill(Number(pid), "SIGKILL");
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 250)); // until the client hears of it
     }
     try {
       const client = () => getDrizzleClient(config);

@@ -11,7 +11,6 @@ import { createGatewayJwtAuth } from "@trellis/fn/auth/jwt";
 import { AUTH_MIGRATION_SQL, authUsers } from "@trellis/fn/auth/schema";
 import { resolveModulesPath } from "@trellis/fn/cli";
 import { UserStatus } from "@trellis/fn/core";
-import { defineQueueHandler } from "@trellis/fn/triggers";
 import {
   createQueryFactory,
   DatabaseOperation,
@@ -24,6 +23,15 @@ import {
 import { eq, sql } from "@trellis/fn/database/orm";
 import { defineEnv } from "@trellis/fn/env";
 import { isAppError, NotFoundError, UnauthorizedError } from "@trellis/fn/errors";
+import { createClient } from "@trellis/fn/client";
+import { createTransactionStore } from "@trellis/fn/idempotency";
+import { defineJob, JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
+import { defineMail } from "@trellis/fn/mail";
+import { createConnectionStore } from "@trellis/fn/realtime";
+import { defineRouter } from "@trellis/fn/router";
+import { streamResponse } from "@trellis/fn/streaming";
+import { defineQueueHandler } from "@trellis/fn/triggers";
+import { defineUpload } from "@trellis/fn/uploads";
 import { MetricUnit, setLogOutput } from "@trellis/fn/observability";
 import { createLambdaContext, createQueueEvent, createRestApiEvent } from "@trellis/fn/testing";
 import { startDistSqlServer } from "@trellis/fn/testing/distsql";
@@ -131,6 +139,33 @@ const failures = await queue(
 );
 assert.equal(failures.batchItemFailures.length, 1);
 assert.equal(UserStatus.Anonymous, "Anonymous");
+
+// ./router
+const router = defineRouter({ "POST /twice": handler });
+const routed = await router(
+  createRestApiEvent({ method: "POST", path: "/twice", body: { n: "4" } }),
+  createLambdaContext(),
+);
+assert.equal(routed.body, '{"twice":8}');
+
+// ./jobs, ./mail, ./idempotency, ./uploads, ./realtime, ./streaming, ./client
+assert.equal(
+  defineJob({ name: "count", schema: z.object({ n: z.number() }) })(() => {}).name,
+  "count",
+);
+assert.match(JOBS_MIGRATION_SQL, /CREATE TABLE/);
+for (
+  const define of [
+    createClient,
+    createConnectionStore,
+    createTransactionStore,
+    defineMail,
+    defineUpload,
+    streamResponse,
+  ]
+) {
+  assert.equal(typeof define, "function");
+}
 
 // ./env, ./observability, ./validation
 const env = defineEnv({ PORT: { schema: z.coerce.number(), default: 1 } }, {
