@@ -18,7 +18,7 @@ export const CLI_PACKAGES = {
   "openapi-typescript": "^7.13.0",
   "typescript": ">=5.9",
   "yaml": "^2.9.0",
-  "ws": "^8.18.0",
+  "ws": "^8.23.0",
 } as const;
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
