@@ -17,7 +17,7 @@ export const CLI_PACKAGES = {
   "esbuild": ">=0.28.2 <1",
   "openapi-typescript": "^7.13.0",
   "typescript": ">=5.9",
-  "yaml": "^2.9.0",
+  "yaml": "^2.9.1",
   "ws": "^8.23.0",
 } as const;
 
