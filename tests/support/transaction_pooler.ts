@@ -54,7 +54,7 @@ export async function startTransactionPooler(serverPort: number): Promise<Transa
     client.backend!.socket.write(message);
   }
   function openBackend(startup: Buffer, onGreeting: (bytes: Buffer) => void): void {
-    const socket = connect(serverPort, "127.0.0.1");
+    const socket = connect(serverPort, "127.0.0.1").setNoDelay(true);
     const backend: Backend = { socket, client: undefined, isReady: false };
     const greeting: Buffer[] = [];
     sockets.add(socket);
@@ -93,7 +93,7 @@ export async function startTransactionPooler(serverPort: number): Promise<Transa
       if (backend === undefined) waiting.push(client);
       else assign(client, backend);
     });
-    sockets.add(socket);
+    sockets.add(socket.setNoDelay(true));
     socket.on("error", () => {});
     socket.on("close", () => client.backend?.socket.destroy());
     // the startup message has no type
