@@ -38,7 +38,7 @@ const ENVIRONMENT = {
   // most tests take less time than it takes to optimize the code of the embedded database
   DENO_V8_FLAGS: "--liftoff-only",
 };
-/** They run nothing of the measured folders that other tests do not run: coverage of them would cost time only. */
+/** They run nothing of the measured folders that other tests do not run. */
 const UNMEASURED =
   /^tests\/(?:bench|client|cli\/(?!commands)|consumers|examples|faults|jobs|load|mail|realtime|scripts|terraform_test\.ts|uploads)\b/;
 
