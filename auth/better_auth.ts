@@ -1,13 +1,14 @@
 // `instance.ts` imports this file when the auth library's API is first used.
-import type { Auth } from "better-auth";
+import type { Auth, BetterAuthPlugin } from "better-auth";
 import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuditSettings } from "./audit_option.ts";
 import { type AuthRoute, listAuthRoutes } from "./auth_routes.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
-import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
+import { type BetterAuthLibrary, loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
+import type { ProviderOptions } from "./providers.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
 import { getBasePath } from "./auth_request.ts";
 import { withMailRoutes } from "./mail_routes.ts";
@@ -59,33 +60,11 @@ export async function startBetterAuth(
   const { providers } = settings;
   const { social, custom } = typeof providers === "function" ? await providers() : providers;
   const loaded = await loadBetterAuth();
-  const { bearer, betterAuth, drizzleAdapter, socialProviderList } = loaded;
-  const known: readonly string[] = socialProviderList;
-  const unknown = Object.keys(social).filter((id) => !known.includes(id));
-  if (unknown.length > 0) {
-    throw new ConfigurationError(
-      `socialProviders has no built-in provider ${unknown.join(", ")}; known are ${
-        known.join(", ")
-      }. ` +
-        "Any other goes under socialProviders.custom",
-    );
-  }
+  const { betterAuth, drizzleAdapter } = loaded;
+  checkProviders(Object.keys(social), loaded.socialProviderList);
   const schema = { ...AUTH_SCHEMA_MAPPING, rateLimit: rateLimits, ...settings.schema };
   if (settings.experimentalJoins) checkRelations(db, schema);
-  const plugins = await listPlugins(settings.plugins, settings.audit);
-  // handlers accept bearer tokens, so better-auth must accept them too
-  if (!plugins.some(({ id }) => id === "bearer")) plugins.push(bearer());
-  if (custom.length > 0) {
-    if (plugins.some(({ id }) => id === "generic-oauth")) {
-      throw new ConfigurationError(
-        "AuthConfig has providers under socialProviders.custom and in the plugin genericOAuth: keep one of them",
-      );
-    }
-    const genericOAuth = await loadGenericOAuth();
-    plugins.push(
-      genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }),
-    );
-  }
+  const plugins = await createPlugins(settings, custom, loaded);
   // creates a user and their account in one transaction, because an incomplete sign-up would
   // block the email address
   const tables = acceptTextAsUuid(schema);
@@ -96,6 +75,7 @@ export async function startBetterAuth(
     transaction: "transaction" in db,
   });
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
+  const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const unproven = protectUnprovenAccounts(options, loaded);
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
   const auth = betterAuth<BetterAuthOptions>({
@@ -104,11 +84,7 @@ export async function startBetterAuth(
     user: unproven.user,
     account: unproven.account,
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
-    database: audit?.auditAdapter(
-      adapter,
-      settings.audit === true ? {} : settings.audit as AuditSettings,
-    ) ??
-      adapter,
+    database: audit?.auditAdapter(adapter, auditSettings) ?? adapter,
     plugins: [...limits?.plugins ?? [], unproven.plugin, ...plugins],
   });
   limits?.setEndpoints(auth.api);
@@ -133,6 +109,36 @@ export async function startBetterAuth(
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };
+}
+
+function checkProviders(providers: readonly string[], known: readonly string[]): void {
+  const unknown = providers.filter((id) => !known.includes(id));
+  if (unknown.length === 0) return;
+  throw new ConfigurationError(
+    `socialProviders has no built-in provider ${unknown.join(", ")}; ` +
+      `known are ${known.join(", ")}. Any other goes under socialProviders.custom`,
+  );
+}
+
+/** Creates the plugins of the settings, and those for bearer tokens and custom providers. */
+async function createPlugins(
+  settings: AuthSettings,
+  custom: readonly ProviderOptions[],
+  { bearer }: BetterAuthLibrary,
+): Promise<BetterAuthPlugin[]> {
+  const plugins = await listPlugins(settings.plugins, settings.audit);
+  // handlers accept bearer tokens, so better-auth must accept them too
+  if (!plugins.some(({ id }) => id === "bearer")) plugins.push(bearer());
+  if (custom.length === 0) return plugins;
+  if (plugins.some(({ id }) => id === "generic-oauth")) {
+    throw new ConfigurationError(
+      "AuthConfig has providers under socialProviders.custom and in the plugin genericOAuth: " +
+        "keep one of them",
+    );
+  }
+  const genericOAuth = await loadGenericOAuth();
+  const config = custom as unknown as Parameters<typeof genericOAuth>[0]["config"];
+  return [...plugins, genericOAuth({ config })];
 }
 
 /** Checks the limits before the first request. Calls of the API need no limits. */

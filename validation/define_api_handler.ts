@@ -6,7 +6,7 @@ import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.t
 import type { OrganizationRule } from "../core/http/session_registry.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
-import { getRequestLimits } from "../core/rate_limit/request_limits.ts";
+import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { StreamDelivery } from "../core/http/streaming.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
 import {
@@ -29,7 +29,7 @@ import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
 import { createResponder } from "./responder.ts";
 import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
-import { createResultReader } from "./result_reader.ts";
+import { createResultReader, type ResultReader } from "./result_reader.ts";
 
 type Response = ProxyResult | ReturnedError;
 
@@ -110,21 +110,11 @@ export function defineApiHandler<
 
   return function wrapHandler(handler) {
     const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
-    const { rateLimit } = options;
-
-    function identify(event: ApiEvent): Identity | Promise<Identity> {
-      if (rateLimit === undefined) return authenticate(event);
-      return getRequestLimits()(event, authenticate, rateLimit, operationName);
-    }
-
-    type Given = Parameters<typeof handler>[0];
-    // without response schemas the handler returns proxy results
-    const respondWithResult = readResult === undefined
-      ? handler as (params: Given) => ProxyResult | Promise<ProxyResult>
-      : (params: Given) => then(handler(params), (value) => readResult(value, params.context));
+    const identify = limitRequests(authenticate, options.rateLimit, operationName);
+    const runHandler = returnProxyResult(handler as (params: Params) => unknown, readResult);
     const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;
-    const run = options.idempotency?.store.protectRequest(respondWithResult, options) ??
-      delivery?.capture(respondWithResult) ?? respondWithResult;
+    const run = options.idempotency?.store.protectRequest(runHandler, options) ??
+      delivery?.capture(runHandler) ?? runHandler;
 
     function handleRequest(
       event: ApiEvent,
@@ -138,8 +128,7 @@ export function defineApiHandler<
         if (identity !== NO_IDENTITY) Object.assign(params, identity);
         return then(readInput(event, params), (error) => {
           if (error !== undefined) return new ReturnedError(error);
-          const result = run(params as unknown as Given);
-          return then(result, (value) => {
+          return then(run(params), (value) => {
             const response = addRenewedCookie(value, params.session);
             return respond(event, response, metadata.correlationId);
           });
@@ -158,6 +147,25 @@ export function defineApiHandler<
     withPreflight(lambda, respondToPreflight);
     return Object.assign(lambda, { handler, operation });
   };
+}
+
+/** Counts requests before or after authentication, if a rate limit is set. */
+function limitRequests(
+  authenticate: (event: ApiEvent) => Identity | Promise<Identity>,
+  rateLimit: RateLimitOptions | undefined,
+  operationName: string,
+): (event: ApiEvent) => Identity | Promise<Identity> {
+  if (rateLimit === undefined) return authenticate;
+  return (event) => getRequestLimits()(event, authenticate, rateLimit, operationName);
+}
+
+/** Converts the handler's values to proxy results. Without response schemas it returns them itself. */
+function returnProxyResult(
+  handler: (params: Params) => unknown,
+  readResult: ResultReader | undefined,
+): (params: Params) => ProxyResult | Promise<ProxyResult> {
+  if (readResult === undefined) return handler as (params: Params) => ProxyResult;
+  return (params) => then(handler(params), (value) => readResult(value, params.context));
 }
 
 function describe(

@@ -69,91 +69,82 @@ export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, Trigge
  * @returns The event that Lambda would pass.
  * @throws {ValidationError} If the input is invalid for this kind of function.
  */
-export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput): unknown {
+export function toTriggerEvent(fn: FunctionFile, input: TriggerInput): unknown {
+  const { body, params } = input;
   if (params.get("as") === "event") return parse(body, "the event");
-  const correlationId = params.get("correlationId") ?? undefined;
+  const get = (name: string) => params.get(name) || undefined;
   switch (fn.kind) {
     case "api":
       throw new ValidationError(
         `${fn.name} serves ${fn.method} ${fn.path}: call that ` +
           `route, or send a complete event with as=event`,
       );
-    case "queue": {
-      const records = params.get("as") === "records" ? parseRecords(body) : [{
-        body,
-        correlationId,
-        messageAttributes: parseAttributes(params.get("attributes")),
-        groupId: params.get("groupId") ?? undefined,
-      }];
-      return createQueueEvent(records, params.get("queue") || fn.name);
-    }
+    case "queue":
+      return createQueueEvent(listRecords(input), get("queue") ?? fn.name);
     case "topic":
       return createTopicEvent([{
         message: body,
         subject: params.get("subject") ?? undefined,
-        correlationId,
-        messageAttributes: parseAttributes(params.get("attributes")),
+        ...readMessageOptions(params),
       }]);
-    case "event":
+    case "event": {
+      const detail = body === "" ? {} : parse(body, "the detail");
       return createEventBridgeEvent({
-        detail: body === "" ? {} : parse(body, "the detail"),
-        detailType: params.get("detailType") || undefined,
-        source: params.get("source") || undefined,
+        detail,
+        detailType: get("detailType"),
+        source: get("source"),
       });
-    case "schedule":
-      return createScheduleEvent({
-        time: params.get("time") || new Date().toISOString().replace(/\.\d+/, ""),
-      });
-    case "storage": {
-      const change = params.get("change") || "created";
-      if (change !== "created" && change !== "deleted") {
-        throw new ValidationError(
-          `change must be created or deleted, got ${JSON.stringify(change)}`,
-        );
-      }
+    }
+    case "schedule": {
+      const now = new Date().toISOString().replace(/\.\d+/, "");
+      return createScheduleEvent({ time: get("time") ?? now });
+    }
+    case "storage":
       return createStorageEventBridgeEvent({
-        bucket: params.get("bucket") || undefined,
-        key: params.get("key") || "example.txt",
-        change,
+        bucket: get("bucket"),
+        key: get("key") ?? "example.txt",
+        change: parseChange(get("change") ?? "created"),
       });
-    }
     case "stream":
-      return createStreamEvent([{
-        data: body,
-        partitionKey: params.get("partitionKey") || undefined,
-      }]);
+      return createStreamEvent([{ data: body, partitionKey: get("partitionKey") }]);
     case "table-stream":
-      return createTableStreamEvent(parseChanges(body), params.get("table") || undefined);
-    case "kafka":
-      return createKafkaEvent([{
-        value: body,
-        key: params.get("key") || undefined,
-        partition: Number(params.get("partition") || 0),
-        correlationId,
-      }], params.get("topic") || undefined);
-    case "websocket": {
-      const options = {
-        connectionId: params.get("connectionId") || undefined,
-        body,
-        routeKey: fn.routeKey,
-      };
-      return fn.routeKey === "$connect"
-        ? createWebSocketConnectEvent({ ...options, query: Object.fromEntries(params) })
-        : fn.routeKey === "$disconnect"
-        ? createWebSocketDisconnectEvent(options)
-        : createWebSocketMessageEvent(options);
+      return createTableStreamEvent(parseChanges(body), get("table"));
+    case "kafka": {
+      const correlationId = params.get("correlationId") ?? undefined;
+      const partition = Number(get("partition") ?? 0);
+      const record = { value: body, key: get("key"), partition, correlationId };
+      return createKafkaEvent([record], get("topic"));
     }
+    case "websocket":
+      return toWebSocketEvent(fn, input);
     case "authorizer": {
-      const token = params.get("token");
+      const token = get("token");
       return createRequestAuthorizerEvent({
-        method: params.get("method") || "GET",
-        path: params.get("path") || "/",
-        headers: token ? { Authorization: `Bearer ${token}` } : {},
+        method: get("method") ?? "GET",
+        path: get("path") ?? "/",
+        headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
       });
     }
     case "standalone":
       return body === "" ? {} : parse(body, "the event");
   }
+}
+
+function toWebSocketEvent({ routeKey }: FunctionFile, { body, params }: TriggerInput): unknown {
+  const options = { connectionId: params.get("connectionId") || undefined, body, routeKey };
+  switch (routeKey) {
+    case "$connect":
+      return createWebSocketConnectEvent({ ...options, query: Object.fromEntries(params) });
+    case "$disconnect":
+      return createWebSocketDisconnectEvent(options);
+    default:
+      return createWebSocketMessageEvent(options);
+  }
+}
+
+function listRecords({ body, params }: TriggerInput): QueueRecordOptions[] {
+  if (params.get("as") === "records") return parseRecords(body);
+  return [{ body, groupId: params.get("groupId") ?? undefined, ...readMessageOptions(params) }];
 }
 
 function parse(text: string, what: string, source = "The body"): unknown {
@@ -177,6 +168,15 @@ function parseRecords(text: string): QueueRecordOptions[] {
   throw new ValidationError('With as=records the body must be a list: [{ "body": { … } }, …]');
 }
 
+function readMessageOptions(
+  params: URLSearchParams,
+): Pick<QueueRecordOptions, "correlationId" | "messageAttributes"> {
+  return {
+    correlationId: params.get("correlationId") ?? undefined,
+    messageAttributes: parseAttributes(params.get("attributes")),
+  };
+}
+
 /** Reads message attributes: a JSON object of strings. */
 function parseAttributes(text: string | null): Record<string, string> | undefined {
   if (text === null || text === "") return undefined;
@@ -185,6 +185,11 @@ function parseAttributes(text: string | null): Record<string, string> | undefine
     return attributes as Record<string, string>;
   }
   throw new ValidationError('attributes must be an object of strings: { "tenant": "t1" }');
+}
+
+function parseChange(change: string): "created" | "deleted" {
+  if (change === "created" || change === "deleted") return change;
+  throw new ValidationError(`change must be created or deleted, got ${JSON.stringify(change)}`);
 }
 
 function parseChanges(text: string): TableStreamRecordOptions[] {

@@ -3,11 +3,9 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { FunctionStore } from "../../cli/dev/function_store.ts";
 import { listenOnLoopback } from "../../cli/dev/http_server.ts";
 import type { Invoker } from "../../cli/dev/invoker.ts";
-import {
-  CONNECTIONS_PATH,
-  createSocketGateway,
-  SOCKET_PATH,
-} from "../../cli/dev/sockets/socket_gateway.ts";
+import { CONNECTIONS_PATH } from "../../cli/dev/sockets/connections.ts";
+import { SOCKET_PATH } from "../../cli/dev/sockets/handshake.ts";
+import { createSocketGateway } from "../../cli/dev/sockets/socket_gateway.ts";
 import type { FunctionFile } from "../../cli/discovery/function_files.ts";
 import {
   defineAuthorizerHandler,

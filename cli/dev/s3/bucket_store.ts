@@ -14,16 +14,15 @@ export interface StoredObject {
   readonly modifiedAt: string;
 }
 
+/** A file that is to be written. */
+export type NewObject = Pick<StoredObject, "bytes" | "contentType" | "metadata">;
+
 /** Files of local buckets in a folder. */
 export interface BucketStore {
   /** Returns a file; `undefined` if there is none. */
   get(bucket: string, key: string): StoredObject | undefined;
   /** Writes a file and returns it. */
-  put(
-    bucket: string,
-    key: string,
-    file: Pick<StoredObject, "bytes" | "contentType" | "metadata">,
-  ): StoredObject;
+  put(bucket: string, key: string, file: NewObject): StoredObject;
   /** Deletes a file, if there is one. */
   delete(bucket: string, key: string): void;
 }

@@ -1,12 +1,13 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import process from "node:process";
 import { readBody } from "../http_server.ts";
 import { assertNoPage, type SentMessage } from "../aws_sink.ts";
 import type { BucketStore, StoredObject } from "./bucket_store.ts";
-import { checkPolicy } from "./post_policy.ts";
+import { getMetadata, toMetadataHeaders } from "./metadata.ts";
 import { S3Error } from "./s3_error.ts";
 import { checkPresignedUrl } from "./signature.ts";
+import { readUploadForm } from "./upload_form.ts";
 
 /** The path of the endpoint for clients of S3, without virtual hosts. */
 export const S3_PATH = "/_trellis/s3";
@@ -32,6 +33,7 @@ export type S3Target = (
 interface ObjectRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly store: BucketStore;
   readonly bucket: string;
   readonly key: string;
 }
@@ -41,127 +43,14 @@ interface ObjectRequest {
  * client, presigned URLs, and presigned forms with their policies. Pages of this machine may use
  * presigned requests only.
  *
- * @param store The buckets.
+ * @param buckets The buckets.
  * @param onSent Called with each change of an object.
  */
-export function createS3Target(store: BucketStore, onSent: (sent: SentMessage) => void): S3Target {
-  function report(bucket: string, { change, ...facts }: ObjectChange): void {
-    onSent({
-      id: crypto.randomUUID(),
-      service: "s3",
-      target: bucket,
-      at: new Date().toISOString(),
-      body: JSON.stringify({ ...facts, change }),
-      attributes: {},
-    });
-  }
-
-  function write(
-    { bucket, key }: ObjectRequest,
-    file: Pick<StoredObject, "bytes" | "contentType" | "metadata">,
-  ): StoredObject {
-    const stored = store.put(bucket, key, file);
-    report(bucket, { key, change: "created", size: file.bytes.length, eTag: stored.eTag });
-    return stored;
-  }
-
-  async function acceptForm(request: IncomingMessage, response: ServerResponse, bucket: string) {
-    const type = request.headers["content-type"] ?? "";
-    const body = new Uint8Array(await readBody(request, MAX_FILE_BYTES));
-    const form = await new Response(body, { headers: { "Content-Type": type } }).formData()
-      .catch(() => {
-        throw new S3Error(400, "MalformedPOSTRequest", "The body is no multipart/form-data");
-      });
-    const fields = new Map<string, string>();
-    let file: Blob | undefined;
-    for (const [name, value] of form) {
-      if (typeof value === "string") fields.set(name.toLowerCase(), value);
-      else if (name === "file") file = value;
-    }
-    if (file === undefined) {
-      throw new S3Error(
-        400,
-        "InvalidArgument",
-        "POST requires exactly one file upload per request.",
-      );
-    }
-    const secret = process.env.AWS_SECRET_ACCESS_KEY;
-    checkPolicy({ bucket, fields, size: file.size }, secret);
-    const key = fields.get("key") ?? "";
-    const { eTag } = write({ request, response, bucket, key }, {
-      bytes: Buffer.from(await file.arrayBuffer()),
-      contentType: fields.get("content-type") ?? "binary/octet-stream",
-      metadata: getMetadata([...fields]),
-    });
-    response.writeHead(204, { ETag: `"${eTag}"` }).end();
-  }
-
-  async function put(target: ObjectRequest): Promise<void> {
-    const { request: { headers }, response, bucket, key } = target;
-    if (headers["if-none-match"] === "*" && store.get(bucket, key) !== undefined) {
-      throw new S3Error(412, "PreconditionFailed", "There is an object with this key");
-    }
-    const { eTag } = write(target, {
-      bytes: await readBody(target.request, MAX_FILE_BYTES),
-      contentType: headers["content-type"] ?? "binary/octet-stream",
-      metadata: getMetadata(Object.entries(headers)),
-    });
-    response.writeHead(200, { ETag: `"${eTag}"` }).end();
-  }
-
-  function get({ request: { method, headers }, response, bucket, key }: ObjectRequest): void {
-    const file = store.get(bucket, key);
-    if (file === undefined) throw new S3Error(404, "NoSuchKey", "The key does not exist");
-    const wanted = headers["if-match"]?.replaceAll('"', "");
-    if (wanted !== undefined && wanted !== file.eTag) {
-      throw new S3Error(412, "PreconditionFailed", "The object is another one");
-    }
-    const { size, bytes, status } = cutRange(file.bytes, headers.range);
-    response.writeHead(status, {
-      "Content-Type": file.contentType,
-      "Content-Length": bytes.length,
-      "Last-Modified": new Date(file.modifiedAt).toUTCString(),
-      ETag: `"${file.eTag}"`,
-      ...(status === 206 && { "Content-Range": `bytes 0-${bytes.length - 1}/${size}` }),
-      ...Object.fromEntries(
-        Object.entries(file.metadata).map(([name, value]) => [`x-amz-meta-${name}`, value]),
-      ),
-    }).end(method === "HEAD" ? undefined : bytes);
-  }
-
-  async function answer(request: IncomingMessage, response: ServerResponse, url: URL) {
-    const [bucket, ...parts] = url.pathname.slice(S3_PATH.length + 1).split("/")
-      .map(decodeURIComponent);
-    const key = parts.join("/");
-    if (!/^[a-z0-9][a-z0-9.-]*$/.test(bucket)) {
-      throw new S3Error(400, "InvalidBucketName", "The name of the bucket is invalid");
-    }
-    if (request.method === "POST" && key === "") return await acceptForm(request, response, bucket);
-    authorize(request, url);
-    const target = { request, response, bucket, key };
-    switch (request.method) {
-      case "PUT":
-        return await put(target);
-      case "GET":
-      case "HEAD":
-        return get(target);
-      case "DELETE":
-        if (store.get(bucket, key) !== undefined) {
-          store.delete(bucket, key);
-          report(bucket, { key, change: "deleted" });
-        }
-        response.writeHead(204).end();
-        return;
-      default:
-        throw new S3Error(
-          501,
-          "NotImplemented",
-          "trellis dev supports presigned forms and URLs, PutObject, GetObject, HeadObject and " +
-            `DeleteObject, not ${request.method} ${url.pathname}`,
-        );
-    }
-  }
-
+export function createS3Target(
+  buckets: BucketStore,
+  onSent: (sent: SentMessage) => void,
+): S3Target {
+  const store = reportChanges(buckets, onSent);
   return async function answerS3(request, response, url): Promise<void> {
     allowOrigin(request, response);
     if (request.method === "OPTIONS") {
@@ -169,12 +58,118 @@ export function createS3Target(store: BucketStore, onSent: (sent: SentMessage) =
       return;
     }
     try {
-      await answer(request, response, url);
+      await answer(store, request, response, url);
     } catch (error) {
       if (!(error instanceof S3Error)) throw error;
       response.writeHead(error.status, { "Content-Type": "application/xml" }).end(error.toXml());
     }
   };
+}
+
+/** Returns the buckets, with a message for each change of an object. */
+function reportChanges(
+  store: BucketStore,
+  onSent: (sent: SentMessage) => void,
+): BucketStore {
+  function report(bucket: string, change: ObjectChange): void {
+    onSent({
+      id: crypto.randomUUID(),
+      service: "s3",
+      target: bucket,
+      at: new Date().toISOString(),
+      body: JSON.stringify(change),
+      attributes: {},
+    });
+  }
+
+  return {
+    get: store.get,
+    put(bucket, key, file): StoredObject {
+      const stored = store.put(bucket, key, file);
+      report(bucket, { key, size: file.bytes.length, eTag: stored.eTag, change: "created" });
+      return stored;
+    },
+    delete(bucket, key): void {
+      store.delete(bucket, key);
+      report(bucket, { key, change: "deleted" });
+    },
+  };
+}
+
+async function answer(
+  store: BucketStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
+  const [bucket, ...parts] = url.pathname.slice(S3_PATH.length + 1).split("/")
+    .map(decodeURIComponent);
+  const target = { request, response, store, bucket, key: parts.join("/") };
+  if (!/^[a-z0-9][a-z0-9.-]*$/.test(bucket)) {
+    throw new S3Error(400, "InvalidBucketName", "The name of the bucket is invalid");
+  }
+  if (request.method === "POST" && target.key === "") return await postForm(target);
+  authorize(request, url);
+  switch (request.method) {
+    case "PUT":
+      return await putObject(target);
+    case "GET":
+    case "HEAD":
+      return getObject(target);
+    case "DELETE":
+      return deleteObject(target);
+    default:
+      throw new S3Error(
+        501,
+        "NotImplemented",
+        "trellis dev supports presigned forms and URLs, PutObject, GetObject, HeadObject and " +
+          `DeleteObject, not ${request.method} ${url.pathname}`,
+      );
+  }
+}
+
+async function postForm({ request, response, store, bucket }: ObjectRequest): Promise<void> {
+  const { key, file } = await readUploadForm(request, bucket, MAX_FILE_BYTES);
+  const { eTag } = store.put(bucket, key, file);
+  response.writeHead(204, { ETag: `"${eTag}"` }).end();
+}
+
+async function putObject(target: ObjectRequest): Promise<void> {
+  const { request, response, store, bucket, key } = target;
+  const { headers } = request;
+  if (headers["if-none-match"] === "*" && store.get(bucket, key) !== undefined) {
+    throw new S3Error(412, "PreconditionFailed", "There is an object with this key");
+  }
+  const { eTag } = store.put(bucket, key, {
+    bytes: await readBody(request, MAX_FILE_BYTES),
+    contentType: headers["content-type"] ?? "binary/octet-stream",
+    metadata: getMetadata(Object.entries(headers)),
+  });
+  response.writeHead(200, { ETag: `"${eTag}"` }).end();
+}
+
+function getObject({ request, response, store, bucket, key }: ObjectRequest): void {
+  const { method, headers } = request;
+  const file = store.get(bucket, key);
+  if (file === undefined) throw new S3Error(404, "NoSuchKey", "The key does not exist");
+  const wanted = headers["if-match"]?.replaceAll('"', "");
+  if (wanted !== undefined && wanted !== file.eTag) {
+    throw new S3Error(412, "PreconditionFailed", "The object is another one");
+  }
+  const { size, bytes, status } = cutRange(file.bytes, headers.range);
+  response.writeHead(status, {
+    "Content-Type": file.contentType,
+    "Content-Length": bytes.length,
+    "Last-Modified": new Date(file.modifiedAt).toUTCString(),
+    ETag: `"${file.eTag}"`,
+    ...(status === 206 && { "Content-Range": `bytes 0-${bytes.length - 1}/${size}` }),
+    ...toMetadataHeaders(file.metadata),
+  }).end(method === "HEAD" ? undefined : bytes);
+}
+
+function deleteObject({ response, store, bucket, key }: ObjectRequest): void {
+  if (store.get(bucket, key) !== undefined) store.delete(bucket, key);
+  response.writeHead(204).end();
 }
 
 /** Admits presigned requests, and clients of AWS that run in functions. */
@@ -197,15 +192,6 @@ function allowOrigin({ headers }: IncomingMessage, response: ServerResponse): vo
   response.setHeader("Access-Control-Expose-Headers", "ETag");
   const asked = headers["access-control-request-headers"];
   if (asked !== undefined) response.setHeader("Access-Control-Allow-Headers", asked);
-}
-
-const METADATA = "x-amz-meta-";
-
-function getMetadata(
-  entries: readonly (readonly [string, string | string[] | undefined])[],
-): Record<string, string> {
-  const own = entries.filter(([name]) => name.startsWith(METADATA));
-  return Object.fromEntries(own.map(([name, value]) => [name.slice(METADATA.length), `${value}`]));
 }
 
 /** Returns the bytes of a range that begins at 0; other ranges are answered with the whole file. */

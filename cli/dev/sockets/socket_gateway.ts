@@ -1,48 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { AuthorizerContext } from "../../../core/http/lambda.ts";
 import { explainMissing } from "../../../env/optional_package.ts";
 import { logError } from "../../../observability/logger.ts";
 import {
-  createRequestAuthorizerEvent,
-  createWebSocketConnectEvent,
   createWebSocketDisconnectEvent,
   createWebSocketMessageEvent,
   type WebSocketEventOptions,
 } from "../../../testing/gateway_events.ts";
-import type { WebSocketEvent, WebSocketResult } from "../../../core/triggers/trigger_events.ts";
 import { CLI_PACKAGES } from "../../optional_packages.ts";
 import type { FunctionInfra, InfraSettings } from "../../config/infra.ts";
-import type { FunctionFile } from "../../discovery/function_files.ts";
-import { assertNoPage } from "../aws_sink.ts";
 import type { FunctionStore } from "../function_store.ts";
-import { readBody } from "../http_server.ts";
 import type { Invoker } from "../invoker.ts";
-import { GatewayError, runAuthorizer, selectAuthorizer } from "../run_authorizer.ts";
-
-/** The path to which clients connect. */
-export const SOCKET_PATH = "/_trellis/websocket";
-
-/** The path of the management endpoint, through which functions send messages to connections. */
-export const CONNECTIONS_PATH = "/_trellis/connections";
-
-/** Limit of API Gateway for a message (WebSocket quotas, 2026-11). */
-const MAX_MESSAGE_BYTES = 128 * 1024;
-
-/** The part of a connection of the package `ws` that is used here. */
-interface Socket {
-  send(data: string | Uint8Array): void;
-  close(code?: number): void;
-  terminate(): void;
-  on(event: "message", listener: (data: Uint8Array, isBinary: boolean) => void): void;
-  on(event: "close" | "error", listener: () => void): void;
-}
-
-interface Connection {
-  readonly socket: Socket;
-  readonly authorizer: AuthorizerContext | undefined;
-  readonly connectedAt: string;
-}
+import {
+  answerConnections,
+  type Connection,
+  MAX_MESSAGE_BYTES,
+  type Socket,
+} from "./connections.ts";
+import { admitClient, getRefusedStatus } from "./handshake.ts";
+import { createSocketFunctions } from "./socket_functions.ts";
 
 /** Options of {@link createSocketGateway}. */
 export interface SocketGatewayOptions {
@@ -74,47 +50,21 @@ export interface SocketGateway {
  */
 export function createSocketGateway(options: SocketGatewayOptions): SocketGateway {
   const { store, invoker, settings, wiring, track } = options;
+  const functions = createSocketFunctions(store, invoker);
   const connections = new Map<string, Connection>();
   let isClosed = false;
-  const findRoute = (routeKey: string) =>
-    store.list().find((fn) => fn.kind === "websocket" && fn.routeKey === routeKey);
-
-  async function authorize(headers: Record<string, string>, query: Record<string, string>) {
-    const { authorizer } = settings;
-    const fn = authorizer === false ? undefined : selectAuthorizer(store, authorizer);
-    if (fn === undefined) return undefined;
-    const event = {
-      ...createRequestAuthorizerEvent({ path: SOCKET_PATH }),
-      headers,
-      queryStringParameters: query,
-    };
-    return await runAuthorizer(() => invoker.invoke(fn, event, { title: "authorize $connect" }));
-  }
-
-  async function invoke(fn: FunctionFile, event: WebSocketEvent): Promise<WebSocketResult> {
-    const context = { ...event.requestContext, domainName: "localhost", stage: "local" };
-    const { result, error } = await invoker.invoke(fn, { ...event, requestContext: context }, {
-      title: `${fn.name} ← ${event.requestContext.routeKey}`,
-    });
-    if (error !== undefined) return { statusCode: 500 };
-    return (result ?? { statusCode: 200 }) as WebSocketResult;
-  }
 
   async function receive(connectionId: string, data: Uint8Array): Promise<void> {
     const { socket, authorizer } = connections.get(connectionId)!;
     const body = new TextDecoder().decode(data);
-    const fn = findRoute(getAction(body) ?? "$default") ?? findRoute("$default");
+    const fn = functions.find(getAction(body) ?? "$default") ?? functions.find("$default");
     if (fn === undefined) {
       socket.send(JSON.stringify({ message: "Forbidden", connectionId }));
       return;
     }
-    const event = createWebSocketMessageEvent({
-      connectionId,
-      authorizer,
-      body,
-      routeKey: fn.routeKey,
-    });
-    const { statusCode, body: answer } = await invoke(fn, event);
+    const { routeKey } = fn;
+    const event = createWebSocketMessageEvent({ connectionId, authorizer, body, routeKey });
+    const { statusCode, body: answer } = await functions.invoke(fn, event);
     if (wiring[fn.name]?.twoWay && answer !== undefined) socket.send(answer);
     else if (statusCode >= 500) {
       socket.send(JSON.stringify({ message: "Internal server error", connectionId }));
@@ -124,41 +74,18 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
   function open(socket: Socket, options: WebSocketEventOptions): void {
     const connectionId = options.connectionId!;
     const { authorizer } = options;
-    connections.set(connectionId, {
-      socket,
-      authorizer,
-      connectedAt: new Date().toISOString(),
-    });
+    connections.set(connectionId, { socket, authorizer, connectedAt: new Date().toISOString() });
     socket.on("message", (data) => {
       track(receive(connectionId, data).catch((error) => logError("message failed", { error })));
     });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
       connections.delete(connectionId);
-      const fn = findRoute("$disconnect");
+      const fn = functions.find("$disconnect");
       // the database is closed with the server
       if (fn === undefined || isClosed) return;
-      track(invoke(fn, createWebSocketDisconnectEvent({ connectionId, authorizer })));
+      track(functions.invoke(fn, createWebSocketDisconnectEvent({ connectionId, authorizer })));
     });
-  }
-
-  async function connect(request: IncomingMessage): Promise<WebSocketEventOptions> {
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const hasSockets = store.list().some(({ kind }) => kind === "websocket");
-    if (url.pathname !== SOCKET_PATH || !hasSockets) throw new HandshakeError(404);
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-    );
-    const query = Object.fromEntries(url.searchParams);
-    const connectionId = crypto.randomUUID().replaceAll("-", "").slice(0, 15) + "=";
-    const authorizer = await authorize(headers, query);
-    const options = { connectionId, headers, query, authorizer };
-    const fn = findRoute("$connect");
-    if (fn !== undefined) {
-      const { statusCode } = await invoke(fn, createWebSocketConnectEvent(options));
-      if (statusCode >= 400) throw new HandshakeError(statusCode);
-    }
-    return options;
   }
 
   return {
@@ -167,46 +94,23 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
         const { WebSocketServer } = await import("ws").catch(
           explainMissing(CLI_PACKAGES, "ws", "The local WebSocket API"),
         );
-        const options = await connect(request);
+        const options = await admitClient({ store, invoker, functions, settings }, request);
         const server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
         server.handleUpgrade(request, socket, head, (opened: Socket) => open(opened, options));
       } catch (error) {
-        const status = error instanceof HandshakeError || error instanceof GatewayError
-          ? error.status
-          : 500;
+        const status = getRefusedStatus(error);
         if (status === 500) logError("WebSocket handshake failed", { error });
         socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       }
     },
 
-    async answer(request, response, url): Promise<void> {
-      assertNoPage(request);
-      const id = decodeURIComponent(url.pathname.split("/@connections/")[1] ?? "");
-      const data = await readBody(request, MAX_MESSAGE_BYTES);
-      const connection = connections.get(id);
-      if (connection === undefined) {
-        response.writeHead(410, { "x-amzn-ErrorType": "GoneException" }).end("{}");
-        return;
-      }
-      if (request.method === "POST") connection.socket.send(data.toString("utf8"));
-      else if (request.method === "DELETE") connection.socket.close();
-      const { connectedAt } = connection;
-      response.writeHead(200, { "Content-Type": "application/json" })
-        .end(request.method === "GET" ? JSON.stringify({ connectedAt }) : undefined);
-    },
+    answer: (request, response, url) => answerConnections(connections, request, response, url),
 
     close(): void {
       isClosed = true;
       for (const { socket } of connections.values()) socket.terminate();
     },
   };
-}
-
-/** A handshake that is answered with another status. */
-class HandshakeError extends Error {
-  constructor(readonly status: number) {
-    super(`The handshake is refused with ${status}`);
-  }
 }
 
 /** Returns the route that a message names: `$request.body.action`. */

@@ -1,0 +1,97 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { createLocalAccounts } from "./accounts.ts";
+import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
+import type { Cleanup } from "./cleanup.ts";
+import type { DevServerOptions } from "./dev_server_options.ts";
+import { type Gateway, type LocalHandler, readBody } from "./http_server.ts";
+import type { Invoker } from "./invoker.ts";
+import { buildLocalDocument } from "./local_document.ts";
+import { createMailbox, MAIL_PATH } from "./mailbox.ts";
+import { createMessageBus } from "./message_bus.ts";
+import type { LocalProject } from "./open_project.ts";
+import { createPageApi } from "./page_api.ts";
+import type { PendingWork } from "./pending_work.ts";
+import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
+import { type BucketStore, openBucketStore } from "./s3/bucket_store.ts";
+import { createS3Target, S3_PATH } from "./s3/s3_target.ts";
+import { CONNECTIONS_PATH } from "./sockets/connections.ts";
+import { createSocketGateway } from "./sockets/socket_gateway.ts";
+
+/** The parts that the endpoints use. */
+export interface LocalServices {
+  readonly options: DevServerOptions;
+  readonly project: LocalProject;
+  readonly server: Gateway;
+  readonly invoker: Invoker;
+  readonly pending: PendingWork;
+  /** The folder of local data. */
+  readonly dataDir: string;
+  /** Gets the steps that close the endpoints. */
+  readonly cleanup: Cleanup;
+}
+
+/**
+ * Creates the endpoints of the local server: the stand-ins for AWS and for a mail service, the local
+ * page, and the functions.
+ *
+ * @param services The parts that they use.
+ * @returns Handles a request of any path.
+ */
+export function createLocalEndpoints(services: LocalServices): LocalHandler {
+  const { options, project, server, invoker, pending, cleanup } = services;
+  const { environment, recorder, store, database } = project;
+  const { functions: wiring, websocket: settings } = options.config.infra;
+  const { track } = pending;
+
+  const bus = createMessageBus({ store, invoker, recorder, wiring, track });
+  const mailbox = createMailbox(recorder);
+  const sockets = createSocketGateway({ store, invoker, settings, wiring, track });
+  cleanup.add(() => sockets.close());
+  server.onUpgrade((...handshake) => sockets.accept(...handshake));
+  const answerS3 = createS3Target(openBuckets(services), bus.take);
+  const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
+  const page = createPageApi({
+    project: project.name,
+    url: server.url,
+    database,
+    recorder,
+    store,
+    invoker,
+    sent: bus.sent,
+    mails: mailbox.mails,
+    // a session for any user may be created in a local database only
+    accounts: database.config === undefined ? undefined : createLocalAccounts(store),
+    secrets: () => environment.generated(),
+    document: () => buildLocalDocument(options.root, store.list(), options.config),
+    toFailure: (error) => toGatewayFailure({ headers: {} }, error),
+    track,
+  });
+  cleanup.add(() => page.close());
+
+  return async function answer(request, response, url): Promise<void> {
+    const path = url.pathname;
+    if (path === AWS_PATH || path.startsWith(`${AWS_PATH}/`)) {
+      assertNoPage(request);
+      return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
+    }
+    if (path.startsWith(`${CONNECTIONS_PATH}/`)) {
+      return await sockets.answer(request, response, url);
+    }
+    if (path.startsWith(`${S3_PATH}/`)) return await answerS3(request, response, url);
+    if (path === MAIL_PATH && request.method === "POST") {
+      assertNoPage(request);
+      mailbox.take((await readBody(request)).toString("utf8"));
+      response.writeHead(202).end();
+      return;
+    }
+    if (await page.answer(request, response, url)) return;
+    await answerRoute(request, response, url);
+  };
+}
+
+function openBuckets({ options, dataDir }: LocalServices): BucketStore {
+  const folder = join(dataDir, "buckets");
+  if (options.reset) rmSync(folder, { recursive: true, force: true });
+  return openBucketStore(folder);
+}
