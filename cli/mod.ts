@@ -25,23 +25,12 @@ export type {
   PolicyStatement,
 } from "./config/function_resources.ts";
 export type { SourceArn } from "./config/source_arn.ts";
-export type {
-  ApiInfra,
-  BucketInfra,
-  BusInfra,
-  EnvironmentValue,
-  FunctionInfra,
-  InfraSettings,
-  JobsInfra,
-  KafkaInfra,
-  MailInfra,
-  QueueEvents,
-  QueueInfra,
-  ReleaseInfra,
-  StageInfra,
-  StateInfra,
-  WebSocketInfra,
-} from "./config/infra.ts";
+export type { ApiInfra, WebSocketInfra } from "./config/api_infra.ts";
+export type { EnvironmentValue } from "./config/environment_value.ts";
+export type { FunctionInfra, KafkaInfra } from "./config/function_infra.ts";
+export type { InfraSettings, JobsInfra, MailInfra } from "./config/infra.ts";
+export type { BucketInfra, BusInfra, QueueEvents, QueueInfra } from "./config/named_resources.ts";
+export type { ReleaseInfra, StageInfra, StateInfra } from "./config/stage_infra.ts";
 export type { ConfiguredServer, OpenapiSettings } from "./config/openapi.ts";
 export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";

@@ -1,6 +1,7 @@
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
-import { describeChanges, renderChanges, summarizeChanges } from "../deploy/describe_plan.ts";
-import { initState, openDeployment } from "../deploy/deployment.ts";
+import { openDeployment } from "../deploy/deployment.ts";
+import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
+import { showPlan } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 
 /** The command `trellis destroy`. */
@@ -21,16 +22,7 @@ export const destroy: Command = {
       description: "The name of the stage once more, where no terminal is attached.",
     },
     { name: "plan", description: "Show what would be destroyed and change nothing." },
-    {
-      name: "terraform",
-      value: "program",
-      description: "The program. Default: terraform, else tofu.",
-    },
-    {
-      name: "modules-path",
-      value: "folder",
-      description: "Folder of the Terraform modules. Default: the one in the package.",
-    },
+    ...TERRAFORM_OPTIONS,
   ],
   examples: [
     ["trellis destroy --stage dev", "asks for the name of the stage"],
@@ -53,11 +45,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
   }
   const deployment = await openDeployment(context, stage);
   const { terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
-  await initState(deployment);
-  const plan = await terraform.plan({ isDestroy: true });
-  const changes = describeChanges(plan.changes);
-  for (const line of renderChanges(changes, output)) output.line(line);
-  output.line(`${output.bold(prefix)}: ${summarizeChanges(changes)}`);
+  const { saved, changes, summary } = await showPlan(deployment, { isDestroy: true });
+  output.line(`${output.bold(prefix)}: ${summary}`);
   const finish = (exitCode: ExitCode): ExitCode => {
     output.result({ command: "destroy", exitCode, stage, prefix, plan: changes });
     return exitCode;
@@ -72,7 +61,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     output.line(`"${answer}" is not ${stage}: nothing was changed`);
     return finish(ExitCode.Found);
   }
-  await terraform.apply(plan);
+  await terraform.apply(saved);
   if (sources.some(({ service, existing }) => service === "ssm" && existing === undefined)) {
     const deleted = await secrets.deleteParameters();
     output.line(`${deleted.length} parameters deleted`);

@@ -20,14 +20,6 @@ export class StepError extends Error {
   override readonly name: string = "StepError";
 }
 
-/** One step of a deployment. */
-export interface DeploymentStep {
-  /** `build` */
-  readonly name: string;
-  /** Runs the step and returns one line about its result; `undefined` if there was nothing to do. */
-  run(): Promise<string | undefined>;
-}
-
 /**
  * Reads the project and prepares Terraform for a stage.
  *

@@ -1,11 +1,28 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { InfraFunction } from "../infra/infra_plan.ts";
-import { StepError } from "./deployment.ts";
+import { type Deployment, StepError } from "./deployment.ts";
 
 /** Attempts, because a new domain or a new version can take some seconds. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 2000;
 const TIMEOUT_MS = 15_000;
+
+/**
+ * Requests the deployed API, if it has a path for this.
+ *
+ * @param deployment The deployment.
+ * @returns One line about the answer; `undefined` without a path or an API.
+ * @throws {StepError} If the API does not answer, or with an error.
+ */
+export async function runSmokeRequest(
+  { context, plan, terraform }: Deployment,
+): Promise<string | undefined> {
+  const path = chooseSmokePath(plan.config.infra.smoke, plan.sources.functions);
+  if (path === undefined) return undefined;
+  const url = context.options.url ?? (await terraform.readOutputs()).api_url;
+  if (typeof url !== "string") return undefined;
+  return await sendSmokeRequest(`${url.replace(/\/$/, "")}${path}`);
+}
 
 /**
  * Chooses the path of the smoke request: the configured one, else `/health` if the API has it.

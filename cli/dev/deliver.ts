@@ -5,7 +5,7 @@ import {
   createTopicEvent,
 } from "../../testing/trigger_events.ts";
 import type { SqsEvent } from "../../core/triggers/trigger_events.ts";
-import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
 import { kebabCase } from "../infra/names.ts";

@@ -1,6 +1,5 @@
-import { JOBS_QUEUE_VARIABLE } from "../analysis/collect_jobs.ts";
 import { CONFIGURATION_SET_VARIABLE } from "../analysis/collect_mail.ts";
-import type { EnvironmentValue, InfraSettings } from "../config/infra.ts";
+import type { InfraSettings } from "../config/infra.ts";
 import {
   type DatabaseAccess,
   listDatabaseVariables,
@@ -12,13 +11,10 @@ import {
   type ResourceReference,
   toReference,
 } from "./environment_references.ts";
+import { listReads, type Read } from "./environment_reads.ts";
+import { findGiven, type GivenValue } from "./given_values.ts";
 import { type Expression, expression, type HclValue } from "./hcl.ts";
-import {
-  type FunctionEnvironment,
-  type InfraFunction,
-  listRoutes,
-  type TerraformVariable,
-} from "./infra_plan.ts";
+import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
 import { CHANGES_POLICY, CHANGES_READER, readsChanges } from "./job_files.ts";
 import { CONFIGURATION_SET, MAIL_POLICY } from "./mail_file.ts";
 import {
@@ -28,7 +24,8 @@ import {
   SOURCES_POLICY,
   type VariableSource,
 } from "./sources.ts";
-import { getResource } from "./triggers.ts";
+import { collectVariables, type WantedVariables } from "./wanted_variables.ts";
+import { isProvided, nameVariables, SECRET_NAME, SURE_SECRET } from "./variable_names.ts";
 import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
 
 /** The environments of all functions. */
@@ -43,33 +40,6 @@ export interface Environments {
   /** Configured variables that no function reads. */
   readonly unread: readonly string[];
 }
-
-/**
- * Variables that every handler of this package reads if they are set (see the environment guide).
- */
-const READ_BY_ALL = ["LOG_LEVEL", "METRICS_DISABLED", "METRICS_NAMESPACE", "SERVICE_NAME"] as const;
-const READ_BY_API = ["CORS_ALLOW_ORIGIN"] as const;
-
-/** Variables set by the Lambda runtime, or by the function module (`ENVIRONMENT`). */
-const PROVIDED =
-  /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE_PATH|PATH|PWD|TZ)$/;
-/** Variables that match {@link PROVIDED} but may be set. */
-const SETTABLE = /^(?:AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)|TZ)$/;
-
-/** Reserved names: variables of the generated files, and arguments of module blocks. */
-const RESERVED = new Set([
-  ..."environment region manage_api_gateway_account domain_name hosted_zone_id certificate_arn"
-    .split(" "),
-  ..."data_api_cluster_arn data_api_secret_arn data_api_database database_user_arn".split(" "),
-  ..."function_subnet_ids function_security_group_ids".split(" "),
-  ..."source version providers count for_each lifecycle depends_on locals".split(" "),
-]);
-
-/** Names whose values must never be written to a file. */
-const SURE_SECRET = /(?:SECRET|PASSWORD|PASSWD|PRIVATE_KEY|CREDENTIAL)/;
-/** Names whose values are usually secret: Terraform does not show them in plans. */
-const SECRET_NAME =
-  /(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|_KEY$|DSN|(?<!BASE|PUBLIC|SITE|APP|API|FRONTEND|CALLBACK|REDIRECT)_URL$)/;
 
 /**
  * Plans the environment of each function: configured values, values of the infrastructure, and a
@@ -89,13 +59,6 @@ export function planEnvironments(
   return new EnvironmentPlanner(functions, settings, names).plan();
 }
 
-/** A Terraform variable and the functions that read it. */
-interface WantedVariable {
-  readonly isSecret: boolean;
-  readonly default?: string;
-  readonly users: readonly string[];
-}
-
 class EnvironmentPlanner {
   readonly #functions: readonly InfraFunction[];
   readonly #settings: Pick<InfraSettings, "environment" | "database" | "mail">;
@@ -104,7 +67,7 @@ class EnvironmentPlanner {
   readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
   readonly #terraformNames: ReadonlyMap<string, string>;
   readonly #errors: { message: string; functionName?: string }[] = [];
-  readonly #wanted = new Map<string, WantedVariable>();
+  readonly #wanted: WantedVariables;
   readonly #sources = new Map<string, PlannedSource>();
 
   constructor(
@@ -119,12 +82,13 @@ class EnvironmentPlanner {
       functions.map((fn) => [fn, planDatabaseAccess(fn, settings.database)]),
     );
     this.#reads = new Map(
-      functions.map((fn) => [fn, getReads(fn, this.#accesses.get(fn)!.required)]),
+      functions.map((fn) => [fn, listReads(fn, this.#accesses.get(fn)!.required)]),
     );
     this.#terraformNames = nameVariables([
       ...this.#listRead(),
       ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
     ]);
+    this.#wanted = collectVariables(this.#terraformNames);
   }
 
   plan(): Environments {
@@ -136,13 +100,7 @@ class EnvironmentPlanner {
       errors: this.#errors,
       unread: shared.filter((name) => !read.has(name)).sort(),
       sources: [...this.#sources.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
-      variables: [...this.#wanted].map(([name, variable]): TerraformVariable => ({
-        name: this.#terraformNames.get(name)!,
-        description: `${name} of ${describeUsers(variable.users)}.`,
-        type: "string",
-        default: variable.default,
-        isSensitive: variable.isSecret,
-      })).concat(listDatabaseVariables(this.#accesses.values())),
+      variables: this.#wanted.list().concat(listDatabaseVariables(this.#accesses.values())),
       warnings: this.#functions.flatMap((fn) => {
         const { warning } = this.#accesses.get(fn)!;
         return warning === undefined
@@ -198,8 +156,8 @@ class EnvironmentPlanner {
     name: string,
     access: DatabaseAccess,
   ): ResourceReference | PlannedSource | undefined {
-    const given = this.#findGiven(fn, name);
-    if (PROVIDED.test(name) && !SETTABLE.test(name)) {
+    const given = findGiven(name, fn, this.#settings.environment ?? {}, this.#functions);
+    if (isProvided(name)) {
       return given && this.#fail(fn, `${name} is set by Lambda and cannot be configured`);
     }
     if (given !== undefined) return this.#planGiven(fn, name, given);
@@ -268,24 +226,6 @@ class EnvironmentPlanner {
     return planned;
   }
 
-  /**
-   * Finds the value of a variable: the function's own, else the shared one, else the queue of jobs.
-   */
-  #findGiven(fn: InfraFunction, name: string): GivenValue | undefined {
-    const own = fn.settings.environment ?? {};
-    if (Object.hasOwn(own, name) && own[name] !== undefined) {
-      return { value: own[name], path: `infra.functions.${fn.name}.environment.${name}` };
-    }
-    const shared = this.#settings.environment ?? {};
-    if (Object.hasOwn(shared, name) && shared[name] !== undefined) {
-      return { value: shared[name], path: `infra.environment.${name}` };
-    }
-    const queue = name === JOBS_QUEUE_VARIABLE ? findJobsQueue(this.#functions) : undefined;
-    return queue === undefined
-      ? undefined
-      : { value: { queue }, path: `infra.environment.${name}` };
-  }
-
   #planGiven(
     fn: InfraFunction,
     name: string,
@@ -313,83 +253,11 @@ class EnvironmentPlanner {
     isSecret: boolean,
     fallback?: string,
   ): ResourceReference {
-    const known = this.#wanted.get(name);
-    this.#wanted.set(name, {
-      isSecret: isSecret || known?.isSecret === true,
-      default: fallback ?? known?.default,
-      users: [...known?.users ?? [], fn.name],
-    });
-    return { value: expression(`var.${this.#terraformNames.get(name)}`) };
+    const request = { name, user: fn.name, isSecret, default: fallback };
+    return { value: this.#wanted.add(request) };
   }
 
   #fail({ name }: InfraFunction, message: string): undefined {
     this.#errors.push({ message, functionName: name });
   }
-}
-
-/** A configured value and the path of its setting. */
-interface GivenValue {
-  readonly value: EnvironmentValue;
-  readonly path: string;
-}
-
-/** Returns the name of the queue of jobs, unless several functions consume one. */
-function findJobsQueue(functions: readonly InfraFunction[]): string | undefined {
-  const consumers = functions.filter(({ definer }) => definer === "defineJobQueueHandler");
-  return consumers.length === 1 ? getResource(consumers[0]) : undefined;
-}
-
-interface Read {
-  readonly isRequired: boolean;
-  readonly isSecret: boolean;
-  readonly isLoaded: boolean;
-}
-
-const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];
-
-function getReads(
-  fn: InfraFunction,
-  database: ReadonlyMap<string, boolean>,
-): Map<string, Read> {
-  const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
-  for (const [name, isSecret] of database) {
-    const read = reads.get(name)!;
-    reads.set(name, { ...read, isRequired: true, isSecret: isSecret || read.isSecret });
-  }
-  const sumByPackage = fn.definer === undefined ? [] : [
-    ...READ_BY_ALL,
-    ...API_DEFINERS.includes(fn.definer) ? READ_BY_API : [],
-  ];
-  for (const name of sumByPackage) {
-    if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false, isLoaded: false });
-  }
-  if (listRoutes([fn]).some(({ options }) => options.auth === "bearer")) {
-    reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true, isLoaded: false });
-  }
-  return reads;
-}
-
-/**
- * Returns names of Terraform variables: lower case by convention, unless two names differ only in
- * case. Reserved names get a prefix.
- */
-function nameVariables(names: readonly string[]): ReadonlyMap<string, string> {
-  const count = new Map<string, number>();
-  for (const name of new Set(names)) {
-    count.set(name.toLowerCase(), (count.get(name.toLowerCase()) ?? 0) + 1);
-  }
-  return new Map(names.map((name) => {
-    const lower = name.toLowerCase();
-    if (RESERVED.has(lower)) return [name, count.get(lower)! > 1 ? `env_${name}` : `env_${lower}`];
-    return [name, count.get(lower)! > 1 ? name : lower];
-  }));
-}
-
-const MANY = 3;
-
-function describeUsers(users: readonly string[]): string {
-  const [...sorted] = [...users].sort();
-  return sorted.length <= MANY
-    ? sorted.join(", ")
-    : `${sorted.slice(0, MANY).join(", ")} and ${sorted.length - MANY} more`;
 }

@@ -1,4 +1,4 @@
-import type { EnvironmentValue } from "../config/infra.ts";
+import type { EnvironmentValue } from "../config/environment_value.ts";
 import { isObject } from "../config/settings.ts";
 import { type Expression, expression, type HclValue } from "./hcl.ts";
 import type { VariableSource } from "./sources.ts";

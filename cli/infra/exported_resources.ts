@@ -3,7 +3,7 @@ import type { Project } from "../analysis/project.ts";
 import { ts } from "../analysis/typescript.ts";
 import type { Evaluator } from "../analysis/values.ts";
 import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
-import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import { isObject } from "../config/settings.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 

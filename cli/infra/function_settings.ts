@@ -1,4 +1,4 @@
-import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import { type Check, isObject, isText } from "../config/settings.ts";
 import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
 import { FUNCTION_KINDS, type FunctionKind } from "../discovery/function_kinds.ts";

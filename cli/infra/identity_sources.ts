@@ -1,4 +1,4 @@
-import type { ApiInfra } from "../config/infra.ts";
+import type { ApiInfra } from "../config/api_infra.ts";
 import type { AuthorizerPlan } from "./gateway.ts";
 import type { Problem } from "./infra_plan.ts";
 

@@ -1,7 +1,7 @@
 import type { JobNeed } from "../analysis/effects.ts";
 import type { DatabaseClients } from "../analysis/database_clients.ts";
 import type { EnvironmentVariable } from "../analysis/environment_variables.ts";
-import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Expression, HclValue } from "./hcl.ts";
 

@@ -1,4 +1,5 @@
-import type { InfraSettings, QueueEvents, QueueInfra } from "../config/infra.ts";
+import type { InfraSettings } from "../config/infra.ts";
+import type { QueueEvents, QueueInfra } from "../config/named_resources.ts";
 import { isObject, isText } from "../config/settings.ts";
 import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
 import type { Problem } from "./infra_plan.ts";

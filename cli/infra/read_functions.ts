@@ -15,7 +15,7 @@ import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handl
 import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
 import { openProject, type Project } from "../analysis/project.ts";
 import { readRouterDefinition, type RouteDefinition } from "../analysis/router_definition.ts";
-import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
 import { addExportedResources } from "./exported_resources.ts";

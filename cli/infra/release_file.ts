@@ -1,4 +1,4 @@
-import type { ReleaseInfra } from "../config/infra.ts";
+import type { ReleaseInfra } from "../config/stage_infra.ts";
 import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 

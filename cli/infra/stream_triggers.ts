@@ -1,4 +1,4 @@
-import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import type { SourceArn } from "../config/source_arn.ts";
 import { call, expression, type HclValue } from "./hcl.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";

@@ -1,4 +1,5 @@
-import type { InfraSettings, QueueInfra } from "../config/infra.ts";
+import type { InfraSettings } from "../config/infra.ts";
+import type { QueueInfra } from "../config/named_resources.ts";
 import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { getIdentifiers, kebabCase } from "./names.ts";

@@ -1,4 +1,5 @@
-import type { InfraSettings, StageInfra } from "../config/infra.ts";
+import type { InfraSettings } from "../config/infra.ts";
+import type { StageInfra } from "../config/stage_infra.ts";
 
 /** Values of Terraform variables. */
 export type TerraformValues = Readonly<Record<string, string | number | boolean>>;

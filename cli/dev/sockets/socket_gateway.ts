@@ -8,7 +8,8 @@ import {
   type WebSocketEventOptions,
 } from "../../../testing/gateway_events.ts";
 import { CLI_PACKAGES } from "../../optional_packages.ts";
-import type { FunctionInfra, InfraSettings } from "../../config/infra.ts";
+import type { FunctionInfra } from "../../config/function_infra.ts";
+import type { InfraSettings } from "../../config/infra.ts";
 import type { FunctionStore } from "../function_store.ts";
 import type { Invoker } from "../invoker.ts";
 import {

@@ -1,0 +1,52 @@
+/** Settings of the REST API; the rest-api module documents them in detail. */
+export interface ApiInfra {
+  /** Description of the API. */
+  description?: string;
+  /**
+   * The function in `authorizer/` for `auth: "authorizer"` and `"authorizer-optional"`.
+   * @default the only authorizer
+   */
+  authorizer?: string;
+  /**
+   * Seconds that a decision of the authorizer is cached. With `"authorizer-optional"`
+   * anywhere in the API it must be 0, because requests without credentials cannot be cached.
+   * @default 300
+   */
+  authorizerTtlSeconds?: number;
+  /**
+   * The cache key of the decision. API Gateway rejects a request that lacks any of these without
+   * calling the authorizer. The list must contain every header and query parameter that the
+   * authorizer reads.
+   * @default ["method.request.header.Authorization"]
+   */
+  identitySources?: string[];
+  /** Maximum number of concurrent requests. */
+  throttleBurstLimit?: number;
+  /** Maximum steady-state rate in requests per second. */
+  throttleRateLimit?: number;
+  /**
+   * Creates a usage plan with an API key, which every request must have (`X-Api-Key`).
+   * @default false
+   */
+  usagePlan?: boolean;
+  /**
+   * Maximum number of requests per day with the usage plan's key.
+   * @default 10000
+   */
+  quotaLimit?: number;
+}
+
+/** Settings of the WebSocket API; the websocket-api module documents them in detail. */
+export interface WebSocketInfra {
+  /**
+   * The function in `authorizer/` that authorizes new connections; `false` for none.
+   * @default the only authorizer
+   */
+  authorizer?: string | false;
+  /**
+   * Contents that a connect request must have; API Gateway rejects it otherwise, without calling the
+   * authorizer.
+   * @default ["route.request.header.Authorization"]
+   */
+  identitySources?: string[];
+}

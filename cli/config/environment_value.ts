@@ -1,0 +1,41 @@
+/**
+ * The value of an environment variable of a function: a string; a resource, which the function's
+ * role is then allowed to use; or a Terraform variable, to set it per stage.
+ */
+export type EnvironmentValue =
+  | string
+  /** The URL of the queue; allows sending messages. */
+  | { queue: string }
+  /** The ARN of the topic; allows publishing. */
+  | { topic: string }
+  /** The name of the event bus; allows putting events. */
+  | { bus: string }
+  /** The name of the bucket; allows reading, and writing unless `access` is `"read"`. */
+  | { bucket: string; access?: "read" | "read-write" }
+  /** The URL for sending messages to WebSocket connections; allows sending. */
+  | { websocket: true }
+  /** The name of the DynamoDB table of idempotency records, which is created; allows using it. */
+  | { idempotency: true }
+  /**
+   * A secret of AWS Secrets Manager, which is created without a value: `trellis secrets set` puts it.
+   * The function needs `loadSources` or `secret` of `@trellis/fn/env`, and may read exactly this
+   * secret. An ARN names a secret that exists, `field` a field of its JSON object.
+   */
+  | { secret: true; kmsKeyArn?: string }
+  | { secret: string; field?: string; kmsKeyArn?: string }
+  /**
+   * A parameter of the SSM Parameter Store, whose value `trellis secrets set` puts; encrypted if
+   * `secret` is true. A name or ARN names a parameter that exists.
+   */
+  | { parameter: true | string; secret?: boolean; kmsKeyArn?: string }
+  /**
+   * The URL of the REST API, followed by this path: `{ api: "/auth" }`. It is the domain of the stage,
+   * or the address of the gateway.
+   */
+  | { api: true | string }
+  /**
+   * The Terraform variable of the same name in lower case. It is sensitive if its name looks like a
+   * secret (`AUTH_SECRET`, `API_TOKEN`, …), if `defineEnv` declares it as one, or if `secret` is
+   * true.
+   */
+  | { variable: true; default?: string; secret?: boolean };

@@ -1,0 +1,40 @@
+import type { PlannedSource } from "../infra/sources.ts";
+import { generateSecret } from "../secrets/generate_secret.ts";
+import { type Deployment, StepError } from "./deployment.ts";
+
+/**
+ * Checks that all secrets and parameters of the stage have a value. With `--generate-secrets`, puts
+ * random values for those that the stage owns.
+ *
+ * @param deployment The deployment.
+ * @returns One line about the result; `undefined` if the functions read none.
+ * @throws {StepError} If a value is missing.
+ */
+export async function checkSecrets(
+  { context, plan, secrets, stage }: Deployment,
+): Promise<string | undefined> {
+  if (plan.secrets.length === 0) return undefined;
+  const states = await Promise.all(plan.secrets.map((source) => secrets.find(source)));
+  const missing = plan.secrets.filter((_, index) => states[index] !== "set");
+  if (missing.length === 0) return `${plan.secrets.length} have a value`;
+  if (context.options["generate-secrets"] === true && missing.every(isGeneratable)) {
+    for (const source of missing) await secrets.put(source, generateSecret());
+    return `${missing.length} generated, ${plan.secrets.length - missing.length} had a value`;
+  }
+  const [subject, object] = missing.length === 1
+    ? ["a value is", "it"]
+    : [`${missing.length} values are`, "them"];
+  const fixes = missing.map((source) => describeFix(source, stage.name));
+  throw new StepError(`${subject} missing. Put ${object} first:\n${fixes.join("\n")}`);
+}
+
+function describeFix({ variable, existing }: PlannedSource, stage: string): string {
+  return existing === undefined
+    ? `  trellis secrets set ${variable} --stage ${stage} --generate   # or: < file`
+    : `  ${variable}: ${existing} does not exist or has no value`;
+}
+
+/** Returns true for a secret of the stage: nothing else can have a random value. */
+function isGeneratable({ existing, isSecret }: PlannedSource): boolean {
+  return existing === undefined && isSecret;
+}

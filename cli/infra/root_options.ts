@@ -1,0 +1,45 @@
+import type { ResolvedConfig } from "../config/config.ts";
+import { hasDeadLetters } from "./function_file.ts";
+import { expression } from "./hcl.ts";
+import { ALARM_VARIABLE, isRelay, readsChanges } from "./job_files.ts";
+import { IDENTITY_VARIABLE } from "./mail_file.ts";
+import type { ResourcePlan } from "./plan_resources.ts";
+import type { RootOptions } from "./root_files.ts";
+
+/**
+ * Collects what the files with versions, variables and outputs depend on.
+ *
+ * @param plan The resources.
+ * @param infra The configuration.
+ * @param projectName The project.
+ */
+export function toRootOptions(
+  plan: ResourcePlan,
+  infra: ResolvedConfig["infra"],
+  projectName: string,
+): RootOptions {
+  const { functions, queues, ownBuses, getEnvironment } = plan;
+  return {
+    projectName,
+    moduleSource: plan.getModule,
+    region: infra.region,
+    hasDatabase: functions.some(({ name }) => getEnvironment(name).usesCluster),
+    hasApi: plan.routes.length > 0,
+    hasStreaming: plan.routes.some(({ options }) => options.streaming),
+    hasWebSocket: plan.sockets.length > 0,
+    variables: [
+      ...plan.environments.variables,
+      ...functions.some(isRelay) ? [ALARM_VARIABLE] : [],
+      ...infra.mail.identity === undefined ? [] : [IDENTITY_VARIABLE],
+    ],
+    hasChangeStream: functions.some(readsChanges),
+    functions: Object.fromEntries(functions.map(({ name, id }) => [name, `module.fn_${id}`])),
+    deadLetters: [
+      ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
+      ...[...ownBuses.values()].map((id) => expression(`module.bus_${id}.dead_letter_queue_name`)),
+      ...functions.filter(hasDeadLetters).map(({ id }) =>
+        expression(`module.dead_letters_${id}.queue_name`)
+      ),
+    ],
+  };
+}
