@@ -12,8 +12,6 @@ import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
 export interface MigrationLock {
   /** Owner of the lock. */
   readonly owner: string;
-  /** True if this run had to wait for another one. */
-  readonly waited: boolean;
   /**
    * Statement that returns a row while the lock is held, for transactions that must not commit
    * without it; `undefined` if losing the lock also ends the transaction.
@@ -52,10 +50,10 @@ const POLL_MS = 250;
 async function waitFor(
   take: () => Promise<boolean>,
   { timeoutMs, logger, clock }: LockOptions,
-): Promise<boolean> {
+): Promise<void> {
   const dueMs = monotonicNow(clock) + timeoutMs;
   for (let waited = false;; waited = true) {
-    if (await take()) return waited;
+    if (await take()) return;
     if (!waited) logger("waiting: another run is migrating this database");
     if (monotonicNow(clock) >= dueMs || remainingMs(clock) < 2 * POLL_MS) {
       throw new MigrationError(
@@ -74,13 +72,12 @@ const held: Set<string> = new Set();
 
 /** Acquires a lock within this process, for an embedded database. */
 export async function takeProcessLock(key: string, options: LockOptions): Promise<MigrationLock> {
-  const waited = await waitFor(
+  await waitFor(
     () => Promise.resolve(!held.has(key) && held.add(key) !== undefined),
     options,
   );
   return {
     owner: newOwner(),
-    waited,
     fence: undefined,
     check: () => Promise.resolve(),
     release: () => Promise.resolve(void held.delete(key)),
@@ -97,13 +94,12 @@ export async function takeAdvisoryLock(
   options: LockOptions,
 ): Promise<MigrationLock> {
   const key = sha256(`trellis migrations ${tables.migrations}`).readBigInt64BE(0);
-  const waited = await waitFor(async () => {
+  await waitFor(async () => {
     const [row] = await session.query(`SELECT pg_try_advisory_lock(${key}) AS taken`);
     return row.taken === true;
   }, options);
   return {
     owner: newOwner(),
-    waited,
     fence: undefined,
     check: () => Promise.resolve(),
     async release(): Promise<void> {
@@ -131,7 +127,7 @@ export async function takeLease(
     `VALUES (1, '', 0, now() - interval '1 second') ` +
     "ON CONFLICT (id) DO NOTHING";
   await retryIdempotent(() => session.query(insert), options.clock);
-  const waited = await waitFor(async () => {
+  await waitFor(async () => {
     try {
       const [row] = await session.query(
         `UPDATE ${lease} SET owner = ${
@@ -161,7 +157,6 @@ export async function takeLease(
   const stop = beat(options, renew);
   return {
     owner,
-    waited,
     fence: `SELECT id FROM ${lease} WHERE ${mine} FOR UPDATE`,
     async check(): Promise<void> {
       await retryIdempotent(() => renew(session), options.clock);

@@ -221,9 +221,8 @@ async function migrate(
   const lock = await takeLock(config, settings, session);
   try {
     await createTables(session, tables);
-    const after = lock.waited
-      ? planMigrations(folder, await readApplied(session, tables) ?? [])
-      : before;
+    // another run may have ended between the plan and the lock
+    const after = planMigrations(folder, await readApplied(session, tables) ?? []);
     assertNothingChanged(after);
     const pending = new Set(after.pending);
     const appliedElsewhere = before.pending.filter((tag) => !pending.has(tag));
@@ -262,7 +261,6 @@ async function openPatientClient(database: DatabaseConfig, ms: number): Promise<
 }
 
 const NO_LOCK: Omit<MigrationLock, "owner"> = {
-  waited: true, // without a lock, another run may have changed the database since the plan was made
   fence: undefined,
   check: () => Promise.resolve(),
   release: () => Promise.resolve(),

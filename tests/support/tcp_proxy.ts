@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 /** What a proxy does with data on one connection. */
 export interface ProxiedConnection {
   /** Called with what the client sends; `pass` sends it on. */
-  onSent(pass: () => void): void;
+  onSent(pass: () => void, data: Uint8Array): void;
   /** Called with what the server answers; `pass` sends it on. */
   onAnswered(pass: () => void): void;
 }
@@ -29,7 +29,7 @@ export async function startTcpProxy(
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
     const { onSent, onAnswered } = onConnection();
-    client.on("data", (data) => onSent(() => void upstream.write(data)));
+    client.on("data", (data) => onSent(() => void upstream.write(data), data));
     upstream.on("data", (data) => onAnswered(() => void client.write(data)));
     for (const [one, other] of [[client, upstream], [upstream, client]]) {
       sockets.add(one);

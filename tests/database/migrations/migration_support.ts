@@ -38,7 +38,6 @@ export interface LabOptions
 export function heldLock(more: Partial<MigrationLock> = {}): MigrationLock {
   return {
     owner: "the-test",
-    waited: false,
     fence: undefined,
     check: () => Promise.resolve(),
     release: () => Promise.resolve(),

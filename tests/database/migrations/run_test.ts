@@ -11,6 +11,7 @@ import {
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startTcpProxy } from "../../support/tcp_proxy.ts";
 
 interface Lab {
   folder: string;
@@ -279,7 +280,6 @@ Deno.test("runMigrations() takes over a lease that ran out, and a runner that lo
     };
     const tables = nameTables();
     const first = await takeLease(one, tables, slow);
-    assertEquals(first.waited, false);
     await first.check();
     const refused = await assertRejects(
       () => takeLease(two, tables, { ...slow, timeoutMs: 1 }),
@@ -301,6 +301,43 @@ Deno.test("runMigrations() takes over a lease that ran out, and a runner that lo
     await one.close();
     await two.close();
     await closeDrizzleClient(database);
+  });
+});
+
+Deno.test("runMigrations() reads the status after it got the lock, because another run may have ended in between", async () => {
+  await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
+    await write({ "0001_a.sql": "CREATE TABLE a (id int); INSERT INTO a VALUES (1);" });
+    const direct = await fresh();
+    const address = new URL(direct.connectionString!);
+    // the second run's request for the lock waits until the first run has ended
+    const first = Promise.withResolvers<void>();
+    const proxy = await startTcpProxy(Number(address.port), () => ({
+      onSent(pass, data) {
+        if (!new TextDecoder("latin1").decode(data).includes("pg_try_advisory_lock")) return pass();
+        void runMigrations({ migrationsFolder, database: direct }).then(() => {
+          first.resolve();
+          pass();
+        });
+      },
+      onAnswered: (pass) => pass(),
+    }));
+    address.port = String(proxy.port);
+    const database = { ...direct, connectionString: address.href };
+    try {
+      const messages: string[] = [];
+      const second = await runMigrations({
+        migrationsFolder,
+        database,
+        logger: (message) => void messages.push(message),
+      });
+      await first.promise;
+      assertEquals([second.applied, second.appliedElsewhere], [0, ["0001_a"]]);
+      assertEquals(messages.filter((message) => message.startsWith("waiting")), []);
+      assertEquals(await rows(direct, "SELECT count(*)::int AS count FROM a"), [{ count: 1 }]);
+    } finally {
+      await closeDrizzleClient(database);
+      await proxy.stop();
+    }
   });
 });
 
