@@ -166,14 +166,16 @@ function rmdirIfEmpty(folder: string): void {
 }
 
 const NAMESPACE = "trellis-auth-config";
+/** Matches an entry point of this package, and not a file of it. */
+const OWN = /^(?:jsr:|npm:)?\/?@trellis\/fn(?:@[^/]*)?(?:\/(.*))?$/;
 
 /** Replaces what reads the environment, connects, or registers the configuration. */
 function stubPlugin(schemaFile: string): Plugin {
   return {
     name: "auth-config",
     setup(build): void {
-      build.onResolve({ filter: /@trellis\/fn/ }, ({ path }) => {
-        const entry = /^(?:jsr:|npm:)?\/?@trellis\/fn(?:@[^/]*)?(?:\/(.*))?$/.exec(path)?.[1] ?? "";
+      build.onResolve({ filter: OWN }, ({ path }) => {
+        const entry = OWN.exec(path)![1] ?? "mod";
         return Object.hasOwn(STUBS, entry) ? { path: entry, namespace: NAMESPACE } : undefined;
       });
       build.onResolve(
@@ -220,7 +222,7 @@ export const createSqsDelivery = (options) => real.createSqsDelivery({
 
 /** Replaced exports by entry point. */
 const STUBS: Readonly<Record<string, string>> = {
-  "": READ_ENVIRONMENT,
+  mod: READ_ENVIRONMENT,
   auth: RECORD_CONFIG,
   database: REFUSE_CONNECTION,
   env: READ_ENVIRONMENT,
@@ -228,6 +230,6 @@ const STUBS: Readonly<Record<string, string>> = {
 };
 
 function renderStub(entry: string): string {
-  const url = JSON.stringify(resolveOwnModule(`@trellis/fn${entry === "" ? "" : `/${entry}`}`));
+  const url = JSON.stringify(resolveOwnModule(`@trellis/fn${entry === "mod" ? "" : `/${entry}`}`));
   return `import * as real from ${url};\nexport * from ${url};\n${STUBS[entry]}\n`;
 }

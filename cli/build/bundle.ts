@@ -18,6 +18,7 @@ import {
 import type { SourcePosition } from "./provider_location.ts";
 import { providerModulesPlugin } from "./provider_modules.ts";
 import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
+import { authLocalesPlugin } from "./auth_locales.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The first line of a generated bundle. */
@@ -221,6 +222,7 @@ function createPlugins(
     // Deno downloads packages
     providerModulesPlugin({ providers, required: isDeno ? [] : required, paths, isExternal }),
     lazyBuiltinsPlugin(),
+    authLocalesPlugin(paths),
     ...createResolvers(),
   ];
 }
