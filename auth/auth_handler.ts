@@ -6,6 +6,11 @@ import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_respo
 import type { ApiEvent, ProxyResult } from "../core/http/lambda.ts";
 import { buildPreflightResponse, isPreflight, withPreflight } from "../core/http/preflight.ts";
 import { toGatewayResult } from "../core/http/proxy_result.ts";
+import {
+  createSecurityHeaders,
+  isSecurityHeadersOption,
+  type SecurityHeadersOption,
+} from "../core/http/security_headers.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import {
   ANY_OPTION,
@@ -61,6 +66,11 @@ export interface AuthHandlerOptions {
    */
   cors?: CorsOption;
   /**
+   * Headers that protect responses: values by name, `false` for one or all. Headers of better-auth win.
+   * @default X-Content-Type-Options: nosniff, Cache-Control: no-store, and HSTS over https
+   */
+  securityHeaders?: SecurityHeadersOption;
+  /**
    * Returns the body of an error response. The official client reads `message` and `code`.
    * @default better-auth's body
    */
@@ -72,6 +82,7 @@ const RULES = {
   logging: ANY_OPTION,
   routes: [Array.isArray, 'a list of paths such as ["/sign-in/*", "/sign-out"]'],
   cors: [isCorsOption, "* or origins such as https://example.com, without a path, or false"],
+  securityHeaders: [isSecurityHeadersOption, "false, or values by name"],
   errorBody: FUNCTION_OPTION,
 } as const satisfies OptionRules;
 
@@ -109,6 +120,7 @@ export function createAuthHandler(
   const { routes: patterns, errorBody } = options;
   if (patterns !== undefined) checkRoutePatterns(patterns);
   const cors = createAuthCors(options.cors);
+  const getSecurityHeaders = createSecurityHeaders(options.securityHeaders, true);
 
   async function answer(event: ApiEvent, ids: ResponseIds): Promise<ProxyResult> {
     const auth = await getAuthInstance();
@@ -128,7 +140,11 @@ export function createAuthHandler(
   const handler = withObservability<ApiEvent, ProxyResult>(
     async function serveAuthRoutes(event, context, { correlationId }): Promise<ProxyResult> {
       const result = await answer(event, { context, correlationId });
-      const extra = { [CORRELATION_ID_HEADER]: correlationId, ...cors.getErrorHeaders(event) };
+      const extra = {
+        [CORRELATION_ID_HEADER]: correlationId,
+        ...cors.getErrorHeaders(event),
+        ...getSecurityHeaders(event),
+      };
       return toGatewayResult(event, getSource(event), result, extra);
     },
     {
@@ -139,7 +155,7 @@ export function createAuthHandler(
           event,
           getSource(event),
           getErrorResponse(context, error, errorBody as ErrorBodyFormat | undefined),
-          cors.getErrorHeaders(event),
+          { ...cors.getErrorHeaders(event), ...getSecurityHeaders(event) },
         ),
     },
   );

@@ -196,6 +196,23 @@ Deno.test("createAuthHandler() sends CORS headers with answers and errors", asyn
   assertEquals([result.statusCode, result.headers?.["Access-Control-Allow-Origin"]], [500, "*"]);
 });
 
+Deno.test("createAuthHandler() sends security headers with answers and errors, unless securityHeaders omits them", async () => {
+  const event = createRestApiEvent({
+    path: "/api/auth/ok",
+    headers: { "X-Forwarded-Proto": "https" },
+  });
+  const names = ["X-Content-Type-Options", "Cache-Control", "Strict-Transport-Security"];
+  async function read(handler = createAuthHandler(() => auth)): Promise<unknown[]> {
+    const { headers } = (await call(event, handler)).result;
+    return names.map((name) => headers?.[name]);
+  }
+  const secure = ["nosniff", "no-store", "max-age=31536000"];
+  assertEquals(await read(), secure);
+  assertEquals(await read(createAuthHandler(() => Promise.reject(new Error("away")))), secure);
+  const bare = createAuthHandler(() => auth, { securityHeaders: { "cache-control": false } });
+  assertEquals(await read(bare), ["nosniff", undefined, "max-age=31536000"]);
+});
+
 Deno.test("createAuthHandler() refuses a request that the web has no form for with 400", async () => {
   const { result } = await call({
     ...createRestApiEvent({ path: "/api/auth/ok" }),
