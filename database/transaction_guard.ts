@@ -20,6 +20,8 @@ type Prepared = Record<"execute" | "all", unknown>;
 export interface TransactionState {
   /** True after COMMIT or ROLLBACK. */
   hasEnded: boolean;
+  /** True if the server supports savepoints. */
+  readonly savepoints: boolean;
   /** Settles with the statements that were sent ahead: if one failed, COMMIT was a rollback. */
   sentAhead?: Promise<unknown>;
   /** Called after COMMIT. Must not throw. */
@@ -28,6 +30,11 @@ export interface TransactionState {
 
 /** States of running transactions by their clients. */
 export const transactionStates: WeakMap<object, TransactionState> = new WeakMap();
+
+/** Checks whether a client is that of a transaction on a server without savepoints. */
+export function isFlatTransaction(client: object): boolean {
+  return transactionStates.get(client)?.savepoints === false;
+}
 
 /**
  * Transactions by the errors of their statements. While a transaction is open, a retry must not
@@ -93,7 +100,7 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
     config?: PgTransactionConfig,
   ): Promise<T> {
     const failures: unknown[] = [];
-    const state: TransactionState = { hasEnded: false };
+    const state: TransactionState = { hasEnded: false, savepoints: rules.savepoints };
     let bodyDone = false;
     let result: T;
     try {

@@ -21,6 +21,7 @@ const texts = [
   "SECURITY.md",
   "bench/README.md",
   "examples/accounts/README.md",
+  "examples/booking/README.md",
   "examples/infra/README.md",
   "examples/notes/README.md",
   "examples/notes-node/README.md",

@@ -4,7 +4,7 @@ import { explainMissing } from "../env/optional_package.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { UPLOAD_PACKAGES } from "./optional_packages.ts";
 import { connectS3 } from "./s3.ts";
-import { formatUploadKey, isOwner } from "./upload_key.ts";
+import { formatUploadKey, isOwner, parseUploadKey } from "./upload_key.ts";
 
 /** Options of {@link defineUpload}. */
 export interface UploadOptions {
@@ -17,7 +17,7 @@ export interface UploadOptions {
   /** Size of the largest file in bytes, up to 5 GB. */
   maxBytes: number;
   /**
-   * Seconds within which the upload must begin, 1 to 604,800.
+   * Seconds within which the upload must begin, and a download URL works, 1 to 604,800.
    * @default 300
    */
   expiresInSeconds?: number;
@@ -53,6 +53,17 @@ export interface UploadUrl {
   key: string;
 }
 
+/** A stored file that a client may read. */
+export interface DownloadRequest {
+  /** Key of the file, as the upload handler got it. */
+  key: string;
+  /**
+   * Makes browsers save the file instead of showing it.
+   * @default false
+   */
+  attachment?: boolean;
+}
+
 /** Declared uploads: forms for clients, and the rules that `defineUploadHandler` verifies. */
 export interface Upload {
   /** The options with their defaults. */
@@ -72,6 +83,13 @@ export interface Upload {
    * @throws {ValidationError} If the type is not accepted, or the size is not from 1 to `maxBytes`.
    */
   createUrl(request: UploadRequest & { size: number }): Promise<UploadUrl>;
+  /**
+   * Creates a URL from which one stored file can be read for `expiresInSeconds`, by everybody who knows the
+   * URL. It does not check whether the file exists. The role needs `s3:GetObject`.
+   *
+   * @throws {ConfigurationError} If the key is not a key of this upload.
+   */
+  createDownloadUrl(request: DownloadRequest): Promise<string>;
 }
 
 /** The header with the owner, which S3 keeps with the file. */
@@ -171,9 +189,7 @@ export function defineUpload(options: UploadOptions): Upload {
         throw invalid("size", `The size must be from 1 to ${maxBytes} bytes`);
       }
       const key = begin(request);
-      const presigner = await import("@aws-sdk/s3-request-presigner").catch(
-        explainMissing(UPLOAD_PACKAGES, "@aws-sdk/s3-request-presigner", "createUrl"),
-      );
+      const presigner = await loadPresigner("createUrl");
       const { sdk, client } = await connectS3();
       const command = new sdk.PutObjectCommand({
         Bucket: getBucket(),
@@ -196,7 +212,29 @@ export function defineUpload(options: UploadOptions): Upload {
       };
       return { url, method: "PUT", headers, key };
     },
+
+    async createDownloadUrl({ key, attachment = false }): Promise<string> {
+      const isOwnKey: OptionRule = [
+        () => parseUploadKey(prefix, key) !== undefined,
+        `a key of this upload: ${prefix}/<owner>/<id>`,
+      ];
+      checkOption("key", key, isOwnKey);
+      const presigner = await loadPresigner("createDownloadUrl");
+      const { sdk, client } = await connectS3();
+      const command = new sdk.GetObjectCommand({
+        Bucket: getBucket(),
+        Key: key,
+        ...(attachment && { ResponseContentDisposition: "attachment" }),
+      });
+      return await presigner.getSignedUrl(client, command, { expiresIn: expiresInSeconds });
+    },
   };
+}
+
+function loadPresigner(operation: string): Promise<typeof import("@aws-sdk/s3-request-presigner")> {
+  return import("@aws-sdk/s3-request-presigner").catch(
+    explainMissing(UPLOAD_PACKAGES, "@aws-sdk/s3-request-presigner", operation),
+  );
 }
 
 function invalid(field: string, message: string): ValidationError {

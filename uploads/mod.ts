@@ -14,6 +14,7 @@
  */
 export {
   defineUpload,
+  type DownloadRequest,
   type Upload,
   type UploadForm,
   type UploadOptions,

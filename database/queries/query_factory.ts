@@ -5,6 +5,7 @@ import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { getStatementSession } from "../session/statement_session.ts";
 import { type TransactionClient, withTransaction } from "../transaction.ts";
+import { isFlatTransaction } from "../transaction_guard.ts";
 import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
@@ -64,7 +65,8 @@ export interface DefinedQuery<
   (...args: TArgs): Promise<TResult>;
   /**
    * Runs the query on another client: pass a transaction's client to make the query part of that
-   * transaction. The transaction's owner retries it. The client of a job's transaction does not know
+   * transaction: in a savepoint if the query has `transaction: true` and the server supports them. The
+   * transaction's owner retries it. The client of a job's transaction does not know
    * the schema in its type, but is the same client.
    */
   on(client: DrizzleClient<TSchema> | TransactionClient, ...args: TArgs): Promise<TResult>;
@@ -187,7 +189,8 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   const shared: QueryMetricsOptions = { retry, constraints };
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
-    if (!transaction) return fn(client, ...args);
+    // without savepoints the query's statements belong to the outer transaction alone
+    if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
     return withTransaction(client, (tx) => fn(tx as unknown as DrizzleClient<TSchema>, ...args));
   }
   async function runOnce(args: TArgs): Promise<TResult> {

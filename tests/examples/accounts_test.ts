@@ -1,6 +1,8 @@
 /// <reference lib="dom" />
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type AccountsLab, startAccounts, type Visitor } from "./accounts/lab.ts";
+import config from "../../examples/accounts/trellis.config.ts";
+import { type ExampleLab, startExample } from "./example_lab.ts";
+import type { Visitor } from "./visitor.ts";
 import { computeTotp } from "./accounts/totp.ts";
 import { browserPath } from "../support/browser.ts";
 
@@ -8,7 +10,7 @@ const PASSWORD = "correct horse battery";
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 
 /** Signs a user up and follows the link of the verification mail, which signs them in. */
-async function signUp(lab: AccountsLab, visitor: Visitor, email: string): Promise<void> {
+async function signUp(lab: ExampleLab, visitor: Visitor, email: string): Promise<void> {
   await visitor.open();
   await visitor.submit("Sign up", { name: "Test", email, password: PASSWORD }, "Check your mail");
   const mail = await lab.waitForMail(email, "Confirm your address for Accounts");
@@ -17,7 +19,7 @@ async function signUp(lab: AccountsLab, visitor: Visitor, email: string): Promis
 }
 
 /** Opens a window and signs a user up. */
-async function signUpVisitor(lab: AccountsLab, email: string): Promise<Visitor> {
+async function signUpVisitor(lab: ExampleLab, email: string): Promise<Visitor> {
   const visitor = await lab.visit();
   await signUp(lab, visitor, email);
   return visitor;
@@ -35,7 +37,7 @@ async function signIn(visitor: Visitor, email: string, password = PASSWORD): Pro
 }
 
 /** Flows that each run shows; each has visitors of its own. */
-const FLOWS: Readonly<Record<string, (lab: AccountsLab) => Promise<void>>> = {
+const FLOWS: Readonly<Record<string, (lab: ExampleLab) => Promise<void>>> = {
   async "sign-up with verification, and the API with the cookie from another origin"(lab) {
     const visitor = await lab.visit();
     const email = "ada@example.com";
@@ -257,7 +259,12 @@ Deno.test({
   name: "the official client in a browser completes every flow against trellis dev",
   ignore: browserPath === undefined,
   async fn(test) {
-    const lab = await startAccounts();
+    const lab = await startExample({
+      name: "accounts",
+      config,
+      variables: { ADMIN_EMAIL: "admin@example.com" },
+      getConstants: (apiUrl) => ({ AUTH_URL: `${apiUrl}/auth` }),
+    });
     try {
       for (const [name, flow] of Object.entries({ ...FLOWS, ...isFull ? FULL_FLOWS : {} })) {
         await test.step(name, () => flow(lab));
@@ -271,7 +278,7 @@ Deno.test({
 });
 
 /** Uses the tabs Accounts and Mail of the local page. */
-async function signInOnPage(lab: AccountsLab): Promise<void> {
+async function signInOnPage(lab: ExampleLab): Promise<void> {
   const visitor = await lab.visit();
   const { page } = visitor;
   await page.goto(`http://localhost:${lab.server.port}/_trellis#accounts`);

@@ -137,6 +137,20 @@ Deno.test("createUrl() admits only a file of the signed size, type and owner, on
   assertStringIncludes(await response.text(), "Request has expired");
 });
 
+Deno.test("createDownloadUrl() admits readers of one file, and refuses keys of others", async () => {
+  const form = await avatars.createForm({ owner: "u1", contentType: "image/png" });
+  await post(form);
+  const url = await avatars.createDownloadUrl({ key: form.key, attachment: true });
+  const response = await fetch(url);
+  assertEquals(new Uint8Array(await response.arrayBuffer()), PNG);
+  assertEquals(response.headers.get("Content-Disposition"), "attachment");
+  const other = await fetch(url.replace("u1", "u2"));
+  assertStringIncludes(await other.text(), "SignatureDoesNotMatch");
+  for (const key of ["other/u1/x", "avatars/u1/../x", "avatars/u1"]) {
+    await assertRejects(() => avatars.createDownloadUrl({ key }), ConfigurationError, "key is");
+  }
+});
+
 Deno.test("createForm() and createUrl() refuse types and sizes that are not accepted", async () => {
   const html = { owner: "u1", contentType: "text/html" };
   await assertRejects(() => avatars.createForm(html), ValidationError);

@@ -13,7 +13,7 @@ import {
   usernameClient,
 } from "better-auth/client/plugins";
 
-/** Address of the auth routes. `serve.ts` sets it. */
+/** Address of the auth routes. `start.ts` sets it. */
 declare const AUTH_URL: string;
 
 /** The official client with the plugins of `src/auth_plugins.ts`. */

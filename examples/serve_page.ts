@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
 /** A running web server. */
-export interface WebServer {
+export interface PageServer {
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -15,13 +15,20 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bundles the page with the official client and serves it on the loopback address.
+ * Bundles the page of an example and serves it on the loopback address.
  *
+ * @param folder The folder with `index.html`, `style.css` and `app.ts`.
  * @param port The port, 0 for a free one.
- * @param getAuthUrl Returns the address of the auth routes.
+ * @param constants Texts that the page declares: `declare const API_URL: string`.
  */
-export async function serveWeb(port: number, getAuthUrl: () => string): Promise<WebServer> {
-  const script = await bundle(fileURLToPath(new URL("./app.ts", import.meta.url)));
+export async function servePage(
+  folder: URL,
+  port: number,
+  constants: Readonly<Record<string, string>>,
+): Promise<PageServer> {
+  const lines = Object.entries(constants)
+    .map(([name, value]) => `const ${name} = ${JSON.stringify(value)};\n`);
+  const script = lines.join("") + await bundle(fileURLToPath(new URL("app.ts", folder)));
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const contentType = TYPES[pathname];
@@ -31,11 +38,11 @@ export async function serveWeb(port: number, getAuthUrl: () => string): Promise<
     }
     response.writeHead(200, { "Content-Type": contentType, "Cache-Control": "no-store" });
     if (pathname === "/app.js") {
-      response.end(`const AUTH_URL = ${JSON.stringify(getAuthUrl())};\n${script}`);
+      response.end(script);
       return;
     }
     const name = pathname === "/" ? "index.html" : pathname.slice(1);
-    response.end(await readFile(new URL(`./${name}`, import.meta.url)));
+    response.end(await readFile(new URL(name, folder)));
   });
   await new Promise<void>((resolve) => server.listen(port, "localhost", resolve));
   const address = server.address() as { port: number };

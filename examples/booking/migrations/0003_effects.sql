@@ -1,0 +1,37 @@
+CREATE TABLE IF NOT EXISTS "trellis_jobs" (
+  "id" uuid PRIMARY KEY NOT NULL,
+  "name" text NOT NULL,
+  "payload" text NOT NULL,
+  "state" text DEFAULT 'queued' NOT NULL,
+  "shard" integer NOT NULL,
+  "group_key" text,
+  "position" bigint NOT NULL,
+  "enqueued_at" timestamp with time zone NOT NULL,
+  "run_at" timestamp with time zone NOT NULL,
+  "due_at" timestamp with time zone,
+  "attempts" integer DEFAULT 0 NOT NULL,
+  "fence" integer DEFAULT 0 NOT NULL,
+  "finished_at" timestamp with time zone,
+  "last_error" text,
+  "correlation_id" text,
+  "trace_parent" text
+);
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_due_idx" ON "trellis_jobs" ("shard","due_at");
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_dead_idx" ON "trellis_jobs" ("finished_at") WHERE "state" = 'dead';
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "trellis_jobs_group_idx" ON "trellis_jobs" ("group_key","enqueued_at") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
+--> statement-breakpoint
+CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trellis_jobs" ("group_key") WHERE "group_key" IS NOT NULL AND "state" = 'running';
+--> statement-breakpoint
+CREATE TABLE IF NOT EXISTS "idempotency_records" (
+  "id" text PRIMARY KEY NOT NULL,
+  "fingerprint" text NOT NULL,
+  "fence" text NOT NULL,
+  "result" text,
+  "lease_expires_at" timestamp with time zone NOT NULL,
+  "expires_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "idempotency_records_expires_at_idx" ON "idempotency_records" ("expires_at");

@@ -1,0 +1,32 @@
+import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
+import { authSchema } from "./auth_schema.ts";
+import { getDb } from "./database.ts";
+
+const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
+/** The user with this address becomes an administrator. */
+const adminEmail = getOptionalEnv("ADMIN_EMAIL", "admin@example.com");
+
+export const authConfig: AuthConfig = {
+  secret: getRequiredEnv("AUTH_SECRET"),
+  baseURL,
+  // the page is on another origin than the API
+  trustedOrigins: [getOptionalEnv("WEB_ORIGIN", "http://localhost:3000")],
+  // secure cookies need https, which localhost does not have
+  useSecureCookies: baseURL.startsWith("https://"),
+  schema: authSchema,
+  // input: false keeps clients from choosing their role
+  user: { additionalFields: { role: { type: "string", input: false, defaultValue: "guest" } } },
+  databaseHooks: {
+    user: {
+      create: {
+        before: (user) =>
+          Promise.resolve({
+            data: { ...user, role: user.email === adminEmail ? "admin" : "guest" },
+          }),
+      },
+    },
+  },
+};
+
+configureSessionAuth(getDb, authConfig);

@@ -1,0 +1,14 @@
+import { NotFoundError } from "@trellis/fn/errors";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { findRoom } from "../../../queries/rooms.ts";
+import { RoomDetails, RoomPath } from "../../../schemas.ts";
+
+export const handler = defineApiHandler({
+  pathSchema: RoomPath,
+  responseSchema: RoomDetails,
+  openapi: { summary: "Return a room and its booked nights", tags: ["rooms"] },
+})(async function getRoom({ path }) {
+  const room = await findRoom(path.roomId);
+  if (room === undefined) throw new NotFoundError("No such room");
+  return room;
+});

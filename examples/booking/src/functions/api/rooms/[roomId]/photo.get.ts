@@ -1,0 +1,16 @@
+import { buildValidatedResponse } from "@trellis/fn/core";
+import { NotFoundError } from "@trellis/fn/errors";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { photos } from "../../../../photos.ts";
+import { findPhoto } from "../../../../queries/rooms.ts";
+import { RoomPath } from "../../../../schemas.ts";
+
+export const handler = defineApiHandler({
+  pathSchema: RoomPath,
+  openapi: { summary: "Redirect to the photo of a room", tags: ["rooms"], successStatus: 302 },
+})(async function getPhoto({ context, path }) {
+  const key = await findPhoto(path.roomId);
+  if (key === undefined) throw new NotFoundError("The room has no photo");
+  const Location = await photos.createDownloadUrl({ key });
+  return buildValidatedResponse(context, 302, undefined, undefined, { headers: { Location } });
+});

@@ -1,0 +1,6 @@
+import { defineWebSocketHandler } from "@trellis/fn/triggers";
+import { connections } from "../../sockets.ts";
+
+export const handler = defineWebSocketHandler()(async function connect({ connectionId }) {
+  await connections.subscribe(connectionId, "rooms");
+});
