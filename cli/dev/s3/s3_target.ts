@@ -36,6 +36,8 @@ interface ObjectRequest {
   readonly store: BucketStore;
   readonly bucket: string;
   readonly key: string;
+  /** Header that a presigned URL sets for browsers: `attachment`. */
+  readonly disposition: string | null;
 }
 
 /**
@@ -104,7 +106,8 @@ async function answer(
 ): Promise<void> {
   const [bucket, ...parts] = url.pathname.slice(S3_PATH.length + 1).split("/")
     .map(decodeURIComponent);
-  const target = { request, response, store, bucket, key: parts.join("/") };
+  const disposition = url.searchParams.get("response-content-disposition");
+  const target = { request, response, store, bucket, key: parts.join("/"), disposition };
   if (!/^[a-z0-9][a-z0-9.-]*$/.test(bucket)) {
     throw new S3Error(400, "InvalidBucketName", "The name of the bucket is invalid");
   }
@@ -148,7 +151,8 @@ async function putObject(target: ObjectRequest): Promise<void> {
   response.writeHead(200, { ETag: `"${eTag}"` }).end();
 }
 
-function getObject({ request, response, store, bucket, key }: ObjectRequest): void {
+function getObject(target: ObjectRequest): void {
+  const { request, response, store, bucket, key, disposition } = target;
   const { method, headers } = request;
   const file = store.get(bucket, key);
   if (file === undefined) throw new S3Error(404, "NoSuchKey", "The key does not exist");
@@ -163,6 +167,7 @@ function getObject({ request, response, store, bucket, key }: ObjectRequest): vo
     "Last-Modified": new Date(file.modifiedAt).toUTCString(),
     ETag: `"${file.eTag}"`,
     ...(status === 206 && { "Content-Range": `bytes 0-${bytes.length - 1}/${size}` }),
+    ...(disposition !== null && { "Content-Disposition": disposition }),
     ...toMetadataHeaders(file.metadata),
   }).end(method === "HEAD" ? undefined : bytes);
 }
