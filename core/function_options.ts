@@ -1,4 +1,49 @@
-import { BOOLEAN_OPTION, checkOption, type OptionRule } from "./option_rules.ts";
+import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+import {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOption,
+  checkOptions,
+  type OptionRule,
+  type OptionRules,
+} from "./option_rules.ts";
+
+/** Options of all functions: how an invocation is observed, and the resources that it gets. */
+export interface FunctionOptions {
+  /**
+   * Name in metrics and spans.
+   * @default the handler function's name
+   */
+  operationName?: string;
+  /** Settings of logging. */
+  logging?: LoggingConfig;
+  /**
+   * True if each invocation adds `Duration`, `Errors` and `ColdStart` to the metrics.
+   * @default true
+   */
+  metrics?: boolean;
+  /**
+   * True if each invocation has a span.
+   * @default true
+   */
+  tracing?: boolean;
+  /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */
+  timeout?: number;
+  /** The function's memory in MB, 128 to 10240, for the infrastructure generator. */
+  memorySize?: number;
+  /** Reserved concurrent executions, for the infrastructure generator. */
+  reservedConcurrency?: number;
+  /** Temporary storage in MB, 512 to 10240, for the infrastructure generator. */
+  ephemeralStorage?: number;
+}
+
+/** Options of functions that Lambda itself invokes again after a failure. */
+export interface AsyncFunctionOptions extends FunctionOptions {
+  /** Destination of failed events, for the infrastructure generator. */
+  deadLetterQueue?: boolean | { targetArn?: string };
+  /** Retries of failed events, 0 to 2, for the infrastructure generator. */
+  retryAttempts?: number;
+}
 
 /** Minimum, maximum and unit of an integer option. */
 export type OptionRange = readonly [least: number, most: number, unit: string];
@@ -40,6 +85,32 @@ export const FUNCTION_RULES: Readonly<Record<string, OptionRule>> = {
   ),
   deadLetterQueue: DEAD_LETTER_QUEUE,
 };
+
+/** The rules of {@link FunctionOptions}. */
+const COMMON_RULES: OptionRules = {
+  operationName: ANY_OPTION,
+  logging: ANY_OPTION,
+  timeout: FUNCTION_RULES.timeout,
+  memorySize: FUNCTION_RULES.memorySize,
+  reservedConcurrency: FUNCTION_RULES.reservedConcurrency,
+  ephemeralStorage: FUNCTION_RULES.ephemeralStorage,
+  metrics: BOOLEAN_OPTION,
+  tracing: BOOLEAN_OPTION,
+};
+
+/**
+ * Checks the options of a function when the module is loaded, not at the first event.
+ *
+ * @param factory Name of the function that got them, for messages.
+ * @param options The options.
+ * @param rules The rules of those that are not in {@link FunctionOptions}.
+ * @throws {ConfigurationError} If an option is unknown or invalid. Names the option and the value.
+ */
+export function checkFunctionOptions(factory: string, options: object, rules: OptionRules): void {
+  checkOptions(factory, options, { ...COMMON_RULES, ...rules });
+  const { logging } = options as FunctionOptions;
+  if (logging !== undefined) checkLoggingConfig(logging);
+}
 
 /**
  * Checks a number against its range.

@@ -1,4 +1,6 @@
+import { checkFunctionOptions } from "../core/function_options.ts";
 import { getMethod } from "../core/http/api_event.ts";
+import { HTTP_RULES } from "../core/http/http_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { withPreflight } from "../core/http/preflight.ts";
 import type { RegisteredOperation } from "../validation/openapi/registry.ts";
@@ -6,7 +8,7 @@ import { checkHandlers } from "./check_handlers.ts";
 import { getRoutePath, toRoutedEvent } from "./route_event.ts";
 import { parseRouteKey, type RouteKey, type RoutePattern } from "./route_key.ts";
 import { createRouteMatcher } from "./route_matcher.ts";
-import { checkRouterOptions, type RouterOptions } from "./router_options.ts";
+import type { RouterOptions } from "./router_options.ts";
 import { answerPreflight, createUnmatchedHandler } from "./unmatched.ts";
 
 /** A handler of `defineApiHandler` or `createAuthHandler`. */
@@ -73,7 +75,7 @@ export function defineRouter(
   options: RouterOptions = {},
 ): Router {
   checkHandlers(handlers);
-  checkRouterOptions(options);
+  checkFunctionOptions("defineRouter", options, HTTP_RULES);
   const routes = Object.entries(handlers).map(([key, handler]): Route => ({
     ...parseRouteKey(key),
     handler: handler!,

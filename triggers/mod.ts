@@ -109,6 +109,7 @@ export type {
   WebSocketEvent,
   WebSocketResult,
 } from "../core/triggers/trigger_events.ts";
+export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
 export type {
   AsyncTriggerOptions,
   StreamTriggerOptions,

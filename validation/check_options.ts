@@ -1,12 +1,8 @@
-import { isCorsOption } from "../core/http/cors.ts";
-import { isSecurityHeadersOption } from "../core/http/security_headers.ts";
-import { FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
+import { HTTP_RULES } from "../core/http/http_options.ts";
+import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
-import { checkLoggingConfig } from "../core/logging_config.ts";
 import {
-  ANY_OPTION,
   BOOLEAN_OPTION,
-  checkOptions,
   FUNCTION_OPTION,
   OBJECT_OPTION,
   oneOf,
@@ -56,17 +52,8 @@ const RULES: OptionRules = {
     (value) => typeof value === "string" && value !== "",
     "the name of a claim such as sub",
   ],
-  operationName: ANY_OPTION,
-  logging: ANY_OPTION,
-  metrics: BOOLEAN_OPTION,
-  tracing: BOOLEAN_OPTION,
-  cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
-  securityHeaders: [
-    isSecurityHeadersOption,
-    "false, or values by name",
-  ],
+  ...HTTP_RULES,
   maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
-  errorBody: FUNCTION_OPTION,
   idempotency: IDEMPOTENCY_OPTION,
   rateLimit: OBJECT_OPTION,
   streaming: [
@@ -128,9 +115,9 @@ export const RESTRICTIONS = ["authorize", "roles", "organization", "freshWithin"
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkApiOptions(options: object): void {
-  checkOptions("defineApiHandler", options, RULES);
+  checkFunctionOptions("defineApiHandler", options, RULES);
   const given = options as AnyOptions & Readonly<Record<string, unknown>>;
-  const { auth, optional, logging, userIdClaim } = given;
+  const { auth, optional, userIdClaim } = given;
   if (given.bodyParser !== undefined && given.schema === undefined) {
     throw new ConfigurationError("bodyParser goes with schema: set it");
   }
@@ -152,7 +139,6 @@ export function checkApiOptions(options: object): void {
     }
   }
   if (given.streaming !== undefined) checkStreaming(given);
-  if (logging !== undefined) checkLoggingConfig(logging);
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);
     const hasUser = auth !== undefined && auth !== "none" && auth !== "bearer";

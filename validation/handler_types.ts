@@ -1,7 +1,7 @@
 import type { $ZodType } from "zod/v4/core";
 import type { Flat } from "../core/flat.ts";
-import type { CorsOption } from "../core/http/cors.ts";
-import type { ErrorBodyFormat } from "../core/http/error_response.ts";
+import type { AsyncFunctionOptions } from "../core/function_options.ts";
+import type { HttpOptions } from "../core/http/http_options.ts";
 import type {
   ApiEvent,
   AuthorizerContext,
@@ -10,7 +10,6 @@ import type {
   RestApiEvent,
 } from "../core/http/lambda.ts";
 import type { RequestIdempotency } from "../core/idempotency.ts";
-import type { LoggingConfig } from "../core/logging_config.ts";
 import type { ApiKeyIdentity, ApiKeyPermissions, JwtIdentity } from "../core/http/auth_registry.ts";
 import type {
   ActiveOrganization,
@@ -18,7 +17,6 @@ import type {
   OrganizationRule,
   SessionResult,
 } from "../core/http/session_registry.ts";
-import type { SecurityHeadersOption } from "../core/http/security_headers.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
 import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
@@ -43,7 +41,7 @@ export interface DefineApiHandlerOptions<
   TOrganization extends OrganizationRule | undefined = undefined,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
-> {
+> extends HttpOptions, AsyncFunctionOptions {
   /** Validates the request's body. */
   schema?: $ZodType<TBody>;
   /**
@@ -113,44 +111,10 @@ export interface DefineApiHandlerOptions<
    */
   validateResponses?: ResponseValidation;
   /**
-   * Name in metrics and spans.
-   * @default the handler function's name
-   */
-  operationName?: string;
-  /** How it logs. */
-  logging?: LoggingConfig;
-  /**
-   * Whether each request adds `Duration`, `Errors` and `ColdStart` to the metrics.
-   * @default true
-   */
-  metrics?: boolean;
-  /**
-   * Whether each request has a span.
-   * @default true
-   */
-  tracing?: boolean;
-  /**
-   * Origins that may read the responses, errors too.
-   * @default CORS_ALLOW_ORIGIN
-   */
-  cors?: CorsOption;
-  /**
-   * Changes the security headers of the responses, errors too: `{ "Cache-Control": "private, max-age=60" }` sets one,
-   * `false` omits one or all. By default `X-Content-Type-Options: nosniff`, with auth `Cache-Control: no-store`, and over
-   * https `Strict-Transport-Security: max-age=31536000`. Headers that the handler sets itself win.
-   */
-  securityHeaders?: SecurityHeadersOption;
-  /**
    * Bytes that a body may have; a larger one is answered with 413 before anything is parsed. Lambda takes 6 MB.
    * @default 1048576
    */
   maxBodyBytes?: number;
-  /**
-   * Gives the body of error responses another form, for clients that expect one. It gets the body that would be sent,
-   * which is safe to show, and the status. `Accept: application/problem+json` has no effect then.
-   * @default the documented body
-   */
-  errorBody?: ErrorBodyFormat;
   /**
    * Executes a request that is sent several times only once, and answers duplicates with the stored response.
    * @default undefined, no protection
@@ -168,18 +132,6 @@ export interface DefineApiHandlerOptions<
   streaming?: ResponseStreaming;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
-  /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */
-  timeout?: number;
-  /** The function's memory in MB, 128 to 10240, for the infrastructure generator. */
-  memorySize?: number;
-  /** Reserved concurrent executions, for the infrastructure generator. */
-  reservedConcurrency?: number;
-  /** Temporary storage in MB, 512 to 10240, for the infrastructure generator. */
-  ephemeralStorage?: number;
-  /** Where failed asynchronous events go, for the infrastructure generator. */
-  deadLetterQueue?: boolean | { targetArn?: string };
-  /** Retries of failed asynchronous events, 0 to 2, for the infrastructure generator. */
-  retryAttempts?: number;
 }
 
 /** What every handler gets. */

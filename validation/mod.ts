@@ -93,6 +93,8 @@ export type {
   Authorize,
   OrganizationRule,
 } from "../core/http/session_registry.ts";
+export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
+export type { HttpOptions } from "../core/http/http_options.ts";
 export type { CorsOption } from "../core/http/cors.ts";
 export type { SecurityHeadersOption } from "../core/http/security_headers.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";

@@ -1,54 +1,27 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { FUNCTION_RULES, wholeNumber } from "../function_options.ts";
+import {
+  type AsyncFunctionOptions,
+  checkFunctionOptions,
+  FUNCTION_RULES,
+  type FunctionOptions,
+  wholeNumber,
+} from "../function_options.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import { IDEMPOTENCY_OPTION } from "../idempotency.ts";
-import { checkLoggingConfig, type LoggingConfig } from "../logging_config.ts";
 import {
   ANY_OPTION,
   BOOLEAN_OPTION,
   checkOption,
-  checkOptions,
   oneOf,
   type OptionRules,
 } from "../option_rules.ts";
 
 /** Options of the handlers of all triggers. */
-export interface TriggerOptions {
-  /**
-   * Name in metrics and spans.
-   * @default the handler function's name
-   */
-  operationName?: string;
-  /** Settings of logging. */
-  logging?: LoggingConfig;
-  /**
-   * True if each invocation adds its metrics.
-   * @default true
-   */
-  metrics?: boolean;
-  /**
-   * True if each invocation has a span.
-   * @default true
-   */
-  tracing?: boolean;
-  /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */
-  timeout?: number;
-  /** The function's memory in MB, 128 to 10240, for the infrastructure generator. */
-  memorySize?: number;
-  /** Reserved concurrent executions, for the infrastructure generator. */
-  reservedConcurrency?: number;
-  /** Temporary storage in MB, 512 to 10240, for the infrastructure generator. */
-  ephemeralStorage?: number;
-}
+export type TriggerOptions = FunctionOptions;
 
 /** Options of the triggers that do not wait for an answer: Lambda itself invokes again what failed. */
-export interface AsyncTriggerOptions extends TriggerOptions {
-  /** Destination of failed events, for the infrastructure generator. */
-  deadLetterQueue?: boolean | { targetArn?: string };
-  /** Retries of failed events, 0 to 2, for the infrastructure generator. */
-  retryAttempts?: number;
-}
+export type AsyncTriggerOptions = AsyncFunctionOptions;
 
 /** Options of the triggers that read a stream in order. */
 export interface StreamTriggerOptions extends TriggerOptions {
@@ -67,18 +40,6 @@ export interface TriggerHandler<TEvent, TResult, TFunction> {
   readonly handler: TFunction;
 }
 
-/** Options of every trigger. */
-const COMMON = [
-  "operationName",
-  "logging",
-  "timeout",
-  "memorySize",
-  "reservedConcurrency",
-  "ephemeralStorage",
-  "metrics",
-  "tracing",
-];
-
 /** Options of triggers that do not wait, beside those of all. */
 export const ASYNC_KEYS = [
   "deadLetterQueue",
@@ -87,8 +48,6 @@ export const ASYNC_KEYS = [
 
 const RULES: OptionRules = {
   ...FUNCTION_RULES,
-  metrics: BOOLEAN_OPTION,
-  tracing: BOOLEAN_OPTION,
   idempotency: IDEMPOTENCY_OPTION,
   concurrency: wholeNumber([1, 10_000, "records at once"]),
   partialFailures: BOOLEAN_OPTION,
@@ -112,14 +71,8 @@ export function checkTriggerOptions(
   options: object,
   ownKeys: readonly string[],
 ): void {
-  const names = [...COMMON, ...ownKeys];
-  checkOptions(
-    factory,
-    options,
-    Object.fromEntries(names.map((name) => [name, RULES[name] ?? ANY_OPTION])),
-  );
-  const { logging } = options as TriggerOptions;
-  if (logging !== undefined) checkLoggingConfig(logging);
+  const own = ownKeys.map((name) => [name, RULES[name] ?? ANY_OPTION]);
+  checkFunctionOptions(factory, options, Object.fromEntries(own));
 }
 
 /**

@@ -1,44 +1,27 @@
 import { environment } from "../../env/get_env.ts";
 import { isAppError } from "../../errors/app_error.ts";
-import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { sanitizeForDistSql } from "../distsql/sanitize.ts";
-import { writeName } from "../distsql/sql_name.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
-import { type DeclaredGrant, type DeclaredGrants, declareGrants } from "./declared_grants.ts";
-import { readPermissionFiles } from "./files.ts";
+import { withSession } from "../sql/with_session.ts";
 import {
-  type Grant,
-  grantKey,
-  iamKey,
-  type LiveGrants,
-  readGrantKey,
-  readLiveGrants,
-} from "./live_grants.ts";
+  type DeclaredGrant,
+  type DeclaredGrants,
+  declareGrants,
+  differs,
+} from "./declared_grants.ts";
+import { readPermissionFiles } from "./files.ts";
+import { grantKey, type LiveGrants, readGrantKey, readLiveGrants } from "./live_grants.ts";
 import type { PermissionStatement } from "./permission_statement.ts";
 import { findRolesWithoutIam, grantRdsIam } from "./rds_iam.ts";
-import type { PermissionVariables } from "./substitute.ts";
-import { withSession } from "../sql/with_session.ts";
+import { runStatement } from "./run_statement.ts";
+import type { ValidatePermissionsConfig } from "./validate.ts";
 
-/** Options of {@link applyPermissions}. */
-export interface PermissionsConfig {
-  /** The folder of the `.sql` files. */
-  permissionsFolder: string;
-  /**
-   * The database. On `distsql` the connection uses the admin role, even if another role is
-   * configured.
-   */
-  database: DatabaseConfig;
-  /** Called with each progress message, one line each. */
-  logger?: (msg: string) => void;
-  /**
-   * Source of the values for `${NAME}`.
-   * @default process.env
-   */
-  env?: PermissionVariables;
+/** Options of {@link applyPermissions}. On `distsql` the connection uses the admin role, even if another is configured. */
+export interface PermissionsConfig extends ValidatePermissionsConfig {
   /**
    * Also run statements other than GRANT, REVOKE and those about roles, as the admin. Otherwise a
    * file that contains one is rejected before anything is applied.
@@ -167,9 +150,8 @@ export async function applyStatements(
   for (const statement of statements) {
     const { file, line } = statement.source;
     try {
-      const didSomething = await new StatementRun(session, statement, live, isDistSql).run(
-        missing.get(statement) ?? [],
-      );
+      const differences = missing.get(statement) ?? [];
+      const didSomething = await runStatement({ session, live, isDistSql }, statement, differences);
       const wide = isDistSql && statement.isWholeTableOnDistSql
         ? " on whole tables instead of columns"
         : "";
@@ -219,111 +201,6 @@ function isTakenBefore(
   if (column === undefined || !grant.isGranted) return false;
   const whole = grantKey({ ...rest, column: undefined });
   return live.grants.has(whole) && declared.grants.get(whole)?.isGranted === false;
-}
-
-/**
- * Checks whether the database differs from a declared grant. An additional privilege counts only if
- * the files revoke it.
- */
-export function differs(
-  present: boolean | undefined,
-  { isGranted, grantable }: DeclaredGrant,
-): boolean {
-  return isGranted ? present === undefined || (grantable && !present) : present !== undefined;
-}
-
-/** SQLSTATEs of objects that exist already, including a race on the unique index of roles. */
-const PRESENT: readonly string[] = ["42710", "23505"];
-/** SQLSTATEs of objects to remove that do not exist. */
-const ABSENT: readonly string[] = ["42704", "42P01", "3F000"];
-
-class StatementRun {
-  readonly #session: SqlSession;
-  readonly #statement: PermissionStatement;
-  readonly #live: LiveGrants;
-  readonly #isDistSql: boolean;
-
-  constructor(
-    session: SqlSession,
-    statement: PermissionStatement,
-    live: LiveGrants,
-    isDistSql: boolean,
-  ) {
-    this.#session = session;
-    this.#statement = statement;
-    this.#live = live;
-    this.#isDistSql = isDistSql;
-  }
-
-  /**
-   * @returns True if something changed.
-   */
-  async run(differences: readonly [string, DeclaredGrant][]): Promise<boolean> {
-    const { action, sql } = this.#statement;
-    switch (action.kind) {
-      case "create_role": {
-        const canLogin = this.#live.roles.get(action.role);
-        if (canLogin === undefined) return await this.#send([sql], PRESENT);
-        if (canLogin || !action.canLogin) return false;
-        return await this.#send([`ALTER ROLE ${writeName(action.role, true)} WITH LOGIN`], []);
-      }
-      case "iam_grant":
-      case "iam_revoke": {
-        const { iam } = this.#live;
-        const isGrant = action.kind === "iam_grant";
-        if (iam === undefined || iam.has(iamKey(action.role, action.arn)) === isGrant) return false;
-        return await this.#send([sql], isGrant ? PRESENT : ABSENT);
-      }
-      case "grant":
-      case "revoke":
-        return await this.#send(writeGrants(differences), action.kind === "grant" ? [] : ABSENT);
-      case "other":
-        if (/^drop\b/i.test(sql)) return await this.#send([sql], ABSENT);
-        return await this.#send([sql], /^create\b/i.test(sql) ? PRESENT : []);
-    }
-  }
-
-  /** Runs each statement in a separate transaction. */
-  async #send(statements: readonly string[], passedOver: readonly string[]): Promise<boolean> {
-    let didSomething = false;
-    for (const text of statements) {
-      const sql = this.#isDistSql ? sanitizeForDistSql(text) : text;
-      if (sql === null) continue;
-      try {
-        await withDistSqlRetry(() => this.#session.query(sql), { maxRetries: 8 });
-        didSomething = true;
-      } catch (error) {
-        if (!causeChain(error).some((link) => passedOver.includes(getSqlState(link) ?? ""))) {
-          throw error;
-        }
-      }
-    }
-    return didSomething;
-  }
-}
-
-/** Writes one statement per object and role. */
-function writeGrants(differences: readonly [string, DeclaredGrant][]): string[] {
-  const groups = new Map<string, { first: Grant; declared: DeclaredGrant; privileges: string[] }>();
-  for (const [key, declared] of differences) {
-    const grant = readGrantKey(key);
-    const id = grantKey({ ...grant, privilege: String(declared.grantable), column: undefined });
-    const group = groups.get(id) ?? { first: grant, declared, privileges: [] };
-    const column = grant.column === undefined ? "" : ` (${writeName(grant.column, true)})`;
-    group.privileges.push(`${grant.privilege}${column}`);
-    groups.set(id, group);
-  }
-  return [...groups.values()].map(
-    ({ first: { type, schema, name, role }, declared, privileges }) => {
-      const object = type === "schema"
-        ? writeName(name, true)
-        : `${writeName(schema, true)}.${writeName(name, true)}`;
-      const what = `${privileges.join(", ")} ON ${type.toUpperCase()} ${object}`;
-      const who = role === null ? "PUBLIC" : writeName(role, true);
-      if (!declared.isGranted) return `REVOKE ${what} FROM ${who}`;
-      return `GRANT ${what} TO ${who}${declared.grantable ? " WITH GRANT OPTION" : ""}`;
-    },
-  );
 }
 
 /** Returns the reason of a failure, without values. */

@@ -179,3 +179,14 @@ function resolveObject(
   }
   return [{ type, schema: schemas[0] ?? "public", name }];
 }
+
+/**
+ * Checks whether the database differs from a declared grant. An additional privilege counts only if
+ * the files revoke it.
+ */
+export function differs(
+  present: boolean | undefined,
+  { isGranted, grantable }: DeclaredGrant,
+): boolean {
+  return isGranted ? present === undefined || (grantable && !present) : present !== undefined;
+}

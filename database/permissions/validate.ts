@@ -2,8 +2,7 @@ import { environment } from "../../env/get_env.ts";
 import type { DatabaseConfig } from "../config.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
-import { differs } from "./apply.ts";
-import { type DeclaredGrants, declareGrants } from "./declared_grants.ts";
+import { type DeclaredGrants, declareGrants, differs } from "./declared_grants.ts";
 import { readPermissionFiles } from "./files.ts";
 import {
   type Grant,
@@ -21,9 +20,9 @@ import { withSession } from "../sql/with_session.ts";
 export interface ValidatePermissionsConfig {
   /** The folder of the `.sql` files. */
   permissionsFolder: string;
-  /** The database. Any role that can log in can read the compared catalogs. */
+  /** The database. To validate, any role that can log in is enough. */
   database: DatabaseConfig;
-  /** Called with each difference, one line each. */
+  /** Called with each difference or progress message, one line each. */
   logger?: (msg: string) => void;
   /**
    * Source of the values for `${NAME}`.
