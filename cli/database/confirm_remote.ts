@@ -2,7 +2,7 @@ import process from "node:process";
 import type { DatabaseConfig } from "../../database/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../command.ts";
-import type { DatabaseTarget } from "./database_target.ts";
+import type { DatabaseTarget } from "./to_database_target.ts";
 
 /** The option that confirms {@link confirmRemote} in advance. */
 export const YES_OPTION: CommandOption = {

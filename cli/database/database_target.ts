@@ -1,29 +1,16 @@
 import { readFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
-import {
-  DATABASE_PROVIDERS,
-  type DatabaseConfig,
-  type DatabaseProvider,
-} from "../../database/config.ts";
+import { resolve } from "node:path";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { type DatabaseSide, getEnvironmentPrefix } from "./database_options.ts";
-import { redactUrl } from "./redact_url.ts";
+import { readPostgresParts } from "./postgres_parts.ts";
 import {
-  formatPostgresParts,
-  type PostgresParts,
-  readPostgresParts,
-  withoutAddress,
-} from "./postgres_parts.ts";
-
-/** A database that a command uses. */
-export interface DatabaseTarget {
-  /** Connection settings. They may contain a password and must not be printed. */
-  readonly config: DatabaseConfig;
-  /** A printable name: `serverless-pg postgres://app@localhost:5432/notes`. */
-  readonly label: string;
-}
+  type DatabaseTarget,
+  type SelectedDatabase,
+  toDatabaseTarget,
+} from "./to_database_target.ts";
 
 /** Sources of the connection settings. */
 export interface TargetSources {
@@ -35,15 +22,6 @@ export interface TargetSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the project. */
   readonly root: string;
-}
-
-interface Named {
-  provider: DatabaseProvider;
-  url?: string;
-  /** The name of the URL's variable, for messages. */
-  urlName?: string;
-  endpoint?: string;
-  folder?: string;
 }
 
 /**
@@ -79,7 +57,7 @@ export function findDatabase(
   const username = flag("username");
   const { statementTimeoutSeconds } = settings ?? {};
   const parts = readPostgresParts(env, getEnvironmentPrefix(side));
-  return toTarget(named, { ca, region, username, root, statementTimeoutSeconds, parts });
+  return toDatabaseTarget(named, { ca, region, username, root, statementTimeoutSeconds, parts });
 }
 
 /**
@@ -115,7 +93,7 @@ function readFlags(
   { options, env }: TargetSources,
   side: DatabaseSide,
   provider?: DatabaseProvider,
-): Named {
+): SelectedDatabase {
   const [urlEnv, endpoint, folder] = ["url-env", "endpoint", "folder"].map((name) =>
     options[`${side}${name}`] as string | undefined
   );
@@ -158,7 +136,7 @@ function readEnvironment(
   { env, settings }: TargetSources,
   side: DatabaseSide,
   provider?: DatabaseProvider,
-): Named | undefined {
+): SelectedDatabase | undefined {
   const start = getEnvironmentPrefix(side);
   const urlName = side === "to-" ? `${start}URL` : settings?.urlEnv ?? `${start}URL`;
   const url = env[urlName] || undefined;
@@ -209,8 +187,12 @@ function missing(provider: DatabaseProvider, what: string): never {
   );
 }
 
-function fromUrl(url: string, urlName: string, provider: DatabaseProvider | undefined): Named {
-  return { provider: provider ?? getProvider(url, urlName), url, urlName };
+function fromUrl(
+  url: string,
+  urlName: string,
+  provider: DatabaseProvider | undefined,
+): SelectedDatabase {
+  return { provider: provider ?? getProvider(url, urlName), url };
 }
 
 function getProvider(url: string, urlName: string): DatabaseProvider {
@@ -231,72 +213,6 @@ function getProvider(url: string, urlName: string): DatabaseProvider {
       `memory:// URL nor a path that begins with . or /: ` +
       "use --provider if this is intended",
   );
-}
-
-interface Extras {
-  ca: string | undefined;
-  region: string | undefined;
-  username: string | undefined;
-  root: string;
-  statementTimeoutSeconds: number | undefined;
-  parts: PostgresParts;
-}
-
-function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): DatabaseTarget {
-  const { ca, region, username, root, statementTimeoutSeconds } = extras;
-  // instrument: metrics would be written to standard output, which belongs to the command; prepare:
-  // each statement runs only once
-  const common = {
-    provider,
-    instrument: false,
-    prepare: false,
-    ...(ca === undefined ? {} : { ca }),
-    ...(statementTimeoutSeconds === undefined ? {} : { statementTimeoutSeconds }),
-  } as const;
-  if (provider === "distsql") {
-    const role = username === undefined || username === "admin" ? { isAdmin: true } : { username };
-    const config: DatabaseConfig = {
-      ...common,
-      endpoint,
-      ...(region === undefined ? {} : { region }),
-      ...role,
-    };
-    return { config, label: `distsql ${username ?? "admin"}@${endpoint}` };
-  }
-  if (provider === "embedded-pg") {
-    const location = folder ?? url!;
-    const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
-    const connectionString = isUrl ? location : resolve(root, location);
-    return {
-      config: { ...common, connectionString },
-      label: `embedded-pg ${isUrl ? location : relative(root, connectionString) || "."}`,
-    };
-  }
-  if (provider === "postgres") return toPostgresTarget(common, url, extras);
-  return {
-    config: { ...common, connectionString: url },
-    label: `${provider} ${redactUrl(url!)}`,
-  };
-}
-
-function toPostgresTarget(
-  common: DatabaseConfig,
-  url: string | undefined,
-  { parts, region, username }: Extras,
-): DatabaseTarget {
-  const { provider } = common;
-  const signing = parts.iamAuth && region !== undefined ? { region } : {};
-  if (url !== undefined) {
-    return {
-      config: { ...common, ...withoutAddress(parts), ...signing, connectionString: url },
-      label: `${provider} ${redactUrl(url)}`,
-    };
-  }
-  const own = username === undefined ? parts : { ...parts, username };
-  return {
-    config: { ...common, ...own, ...signing },
-    label: `${provider} ${formatPostgresParts(own)}`,
-  };
 }
 
 function readCa(path: string, name: string): string {

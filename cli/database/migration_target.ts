@@ -7,7 +7,8 @@ import type { CommandContext } from "../command.ts";
 import { readConfig } from "../analysis/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { takeInstanceLock } from "../dev/instance_lock.ts";
-import { type DatabaseTarget, findDatabase, requireDatabase } from "./database_target.ts";
+import { findDatabase, requireDatabase } from "./database_target.ts";
+import type { DatabaseTarget } from "./to_database_target.ts";
 
 /** The migrations of a project and their database. */
 export interface ProjectMigrations {

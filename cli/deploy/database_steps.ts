@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { ExitCode } from "../command.ts";
-import type { DatabaseTarget } from "../database/database_target.ts";
+import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /**

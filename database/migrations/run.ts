@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { checkDatabaseConfig } from "../check_config.ts";
 import { openShared } from "../client.ts";
-import { type DatabaseConfig, getConnectionKey } from "../config.ts";
+import type { DatabaseConfig } from "../config.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import { getLimit } from "../providers/statement_limit.ts";
@@ -10,12 +10,12 @@ import { guardTransactions } from "../transaction_guard.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, summarizeStatement, type UndecidedStatement } from "./context.ts";
 import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
-import { createTables, type HistoryTables, nameTables, readApplied } from "./history.ts";
-import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
+import { createTables, nameTables, readApplied } from "./history.ts";
 import { MigrationPlanError } from "./migration_error.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
 import { describeFinding, formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
+import { type LockSettings, takeRunLock } from "./run_lock.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
 import { withSession } from "../sql/with_session.ts";
@@ -169,12 +169,7 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
   });
 }
 
-interface Settings {
-  tables: HistoryTables;
-  logger: (message: string) => void;
-  clock: Clock;
-  lockTimeoutMs: number;
-  lockTtlMs: number;
+interface Settings extends LockSettings {
   jobTimeoutMs: number;
 }
 
@@ -218,7 +213,7 @@ async function migrate(
   { folder, planned, before, result }: Work,
 ): Promise<MigrateResult> {
   const { tables, logger, clock } = settings;
-  const lock = await takeLock(config, settings, session);
+  const lock = await takeRunLock(config, settings, session);
   try {
     await createTables(session, tables);
     // another run may have ended between the plan and the lock
@@ -258,38 +253,6 @@ async function migrate(
 async function openPatientClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
   const connection = await openShared(database);
   return guardTransactions(await connection.createClient(undefined, { ms }));
-}
-
-const NO_LOCK: Omit<MigrationLock, "owner"> = {
-  fence: undefined,
-  check: () => Promise.resolve(),
-  release: () => Promise.resolve(),
-};
-
-async function takeLock(
-  config: MigrateConfig,
-  settings: Settings,
-  session: DedicatedSession,
-): Promise<MigrationLock> {
-  if (config.useLock === false) return { ...NO_LOCK, owner: crypto.randomUUID() };
-  const options = {
-    timeoutMs: settings.lockTimeoutMs,
-    ttlMs: settings.lockTtlMs,
-    logger: settings.logger,
-    clock: settings.clock,
-    openSession: async () => (await openShared(config.database, { check: false })).openSession(),
-  };
-  if (config.database.provider === "embedded-pg") {
-    return await takeProcessLock(
-      `${getConnectionKey(config.database)} ${settings.tables.migrations}`,
-      options,
-    );
-  }
-  return await (session.keepsSession ? takeAdvisoryLock : takeLease)(
-    session,
-    settings.tables,
-    options,
-  );
 }
 
 function logPlan(

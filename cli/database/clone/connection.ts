@@ -7,7 +7,7 @@ import { isConnectionLost } from "../../../database/sql/retry_idempotent.ts";
 import { withTransaction } from "../../../database/transaction.ts";
 import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import type { DatabaseTarget } from "../database_target.ts";
+import type { DatabaseTarget } from "../to_database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
 
 /** Executes a statement and returns its rows. */

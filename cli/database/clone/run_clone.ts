@@ -1,7 +1,7 @@
 import type { TableSchema } from "../../../database/recreation/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
-import type { DatabaseTarget } from "../database_target.ts";
+import type { DatabaseTarget } from "../to_database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
 import { qualify, quoteName } from "../../../database/sql/quote.ts";
 import { getLimits } from "./batch_limits.ts";

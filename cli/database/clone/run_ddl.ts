@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
-import type { DatabaseTarget } from "../database_target.ts";
+import type { DatabaseTarget } from "../to_database_target.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { DdlFile } from "./clone_ddl.ts";
 import { getTranslation } from "./plan_clone.ts";

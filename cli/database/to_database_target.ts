@@ -1,0 +1,96 @@
+import { relative, resolve } from "node:path";
+import type { DatabaseConfig, DatabaseProvider } from "../../database/config.ts";
+import { formatPostgresParts, type PostgresParts, withoutAddress } from "./postgres_parts.ts";
+import { redactUrl } from "./redact_url.ts";
+
+/** A database that a command uses. */
+export interface DatabaseTarget {
+  /** Connection settings. They may contain a password and must not be printed. */
+  readonly config: DatabaseConfig;
+  /** A printable name: `serverless-pg postgres://app@localhost:5432/notes`. */
+  readonly label: string;
+}
+
+/** A database that options, environment or settings select. */
+export interface SelectedDatabase {
+  provider: DatabaseProvider;
+  url?: string;
+  endpoint?: string;
+  folder?: string;
+}
+
+/** Settings that go with any address. */
+interface TargetSettings {
+  ca: string | undefined;
+  region: string | undefined;
+  username: string | undefined;
+  root: string;
+  statementTimeoutSeconds: number | undefined;
+  parts: PostgresParts;
+}
+
+/**
+ * Converts a selected database to the settings of its connection.
+ *
+ * @param selected The database.
+ * @param settings Settings that go with any address.
+ */
+export function toDatabaseTarget(
+  { provider, url, endpoint, folder }: SelectedDatabase,
+  settings: TargetSettings,
+): DatabaseTarget {
+  const { ca, region, username, root, statementTimeoutSeconds } = settings;
+  // instrument: metrics would be written to standard output, which belongs to the command; prepare:
+  // each statement runs only once
+  const common = {
+    provider,
+    instrument: false,
+    prepare: false,
+    ...(ca === undefined ? {} : { ca }),
+    ...(statementTimeoutSeconds === undefined ? {} : { statementTimeoutSeconds }),
+  } as const;
+  if (provider === "distsql") {
+    const role = username === undefined || username === "admin" ? { isAdmin: true } : { username };
+    const config: DatabaseConfig = {
+      ...common,
+      endpoint,
+      ...(region === undefined ? {} : { region }),
+      ...role,
+    };
+    return { config, label: `distsql ${username ?? "admin"}@${endpoint}` };
+  }
+  if (provider === "embedded-pg") {
+    const location = folder ?? url!;
+    const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
+    const connectionString = isUrl ? location : resolve(root, location);
+    return {
+      config: { ...common, connectionString },
+      label: `embedded-pg ${isUrl ? location : relative(root, connectionString) || "."}`,
+    };
+  }
+  if (provider === "postgres") return toPostgresTarget(common, url, settings);
+  return {
+    config: { ...common, connectionString: url },
+    label: `${provider} ${redactUrl(url!)}`,
+  };
+}
+
+function toPostgresTarget(
+  common: DatabaseConfig,
+  url: string | undefined,
+  { parts, region, username }: TargetSettings,
+): DatabaseTarget {
+  const { provider } = common;
+  const signing = parts.iamAuth && region !== undefined ? { region } : {};
+  if (url !== undefined) {
+    return {
+      config: { ...common, ...withoutAddress(parts), ...signing, connectionString: url },
+      label: `${provider} ${redactUrl(url)}`,
+    };
+  }
+  const own = username === undefined ? parts : { ...parts, username };
+  return {
+    config: { ...common, ...own, ...signing },
+    label: `${provider} ${formatPostgresParts(own)}`,
+  };
+}
