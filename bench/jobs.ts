@@ -1,12 +1,12 @@
 /**
  * Jobs per second with 1, 4 and 16 workers, beside pg-boss and graphile-worker on the same
- * PostgreSQL, and what an enqueue adds to a transaction.
+ * PostgreSQL. Each round measures all of them.
  *
  *   deno run -A bench/jobs.ts [--jobs 5000] [--rounds 3]
  *
  * pg-boss and graphile-worker are loaded from npm by this script; the package does not depend on
  * them. Each job inserts a row. Ours does it in the transaction that ends the job (exactly once), and
- * also as a job without a transaction (at least once), like the others.
+ * also as a job without a transaction (at least once) like the others, with the same pool of node-postgres.
  *
  * @module
  */
@@ -17,8 +17,6 @@ import * as z from "zod";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { sql } from "../database/orm.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withTransaction } from "../database/transaction.ts";
 import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "../jobs/mod.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
@@ -41,8 +39,7 @@ const PEERS = { boss: "npm:pg-boss@12.38.0", graphile: "npm:graphile-worker@0.18
 const WORKERS = [1, 4, 16] as const;
 /** Jobs that a worker of pg-boss fetches at once. */
 const BATCH = 20;
-/** Transactions of one measurement of enqueue. */
-const CALLS = 150;
+const INSERT_EFFECT = "insert into effects values ($1)";
 
 const { values } = parseArgs({
   options: { jobs: { type: "string" }, rounds: { type: "string" } },
@@ -50,11 +47,11 @@ const { values } = parseArgs({
 const jobs = Number(values.jobs ?? 5000);
 const rounds = Number(values.rounds ?? 3);
 
-/** Runs a measurement several times and returns the median of jobs per second. */
-async function measure(work: () => Promise<number>): Promise<number> {
-  const rates: number[] = [];
-  for (let round = 0; round < rounds; round++) rates.push(jobs / (await work()) * 1000);
-  return Math.round(rates.toSorted((a, b) => a - b)[Math.floor(rounds / 2)]);
+/** A queue to measure. */
+interface Subject {
+  /** Enqueues the jobs and returns the milliseconds that running them takes. */
+  run(): Promise<number>;
+  close(): Promise<void>;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -63,11 +60,12 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-async function measureOurs(
+async function openOurs(
   database: DatabaseConfig,
+  pool: pg.Pool,
   workers: number,
   transaction: boolean,
-): Promise<number> {
+): Promise<Subject> {
   const config = { ...database, maxConnections: workers + 2 };
   const db = await getDrizzleClient(config);
   const job = transaction
@@ -77,27 +75,28 @@ async function measureOurs(
       },
     )
     : defineJob({ name: "insert", schema: z.object({ n: z.int() }) })(async ({ payload }) => {
-      await db.execute(sql`insert into effects values (${payload.n})`);
+      await pool.query(INSERT_EFFECT, [payload.n]);
     });
-  const rate = await measure(async () => {
-    await db.execute(sql`truncate trellis_jobs`);
-    await job.enqueueMany(db, Array.from({ length: jobs }, (_, n) => ({ n })));
-    await db.execute(sql`analyze trellis_jobs`);
-    const worker = createJobWorker({
-      getDb: () => db,
-      jobs: [job],
-      concurrency: workers,
-      // as quiet as the others
-      logging: { level: "SILENT", summary: false },
-      metrics: false,
-    });
-    return await timed(() => worker.runDue());
-  });
-  await closeDrizzleClient(config);
-  return rate;
+  return {
+    async run(): Promise<number> {
+      await db.execute(sql`truncate trellis_jobs`);
+      await job.enqueueMany(db, Array.from({ length: jobs }, (_, n) => ({ n })));
+      await db.execute(sql`analyze trellis_jobs`);
+      const worker = createJobWorker({
+        getDb: () => db,
+        jobs: [job],
+        concurrency: workers,
+        // as quiet as the others
+        logging: { level: "SILENT", summary: false },
+        metrics: false,
+      });
+      return await timed(() => worker.runDue());
+    },
+    close: () => closeDrizzleClient(config),
+  };
 }
 
-async function measureBoss(url: string, workers: number): Promise<number> {
+async function openBoss(url: string, pool: pg.Pool, workers: number): Promise<Subject> {
   const { PgBoss } = await import(PEERS.boss) as {
     PgBoss: new (options: object) => Boss;
   };
@@ -110,82 +109,69 @@ async function measureBoss(url: string, workers: number): Promise<number> {
   boss.on("error", () => {});
   await boss.start();
   await boss.createQueue("insert");
-  const pool = new pg.Pool({ connectionString: url, max: workers });
   async function work(): Promise<void> {
     for (;;) {
       const found = await boss.fetch("insert", { batchSize: BATCH }) ?? [];
       if (found.length === 0) return;
-      for (const { data } of found) await pool.query("insert into effects values ($1)", [data.n]);
+      for (const { data } of found) await pool.query(INSERT_EFFECT, [data.n]);
       await boss.complete("insert", found.map(({ id }) => id));
     }
   }
-  const rate = await measure(async () => {
-    await boss.insert("insert", Array.from({ length: jobs }, (_, n) => ({ data: { n } })));
-    return await timed(() => Promise.all(Array.from({ length: workers }, work)));
-  });
-  await boss.stop({ graceful: false });
-  await pool.end();
-  return rate;
+  return {
+    async run(): Promise<number> {
+      await boss.insert("insert", Array.from({ length: jobs }, (_, n) => ({ data: { n } })));
+      return await timed(() => Promise.all(Array.from({ length: workers }, work)));
+    },
+    close: () => boss.stop({ graceful: false }),
+  };
 }
 
-async function measureGraphile(url: string, workers: number): Promise<number> {
+async function openGraphile(url: string, workers: number): Promise<Subject> {
   const graphile = await import(PEERS.graphile);
   const logger = new graphile.Logger(() => () => {});
   const pgPool = new pg.Pool({ connectionString: url, max: workers + 2 });
   const utils = await graphile.makeWorkerUtils({ pgPool, logger });
   await utils.migrate();
-  const rate = await measure(async () => {
-    await utils.withPgClient((client: pg.PoolClient) =>
-      client.query(
-        "select graphile_worker.add_job('insert', json_build_object('n', n)) from generate_series(1, $1) n",
-        [jobs],
-      )
-    );
-    return await timed(() =>
-      graphile.runOnce({ pgPool, logger, concurrency: workers, noHandleSignals: true }, {
-        insert: async (
-          { n }: { n: number },
-          helpers: { query: (text: string, values: unknown[]) => Promise<unknown> },
-        ) => void await helpers.query("insert into effects values ($1)", [n]),
-      })
-    );
-  });
-  await utils.release();
-  await pgPool.end();
-  return rate;
+  return {
+    async run(): Promise<number> {
+      await utils.withPgClient((client: pg.PoolClient) =>
+        client.query(
+          "select graphile_worker.add_job('insert', json_build_object('n', n)) from generate_series(1, $1) n",
+          [jobs],
+        )
+      );
+      return await timed(() =>
+        graphile.runOnce({ pgPool, logger, concurrency: workers, noHandleSignals: true }, {
+          insert: async (
+            { n }: { n: number },
+            helpers: { query: (text: string, values: unknown[]) => Promise<unknown> },
+          ) => void await helpers.query(INSERT_EFFECT, [n]),
+        })
+      );
+    },
+    async close(): Promise<void> {
+      await utils.release();
+      await pgPool.end();
+    },
+  };
 }
 
-/** Compares a transaction of an insert with one that also enqueues a job. */
-async function measureEnqueue(db: DrizzleClient, label: string): Promise<void> {
-  const job = defineJob({ name: "insert", schema: z.object({ n: z.int() }) })(() => {});
-  const run = async (withJob: boolean): Promise<number> => {
-    const startedAt = performance.now();
-    for (let n = 0; n < CALLS; n++) {
-      await withTransaction(db, async (tx) => {
-        await tx.execute(sql`insert into effects values (${n})`);
-        if (withJob) await job.enqueue(tx, { n });
-      });
+/** Runs all subjects in each round, and returns the median of each in jobs per second. */
+async function compare(subjects: readonly Subject[]): Promise<number[]> {
+  const rates = subjects.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, subject] of subjects.entries()) {
+      rates[at].push(jobs / (await subject.run()) * 1000);
     }
-    return (performance.now() - startedAt) / CALLS;
-  };
-  await run(true);
-  const pairs: { bare: number; withJob: number }[] = [];
-  for (let round = 0; round < 9; round++) {
-    pairs.push({ bare: await run(false), withJob: await run(true) });
   }
-  const ratios = pairs.map(({ bare, withJob }) => withJob / bare).toSorted((a, b) => a - b);
-  const bare = Math.min(...pairs.map((pair) => pair.bare));
-  console.log(
-    `an enqueue in a transaction of one insert, ${label}: ${ratios[4].toFixed(2)} times ` +
-      `(${bare.toFixed(3)} ms without)`,
-  );
+  return rates.map((all) => Math.round(all.toSorted((a, b) => a - b)[all.length >> 1]));
 }
 
 if (import.meta.main) {
   setLogOutput(() => {});
   // as on a server that keeps what it acknowledged
   const postgres = await startPostgres({
-    settings: ["fsync=on", "full_page_writes=on"],
+    settings: ["fsync=on", "full_page_writes=on", "synchronous_commit=on"],
   });
   const url = await postgres.createDatabase("bench");
   const database: DatabaseConfig = {
@@ -199,21 +185,20 @@ if (import.meta.main) {
   for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
     await db.execute(sql.raw(statement));
   }
-  await measureEnqueue(db, "commits in memory");
-  await db.execute(sql`alter database bench set synchronous_commit = on`);
   await closeDrizzleClient(database);
-  await measureEnqueue(await getDrizzleClient(database), "commits on disk");
   console.log(`${jobs} jobs, median of ${rounds} rounds, jobs per second`);
   console.log("workers | ours, exactly once | ours, at least once | pg-boss | graphile-worker");
   for (const workers of WORKERS) {
-    const rates = [
-      await measureOurs(database, workers, true),
-      await measureOurs(database, workers, false),
-      await measureBoss(url, workers),
-      await measureGraphile(url, workers),
+    const pool = new pg.Pool({ connectionString: url, max: workers });
+    const subjects = [
+      await openOurs(database, pool, workers, true),
+      await openOurs(database, pool, workers, false),
+      await openBoss(url, pool, workers),
+      await openGraphile(url, workers),
     ];
-    console.log([workers, ...rates].join(" | "));
+    console.log([workers, ...await compare(subjects)].join(" | "));
+    for (const subject of subjects) await subject.close();
+    await pool.end();
   }
-  await closeDrizzleClient(database);
   await postgres.stop();
 }

@@ -32,7 +32,8 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   const graceSeconds = delivery?.graceSeconds ?? 0;
   const state = transactionStates.get(client);
   for (const batch of splitRows(rows)) {
-    const statement = buildInsert(batch, graceSeconds, findTestClock(clock));
+    const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
+    const statement = buildInsert(batch, { graceSeconds, clock: findTestClock(clock), mayExist });
     if (state === undefined) await insertAtOnce(client, statement);
     else sendAhead(client, state, statement);
   }

@@ -1,44 +1,57 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { cacheStatement } from "./cached_statement.ts";
 import type { LeasedJob } from "./claim.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
 
 /** Lease of a job: only its owner can end the attempt. */
 export type JobLease = Pick<LeasedJob, "id" | "fence">;
 
-/** Job that succeeded. */
-export interface DoneJob extends JobLease {
-  /** Seconds that the row is kept. */
+/** Jobs that succeeded. */
+export interface DoneJobs {
+  /** At most {@link MAX_FINISHED} ids. */
+  readonly ids: readonly string[];
+  /** Number of their leases. */
+  readonly fence: number;
+  /** Seconds that the rows are kept. */
   readonly keepSeconds: number;
 }
 
-/** Numbers of rows in one statement; a shorter list repeats its last row. */
-const BATCHES = [1, 8, 64];
+/** Numbers of ids in one statement; a shorter list repeats its last id. */
+const BATCHES = [1, 8, 32, 100];
 
 /** Largest list of {@link buildFinish}. */
-export const MAX_FINISHED = 64;
+export const MAX_FINISHED = 100;
 
 function holdsLease({ id, fence }: JobLease): SQL {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
 }
 
 /**
- * Builds the statement that marks jobs as done.
+ * Builds the statement that marks jobs as done. They share their fence, which is 1 for most jobs: a
+ * join with a list of fences makes PostgreSQL read the whole table.
  *
- * @param jobs At most {@link MAX_FINISHED} jobs.
+ * @param jobs The jobs.
  * @param clock Clock of a test.
  */
-export function buildFinish(jobs: readonly DoneJob[], clock: Clock | undefined): SQL {
-  const size = BATCHES.find((batch) => batch >= jobs.length) ?? MAX_FINISHED;
-  const rows = Array.from({ length: size }, (_, at) => {
-    const { id, fence, keepSeconds } = jobs[Math.min(at, jobs.length - 1)];
-    return sql`(${id}::uuid, ${fence}::int, ${keepSeconds}::float8)`;
-  });
-  return sql`update "trellis_jobs" t set "state" = 'done', "finished_at" = ${
+export function buildFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): SQL {
+  const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_FINISHED;
+  const list = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
+  if (clock !== undefined) return writeFinish({ ids: list, fence, keepSeconds }, clock);
+  const values = [keepSeconds, ...list, fence];
+  return cacheStatement(
+    `finish ${size}`,
+    values,
+    () => writeFinish({ ids: list, fence, keepSeconds }, undefined),
+  );
+}
+
+function writeFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): SQL {
+  const list = sql.join(ids.map((id) => sql`${id}::uuid`), sql`, `);
+  return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${
     sqlNow(clock)
-  }, "due_at" = ${sqlIn(clock, sql`v."keep"`)}, "last_error" = null
-  from (values ${sql.join(rows, sql`, `)}) as v ("id", "fence", "keep")
-  where t."id" = v."id" and t."fence" = v."fence" and t."state" = 'running' returning t."id"`;
+  }, "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
+  where "id" in (${list}) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
 }
 
 /**

@@ -2,7 +2,14 @@ import type { Clock } from "../core/async/clock.ts";
 import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
-import { buildFinish, type DoneJob, MAX_FINISHED } from "./finish.ts";
+import { runOutsideInvocation } from "../observability/invocation_context.ts";
+import { buildFinish, type JobLease, MAX_FINISHED } from "./finish.ts";
+
+/** Job that succeeded. */
+export interface DoneJob extends JobLease {
+  /** Seconds that the row is kept. */
+  readonly keepSeconds: number;
+}
 
 interface Waiting {
   readonly job: DoneJob;
@@ -11,14 +18,18 @@ interface Waiting {
 }
 
 /**
- * Marks jobs as done. Jobs that end while a statement is under way are marked together by the next
- * one, so that many short jobs need few statements.
+ * Time that a job waits to be marked together with others. Jobs that have ended and are not marked
+ * run again if the worker dies.
  */
+const MAX_DELAY_MS = 20;
+
+/** Marks jobs as done, several with one statement, so that many short jobs need few statements. */
 export class JobFinisher {
   readonly #getDb: () => DrizzleClient | Promise<DrizzleClient>;
   readonly #clock: Clock | undefined;
   readonly #waiting: Waiting[] = [];
   #isBusy = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
    * @param getDb Returns the client.
@@ -30,7 +41,7 @@ export class JobFinisher {
   }
 
   /**
-   * Marks a job as done.
+   * Marks a job as done, after at most 20 ms or with {@link flush}.
    *
    * @param job The job.
    * @returns `false` if the lease was lost: another worker runs the job again.
@@ -38,20 +49,44 @@ export class JobFinisher {
   finish(job: DoneJob): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject });
-      if (!this.#isBusy) this.#work();
+      if (this.#waiting.length >= MAX_FINISHED) return this.flush();
+      this.#timer ??= runOutsideInvocation(() => setTimeout(() => this.flush(), MAX_DELAY_MS));
     });
+  }
+
+  /** Marks the jobs that wait at once. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#isBusy && this.#waiting.length > 0) void this.#work();
   }
 
   async #work(): Promise<void> {
     this.#isBusy = true;
-    while (this.#waiting.length > 0) await this.#finishBatch(this.#waiting.splice(0, MAX_FINISHED));
+    while (this.#waiting.length > 0) await this.#finishBatch(this.#takeBatch());
     this.#isBusy = false;
+  }
+
+  /** Takes the jobs that one statement can mark: they share fence and time to be kept. */
+  #takeBatch(): Waiting[] {
+    const { fence, keepSeconds } = this.#waiting[0].job;
+    const batch: Waiting[] = [];
+    const others: Waiting[] = [];
+    for (const waiting of this.#waiting.splice(0)) {
+      const { job } = waiting;
+      const isAlike = job.fence === fence && job.keepSeconds === keepSeconds;
+      (isAlike && batch.length < MAX_FINISHED ? batch : others).push(waiting);
+    }
+    this.#waiting.push(...others);
+    return batch;
   }
 
   async #finishBatch(batch: readonly Waiting[]): Promise<void> {
     try {
       const db = await this.#getDb();
-      const statement = buildFinish(batch.map(({ job }) => job), this.#clock);
+      const { fence, keepSeconds } = batch[0].job;
+      const ids = batch.map(({ job }) => job.id);
+      const statement = buildFinish({ ids, fence, keepSeconds }, this.#clock);
       const rows = await withDistSqlRetry(() => executeRows<{ id: string }>(db, statement));
       const held = new Set(rows.map(({ id }) => id));
       for (const { job, resolve } of batch) resolve(held.has(job.id));

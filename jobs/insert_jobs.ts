@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { cacheStatement } from "./cached_statement.ts";
 import type { NewJob } from "./job_row.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
 
@@ -20,17 +21,44 @@ export function splitRows(rows: readonly NewJob[]): NewJob[][] {
   return batches;
 }
 
+/** How rows are inserted. */
+export interface InsertOptions {
+  /** Time that the relay leaves to the delivery. */
+  readonly graceSeconds: number;
+  /** Clock of a test. */
+  readonly clock: Clock | undefined;
+  /** True if the statement may run twice, or a row may have a key. */
+  readonly mayExist: boolean;
+}
+
 /**
- * Builds the statement that inserts jobs. A job whose id exists already is left out.
+ * Builds the statement that inserts jobs.
  *
- * @param rows The jobs.
- * @param graceSeconds Time that the relay leaves to the delivery.
- * @param clock Clock of a test.
+ * @param rows The jobs, as many as {@link splitRows} returns.
+ * @param options With `mayExist`, a job whose id exists already is left out, which costs a bit more.
  */
-export function buildInsert(
+export function buildInsert(rows: readonly NewJob[], options: InsertOptions): SQL {
+  const { graceSeconds, clock, mayExist } = options;
+  if (clock !== undefined) return writeInsert(rows, options);
+  const values = rows.flatMap((row) => [
+    row.id,
+    row.name,
+    row.payload,
+    row.shard,
+    row.group,
+    row.position,
+    row.delaySeconds,
+    row.delaySeconds + graceSeconds,
+    row.correlationId,
+    row.traceParent,
+  ]);
+  const key = `insert ${rows.length} ${mayExist}`;
+  return cacheStatement(key, values, () => writeInsert(rows, options));
+}
+
+function writeInsert(
   rows: readonly NewJob[],
-  graceSeconds: number,
-  clock: Clock | undefined,
+  { graceSeconds, clock, mayExist }: InsertOptions,
 ): SQL {
   const values = rows.map((row) =>
     sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int, ${row.group}::text, ${row.position}::bigint, ${
@@ -41,5 +69,5 @@ export function buildInsert(
   );
   return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position", "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent") values ${
     sql.join(values, sql`, `)
-  } on conflict do nothing`;
+  }${mayExist ? sql` on conflict do nothing` : sql``}`;
 }

@@ -59,6 +59,7 @@ export class JobLanes {
     this.#idle = concurrency;
     const lanes = Array.from({ length: concurrency }, () => this.#runLane());
     const results = await Promise.allSettled(lanes);
+    runner.flush();
     await Promise.all(this.#recording);
     // jobs that were leased ahead and have no lane any more
     await this.#filling?.catch((error) => void (this.#failure ??= { error }));
@@ -107,6 +108,8 @@ export class JobLanes {
         this.#fillAhead();
         return leased;
       }
+      // nothing else to do until more jobs are leased
+      runner.flush();
       if (this.#isEmpty) return undefined;
       if (this.#filling !== undefined) await this.#filling;
       else this.#isEmpty = !await this.#startFilling();

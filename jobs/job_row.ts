@@ -29,6 +29,8 @@ export interface EnqueueOptions {
 export interface NewJob {
   /** Primary key. */
   readonly id: string;
+  /** True if a job with this id may be in the table: it was derived from a key. */
+  readonly hasKey: boolean;
   /** Name of the job. */
   readonly name: string;
   /** JSON. */
@@ -84,6 +86,7 @@ export async function createJobRow(
   const id = key === undefined ? crypto.randomUUID() as string : await hashToUuid([name, key]);
   return {
     id,
+    hasKey: key !== undefined,
     name,
     payload: text,
     shard: parseInt(id[0], 16),

@@ -111,7 +111,15 @@ export class JobRunner {
   async #finish({ settings }: AnyJob, leased: LeasedJob): Promise<AttemptOutcome> {
     if (settings.transaction) return "done";
     const { keepSeconds } = settings;
-    return await this.#finisher.finish({ ...leased, keepSeconds }) ? "done" : "lost";
+    const finished = this.#finisher.finish({ ...leased, keepSeconds });
+    // the next job of its group waits for it
+    if (leased.group !== null) this.#finisher.flush();
+    return await finished ? "done" : "lost";
+  }
+
+  /** Records at once what has ended. */
+  flush(): void {
+    this.#finisher.flush();
   }
 
   /**

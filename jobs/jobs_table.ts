@@ -108,7 +108,6 @@ export const trellisJobs: JobsTable = pgTable("trellis_jobs", {
   traceParent: text("trace_parent"),
 }, (table) => [
   index("trellis_jobs_due_idx").on(table.shard, table.dueAt),
-  index("trellis_jobs_dead_idx").on(table.finishedAt).where(sql`${table.state} = 'dead'`),
   index("trellis_jobs_group_idx").on(table.groupKey, table.enqueuedAt)
     .where(sql`${table.groupKey} IS NOT NULL AND ${table.finishedAt} IS NULL`),
   uniqueIndex("trellis_jobs_running_group_unique").on(table.groupKey)

@@ -7,7 +7,7 @@
  * ```ts
  * import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
  *
- * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 5
+ * console.log(JOBS_MIGRATION_SQL.split("--> statement-breakpoint").length); // 4
  * ```
  */
 export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
@@ -30,8 +30,6 @@ export const JOBS_MIGRATION_SQL = `CREATE TABLE IF NOT EXISTS "trellis_jobs" (
 );
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_due_idx" ON "trellis_jobs" ("shard","due_at");
---> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_dead_idx" ON "trellis_jobs" ("finished_at") WHERE "state" = 'dead';
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_group_idx" ON "trellis_jobs" ("group_key","enqueued_at") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
 --> statement-breakpoint

@@ -44,6 +44,8 @@ export function buildRemoveOld(limit: number, clock: Clock | undefined): SQL {
       and j."state" in ('done', 'cancelled') limit ${limit})`;
 }
 
+const SHARDS: readonly number[] = Array.from({ length: JOB_SHARDS }, (_, shard) => shard);
+
 /** Rows of each shard that count for the age: those that were due first. */
 const SAMPLED = 100;
 
@@ -55,17 +57,17 @@ const SAMPLED = 100;
  */
 export function buildGauges(clock: Clock | undefined): SQL {
   const now = sqlNow(clock);
-  const oldest = Array.from(
-    { length: JOB_SHARDS },
-    (_, shard) =>
-      sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j where j."shard" = ${
-        sql.raw(String(shard))
-      } and j."due_at" is not null and j."state" in ('queued', 'running') order by j."due_at" limit ${
-        sql.raw(String(SAMPLED))
-      }) o where o."run_at" <= ${now})`,
+  const oldest = SHARDS.map((shard) =>
+    sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j where j."shard" = ${
+      sql.raw(String(shard))
+    } and j."due_at" is not null and j."state" in ('queued', 'running') order by j."due_at" limit ${
+      sql.raw(String(SAMPLED))
+    }) o where o."run_at" <= ${now})`
   );
   return sql`select extract(epoch from ${now} - least(${
     sql.join(oldest, sql`, `)
   })) as oldest_seconds,
-    (select count(*) from "trellis_jobs" where "state" = 'dead') as dead`;
+    (select count(*) from "trellis_jobs" where "shard" in (${
+    sql.raw(SHARDS.join(", "))
+  }) and "due_at" is null and "state" = 'dead') as dead`;
 }

@@ -125,7 +125,7 @@ async function attemptInTransaction(
   const handler: JobHandler<unknown, true> = job.handler;
   await withDistSqlRetry(async () =>
     await withTransaction(await getDb(), async (tx: TransactionClient) => {
-      const marking = markDone(tx, { ...leased, keepSeconds }, clock);
+      const marking = markDone(tx, leased, keepSeconds, clock);
       await Promise.race([
         Promise.all([marking, handler({ ...params, tx })]),
         rejectOnAbort(params.signal),
@@ -143,11 +143,13 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 
 async function markDone(
   tx: TransactionClient,
-  job: LeasedJob & { keepSeconds: number },
+  { id, fence }: LeasedJob,
+  keepSeconds: number,
   clock: Clock | undefined,
 ): Promise<void> {
-  const result = await tx.execute(buildFinish([job], clock)) as unknown as QueryResult;
-  if (result.rows.length === 0) throw new JobLeaseLostError(job.id);
+  const statement = buildFinish({ ids: [id], fence, keepSeconds }, clock);
+  const result = await tx.execute(statement) as unknown as QueryResult;
+  if (result.rows.length === 0) throw new JobLeaseLostError(id);
 }
 
 /** The deadline is that of the attempt, or of the function that runs the worker. */
