@@ -2,7 +2,7 @@ import type { FileChange } from "./generated_files.ts";
 import type { Output } from "./output.ts";
 
 /** A source location with a message and the functions that it concerns. */
-interface Diagnostic {
+export interface Diagnostic {
   readonly file: string;
   readonly line: number;
   readonly message: string;
@@ -55,4 +55,14 @@ export function reportChanges(
       output.line(`${isCheck ? output.red(words[change]) : words[change]} ${path}`);
     }
   }
+}
+
+/**
+ * Formats a number of things: `1 operation`, `2 operations`.
+ *
+ * @param number The number.
+ * @param what The singular.
+ */
+export function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

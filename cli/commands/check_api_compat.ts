@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import type { Change } from "../compat/compare_operations.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { formatDiagnostic } from "../generated_report.ts";
 import type { Output } from "../output.ts";
+import { readProject } from "../read_project.ts";
 
 /** The command `trellis check api-compat`. */
 export const checkApiCompat: Command = {
@@ -41,29 +41,21 @@ export const checkApiCompat: Command = {
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { root, options, output } = context;
   const { against } = options;
   if (typeof against !== "string" || against === "") {
     throw new UsageError("--against is missing: name a commit, branch or tag of git, or a file");
   }
   // imported on demand: help needs neither the parser nor zod
-  const [
-    { readConfig },
-    { findFunctionFiles },
-    { buildProjectDocument },
-    { compareDocuments },
-    { readVersion },
-  ] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../discovery/function_files.ts"),
+  const [{ buildProjectDocument }, { compareDocuments }, { readVersion }] = await Promise.all([
     import("../openapi/project_document.ts"),
     import("../compat/compare_documents.ts"),
     import("../compat/read_version.ts"),
   ]);
-  const config = readConfig(root, options.config as string | undefined);
+  const { config, functions } = await readProject(context);
   const file = toProjectPath(root, config.openapi.file);
   const before = await readVersion(root, against, file);
-  const functions = findFunctionFiles(resolve(root, config.functionsDir));
   const { document, findings } = await buildProjectDocument(root, functions, config);
   for (const finding of findings) {
     output.line(`${output.red("error")} ${formatDiagnostic(finding)}`);

@@ -1,10 +1,14 @@
-import { extname, resolve } from "node:path";
+import { extname } from "node:path";
+import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
+import type { SourceLocation } from "../analysis/slice.ts";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import { isOpenApiVersion } from "../config/openapi.ts";
-import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
-import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
+import { finishGenerated } from "../finish_generated.ts";
+import { toProjectPath } from "../generated_files.ts";
+import { count, formatDiagnostic, summarizeList } from "../generated_report.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import type { Output } from "../output.ts";
+import { readProject } from "../read_project.ts";
 
 /** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {
@@ -18,8 +22,10 @@ export const generateOpenapi: Command = {
     "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
     "that call configureSessionAuth are loaded, without a database and with placeholders for variables\n" +
     "that are not set.",
-    "Writes openapi.json (YAML if openapi.file ends in .yaml), and with --html a self-contained reference page. Files that were not\n" +
-    "generated are never changed.",
+    "Writes openapi.json (YAML if openapi.file ends in .yaml), and with --html a self-contained reference\n" +
+    "page without scripts. Files that were not generated are never changed.",
+    "--try-it writes a folder for a static host: a page that sends requests to the servers of the\n" +
+    "document, with Swagger UI from the installed package swagger-ui-dist.",
     "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
     "nothing is written.",
   ],
@@ -27,6 +33,11 @@ export const generateOpenapi: Command = {
     {
       name: "html",
       description: "Also write a reference page: openapi.html, or openapi.htmlFile.",
+    },
+    {
+      name: "try-it",
+      value: "folder",
+      description: "Also write a page that can send requests to this folder.",
     },
     {
       name: "openapi-version",
@@ -38,6 +49,7 @@ export const generateOpenapi: Command = {
   examples: [
     ["trellis generate openapi", "write openapi.json"],
     ["trellis generate openapi --html", "write openapi.json and openapi.html"],
+    ["trellis generate openapi --try-it public/reference", "a page for a static host"],
     ["trellis generate openapi --check", "in CI: fail if the document does not match the sources"],
     [
       "trellis generate openapi --json | jq '.operations[] | .method, .path'",
@@ -54,36 +66,24 @@ export const generateOpenapi: Command = {
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { root, options, output } = context;
   // imported on demand: help needs neither the parser nor zod
-  const [
-    { readConfig },
-    { findFunctionFiles },
-    { buildProjectDocument },
-    { planOpenApiFiles },
-    { getDocumentFormat },
-  ] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../discovery/function_files.ts"),
-    import("../openapi/project_document.ts"),
-    import("../openapi/openapi_files.ts"),
-    import("../openapi/document_format.ts"),
-  ]);
-  const version = options["openapi-version"];
-  if (version !== undefined && !isOpenApiVersion(version)) {
-    throw new UsageError(
-      `--openapi-version must be 3.1 or 3.2, got ${JSON.stringify(version)}`,
-    );
-  }
-  const given = readConfig(root, options.config as string | undefined);
-  const config = version === undefined
-    ? given
-    : { ...given, openapi: { ...given.openapi, openapiVersion: version } };
-  const { openapi } = config;
+  const [{ buildProjectDocument }, { planOpenApiFiles }, { getDocumentFormat }] = await Promise.all(
+    [
+      import("../openapi/project_document.ts"),
+      import("../openapi/openapi_files.ts"),
+      import("../openapi/document_format.ts"),
+    ],
+  );
+  const version = readVersion(options["openapi-version"]);
+  const tryIt = readTryIt(options);
+  const { functions, config } = await readProject(context);
+  const openapi = { ...config.openapi, ...version && { openapiVersion: version } };
   const { document, findings, warnings, undescribed } = await buildProjectDocument(
     root,
-    findFunctionFiles(resolve(root, config.functionsDir), config),
-    config,
+    functions,
+    { ...config, openapi },
     (done, total) => output.progress("Reading functions", done, total),
   );
   output.endProgress();
@@ -94,88 +94,59 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     file: toProjectPath(root, openapi.file),
     ...(htmlFile !== undefined && { htmlFile: toProjectPath(root, htmlFile) }),
   }, await getDocumentFormat(openapi.file));
-  const isStale = changes.some(({ change }) => change !== "unchanged");
-  const isBlocked = changes.some(({ change }) => change === "kept");
-  if (!options.check && !isBlocked) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || isBlocked || (options.check && isStale)
-    ? ExitCode.Found
-    : ExitCode.Done;
+  for (const warning of warnings) output.warn(formatDiagnostic(warning));
+  warnOmitted(output, undescribed);
+  if (tryIt !== undefined && errors.length === 0) {
+    const { writeTryItFolder } = await import("../openapi/try_it_folder.ts");
+    await writeTryItFolder(root, tryIt, document);
+  }
+  const operations = listOperations(document);
+  const components = Object.keys(document.components.schemas);
+  return finishGenerated(context, {
+    command: "generate openapi",
+    errors,
+    changes,
+    summary: `${output.bold(count(operations.length, "operation"))}, ${
+      count(components.length, "schema")
+    }`,
+    result: { operations, components, warnings, undescribed },
+  });
+}
 
-  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+function readVersion(version: string | boolean | undefined): OpenApiVersion | undefined {
+  if (version === undefined || isOpenApiVersion(version)) return version;
+  throw new UsageError(
+    `--openapi-version must be 3.1 or 3.2, got ${JSON.stringify(version)}`,
+  );
+}
+
+function readTryIt(
+  { check, "try-it": folder }: CommandContext["options"],
+): string | undefined {
+  if (folder === undefined) return undefined;
+  if (check) throw new UsageError("--try-it writes files: use it without --check");
+  if (folder === "") throw new UsageError("--try-it must name a folder");
+  return String(folder);
+}
+
+function warnOmitted(output: Output, undescribed: readonly SourceLocation[]): void {
+  if (undescribed.length === 0) return;
+  output.warn(
+    `${
+      count(undescribed.length, "function")
+    } not created by defineApiHandler or createAuthHandler and therefore omitted: ` +
+      summarizeList(undescribed.map(({ file }) => file)),
+  );
+}
+
+function listOperations({ paths }: OpenApiDocument): object[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       method: method.toUpperCase(),
       path,
       operationId: (operation as { operationId: string }).operationId,
     }))
   );
-  for (const warning of warnings) output.warn(formatDiagnostic(warning));
-  if (undescribed.length > 0) {
-    output.warn(
-      `${
-        count(undescribed.length, "function")
-      } not created by defineApiHandler or createAuthHandler and therefore omitted: ` +
-        summarizeList(undescribed.map(({ file }) => file)),
-    );
-  }
-  report(
-    output,
-    { operations: operations.length, components: Object.keys(document.components.schemas).length },
-    errors,
-    changes,
-    options.check === true,
-  );
-  output.result({
-    command: "generate openapi",
-    exitCode,
-    operations,
-    components: Object.keys(document.components.schemas),
-    files: changes.map(({ path, change }) => ({ path, change })),
-    errors,
-    warnings,
-    undescribed,
-  });
-  return exitCode;
-}
-
-function report(
-  output: Output,
-  counts: { readonly operations: number; readonly components: number },
-  errors: readonly OpenApiFinding[],
-  changes: readonly FileChange[],
-  isCheck: boolean,
-): void {
-  for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
-  if (errors.length > 0) {
-    return output.line(`Nothing was written: ${count(errors.length, "error")}`);
-  }
-  const isBlocked = changes.some(({ change }) => change === "kept");
-  // if one file is not ours, nothing is written
-  const shown = isBlocked && !isCheck ? changes.filter(({ change }) => change === "kept") : changes;
-  reportChanges(
-    output,
-    shown,
-    isCheck,
-    (path) =>
-      output.line(
-        `${output.red("error")} ${path} was not generated by this command. Move it`,
-      ),
-  );
-  const state = changes.every(({ change }) => change === "unchanged")
-    ? output.green("everything is up to date")
-    : isBlocked
-    ? "nothing was written"
-    : isCheck
-    ? "run trellis generate openapi"
-    : "done";
-  output.line(
-    `${output.bold(count(counts.operations, "operation"))}, ${
-      count(counts.components, "schema")
-    }: ${state}`,
-  );
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function compareLocations(one: OpenApiFinding, other: OpenApiFinding): number {

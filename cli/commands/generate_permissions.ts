@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { Finding } from "../analysis/findings.ts";
 import type { PermissionsAnalysis } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
@@ -9,8 +8,9 @@ import {
   planGeneratedFiles,
   toProjectPath,
 } from "../generated_files.ts";
-import { formatDiagnostic, reportChanges } from "../generated_report.ts";
+import { count, formatDiagnostic, reportChanges } from "../generated_report.ts";
 import type { Output } from "../output.ts";
+import { readProject } from "../read_project.ts";
 
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
@@ -45,24 +45,18 @@ export const generatePermissions: Command = {
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { root, options, output } = context;
   // imported on demand: help does not need the parser
-  const [
-    { readConfig },
-    { analysePermissions },
-    { MARKER, renderPermissionFiles },
-    { findFunctionFiles },
-  ] = await Promise
-    .all([
-      import("../analysis/read_config.ts"),
-      import("../analysis/permissions.ts"),
-      import("../analysis/permission_files.ts"),
-      import("../discovery/function_files.ts"),
-    ]);
-  const config = readConfig(root, options.config as string | undefined);
+  const [{ analysePermissions }, { MARKER, renderPermissionFiles }] = await Promise.all([
+    import("../analysis/permissions.ts"),
+    import("../analysis/permission_files.ts"),
+  ]);
+  const project = await readProject(context);
+  const { config } = project;
   const analysis = await analysePermissions({
     root,
-    functions: findFunctionFiles(resolve(root, config.functionsDir), config),
+    functions: project.functions,
     extra: config.permissions.functions,
     onProgress: (done, total) => output.progress("Reading functions", done, total),
   });
@@ -164,7 +158,7 @@ function report(output: Output, report: Report): void {
   for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   if (errors.length > 0) {
     return output.line(
-      `Nothing was written: ${errors.length} ${errors.length === 1 ? "error" : "errors"}. ` +
+      `Nothing was written: ${count(errors.length, "error")}. ` +
         "Use literal values, or list the grants in permissions.functions of trellis.config.ts",
     );
   }

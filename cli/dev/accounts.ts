@@ -37,6 +37,8 @@ export interface LocalSignIn {
 
 /** Users, sessions and organizations of the project. */
 export interface LocalAccounts {
+  /** Returns the origin of the auth routes, as they are configured; `undefined` without them. */
+  findOrigin(): Promise<string | undefined>;
   list(offset: number): Promise<AccountsView>;
   read(userId: string): Promise<AccountDetails>;
   /** Creates a session of a user, without their password. */
@@ -72,6 +74,15 @@ export function createLocalAccounts(store: FunctionStore): LocalAccounts {
   }
 
   return {
+    async findOrigin(): Promise<string | undefined> {
+      try {
+        const { settings } = await open();
+        return new URL(settings.baseURL).origin;
+      } catch {
+        return undefined; // the request shows what is wrong
+      }
+    },
+
     async list(offset): Promise<AccountsView> {
       const auth = await open();
       const { adapter, tables } = auth.library.context;

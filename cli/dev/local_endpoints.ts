@@ -12,6 +12,7 @@ import { createMessageBus } from "./message_bus.ts";
 import type { LocalProject } from "./open_project.ts";
 import { createPageApi } from "./page_api.ts";
 import type { PendingWork } from "./pending_work.ts";
+import { adoptOrigin } from "./reference.ts";
 import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
 import { type BucketStore, openBucketStore } from "./s3/bucket_store.ts";
 import { createS3Target, S3_PATH } from "./s3/s3_target.ts";
@@ -51,6 +52,8 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
   server.onUpgrade((...handshake) => sockets.accept(...handshake));
   const answerS3 = createS3Target(openBuckets(services), bus.take);
   const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
+  // a session for any user may be created in a local database only
+  const accounts = database.config === undefined ? undefined : createLocalAccounts(store);
   const page = createPageApi({
     project: project.name,
     url: server.url,
@@ -60,8 +63,7 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
     invoker,
     sent: bus.sent,
     mails: mailbox.mails,
-    // a session for any user may be created in a local database only
-    accounts: database.config === undefined ? undefined : createLocalAccounts(store),
+    accounts,
     secrets: () => environment.generated(),
     document: () => buildLocalDocument(options.root, store.list(), options.config),
     toFailure: (error) => toGatewayFailure({ headers: {} }, error),
@@ -86,6 +88,7 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
       return;
     }
     if (await page.answer(request, response, url)) return;
+    if (accounts !== undefined) await adoptOrigin(request, () => accounts.findOrigin());
     await answerRoute(request, response, url);
   };
 }

@@ -9,10 +9,9 @@ import {
 } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { renderReferencePage } from "../openapi/reference_page.ts";
 import type { LocalAccounts } from "./accounts.ts";
 import { BuildError } from "./build_error.ts";
-import { getContentSecurityPolicy, PAGE_POLICY, readAsset } from "./page_assets.ts";
+import { PAGE_POLICY, readAsset } from "./page_assets.ts";
 import { createEventStream, getSummary } from "./event_stream.ts";
 import type { FunctionStore } from "./function_store.ts";
 import { readBody } from "./http_server.ts";
@@ -20,6 +19,7 @@ import type { LocalDatabase } from "./local_database.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
+import { REFERENCE_PATH, sendReference } from "./reference.ts";
 import type { SentMail } from "./sent_mail.ts";
 import { listTables, readRows } from "./table_browser.ts";
 import { TRIGGER_FORMS } from "./trigger_event.ts";
@@ -99,8 +99,10 @@ export function createPageApi(source: PageSource): PageApi {
       } else if (path === BASE || path.startsWith(`${BASE}/`)) {
         assertSameOrigin(request);
         if (path.startsWith(`${BASE}/api/`)) await answerApi(request, response, url);
-        else if (path === `${BASE}/reference`) sendReference(response, await source.document());
-        else await sendAsset(response, path.slice(BASE.length + 1) || "index.html");
+        else if (path === REFERENCE_PATH || path.startsWith(`${REFERENCE_PATH}/`)) {
+          const name = path.slice(REFERENCE_PATH.length + 1);
+          await sendReference(response, name, () => source.document());
+        } else await sendAsset(response, path.slice(BASE.length + 1) || "index.html");
       } else return false;
       return true;
     },
@@ -213,15 +215,6 @@ function toExposedError(error: unknown): unknown {
 
 function acceptsHtml({ headers }: IncomingMessage): boolean {
   return String(headers.accept ?? "").includes("text/html");
-}
-
-function sendReference(response: ServerResponse, document: OpenApiDocument): void {
-  const html = renderReferencePage(document);
-  response.writeHead(200, {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": getContentSecurityPolicy(html),
-    "Cache-Control": "no-store",
-  }).end(html);
 }
 
 async function sendAsset(response: ServerResponse, name: string): Promise<void> {

@@ -13,6 +13,12 @@ export interface ReferencePageOptions {
    * @default "openapi.json"
    */
   readonly documentUrl?: string;
+  /**
+   * A line above the operations.
+   *
+   * @default none
+   */
+  readonly notice?: string;
 }
 
 interface Placed {
@@ -33,7 +39,7 @@ export function renderReferencePage(
   document: OpenApiDocument,
   options: ReferencePageOptions = {},
 ): string {
-  const { documentUrl = "openapi.json" } = options;
+  const { documentUrl = "openapi.json", notice } = options;
   const { info, servers = [], paths, components } = document;
   const groups = groupByTag(
     Object.entries(paths).flatMap(([path, item]) =>
@@ -69,6 +75,7 @@ ${
 <p><a href="${escapeHtml(documentUrl)}">The document</a> (OpenAPI ${
     escapeHtml(document.openapi)
   })</p>
+${notice === undefined ? "" : renderProse(notice)}
 </header>
 <nav aria-label="Groups">
 <ul>

@@ -58,9 +58,12 @@ onOpen("data", () => {
 });
 onOpen("accounts", () => void openAccounts());
 onOpen("jobs", () => void openJobs());
-onOpen("api", () => {
+let shownDocument = "";
+onOpen("api", async () => {
   const panel = byId("panel-api");
   const frame = panel.querySelector("iframe");
+  const text = await fetch(`${REFERENCE}/openapi.json`).then((response) => response.text())
+    .catch(() => shownDocument);
   if (frame === null) {
     panel.replaceChildren(
       el(
@@ -69,10 +72,14 @@ onOpen("api", () => {
         el("a", { href: REFERENCE, target: "_blank" }, "Open in a new tab"),
         " · ",
         el("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
+        " · Requests have the session of Accounts, Sign in, or the token under Authorize.",
       ),
       el("iframe", { src: REFERENCE, title: "API reference" }),
     );
   } else if (frame.contentDocument === null) frame.src = REFERENCE; // the browser's error page: the server was not running
-  // reload() keeps the scroll position; a frame at about:blank has not loaded yet
-  else if (frame.contentDocument.URL !== "about:blank") frame.contentWindow.location.reload();
+  // input in the page is kept as long as the document is the same; a frame at about:blank has not loaded yet
+  else if (text !== shownDocument && frame.contentDocument.URL !== "about:blank") {
+    frame.contentWindow.location.reload();
+  }
+  shownDocument = text;
 });

@@ -1,20 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 import type { DevServer } from "../../../cli/dev/dev_server.ts";
+import { browserPath, launchBrowser } from "../../support/browser.ts";
 import { createTestProject, FILES, SERVED } from "./fixtures/project.ts";
-
-const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = Deno.env.get("CHROME_PATH") ?? BROWSERS.find((path) => {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-});
-if (executablePath === undefined) {
-  // deno-lint-ignore no-console
-  console.warn("no browser found (CHROME_PATH): the tests of the page are skipped");
-}
 
 const PROJECT = {
   ...FILES,
@@ -95,11 +83,11 @@ async function assertFits(page: Page): Promise<void> {
 
 Deno.test(
   "the page shows calls, starts functions and browses tables, by keyboard, on a phone and on a desk",
-  { ...SERVED, ignore: executablePath === undefined },
+  { ...SERVED, ignore: browserPath === undefined },
   async (t) => {
     const project = await createTestProject(PROJECT);
     const server = await project.start({ database: "embedded" });
-    const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
+    const browser = await launchBrowser();
     const run = (name: string, width: number, test: (visit: Visit) => Promise<void>) =>
       t.step({ name, ...SERVED, fn: () => visit(browser, server, width, test) });
     try {
@@ -201,13 +189,16 @@ Deno.test(
           const frame = await page.waitForFrame((each) =>
             each.url().endsWith("/_trellis/reference")
           );
-          await frame.waitForSelector("#operation-hello");
+          await frame.waitForSelector("#operations-default-hello");
           await assertFits(page);
-          await frame.evaluate("scrollTo(0, 80)");
+          await frame.evaluate("globalThis.mark = 1");
+          const read = page.waitForResponse((each) => each.url().endsWith("/openapi.json"));
+          await press("ArrowLeft", "ArrowRight");
+          await read;
+          assertEquals(await frame.evaluate("globalThis.mark"), 1, "it was reloaded");
           await project.write(HELLO, FILES[HELLO]!.replace("function hello(", "function hallo("));
           await press("ArrowLeft", "ArrowRight");
-          await frame.waitForSelector("#operation-hallo");
-          await frame.waitForFunction(`scrollY === 80`);
+          await frame.waitForSelector("#operations-default-hallo");
           await project.write(HELLO, FILES[HELLO]!);
           await page.reload();
           assertEquals(

@@ -74,6 +74,10 @@ Deno.test("renderReferencePage() gives a page without programs and addresses of 
     renderReferencePage(document, { documentUrl: "../api.json" }),
     `href="../api.json"`,
   );
+  assertStringIncludes(
+    renderReferencePage(document, { notice: "Install `swagger-ui-dist`" }),
+    "<p>Install <code>swagger-ui-dist</code></p>",
+  );
 });
 
 Deno.test("renderReferencePage() shows operations under their tags, and every link leads somewhere on the page", () => {

@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isAppError } from "../../errors/app_error.ts";
+import { NotFoundError } from "../../errors/http_errors.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
+import { renderReferencePage } from "../openapi/reference_page.ts";
+import {
+  findSwaggerUi,
+  getTryItPolicy,
+  type PageFile,
+  readTryItFile,
+  renderTryItPage,
+} from "../openapi/try_it_page.ts";
+import { getContentSecurityPolicy } from "./page_assets.ts";
+
+/** Path of the API reference. */
+export const REFERENCE_PATH = "/_trellis/reference";
+
+const PURPOSE = "Sending requests from this page";
+
+/**
+ * Serves the API reference of the local page: Swagger UI, whose requests go to this server with the
+ * session of the browser. If swagger-ui-dist is not installed, a page without scripts says so.
+ *
+ * @param response The response.
+ * @param name The path below the page: `""` for the page itself.
+ * @param readDocument Builds the document.
+ */
+export async function sendReference(
+  response: ServerResponse,
+  name: string,
+  readDocument: () => Promise<OpenApiDocument>,
+): Promise<void> {
+  if (name === "") return await sendPage(response, readDocument);
+  const file = name === "openapi.json"
+    ? toLocalFile(await readDocument())
+    : await readTryItFile(name, PURPOSE);
+  if (file === undefined) throw new NotFoundError("Page not found");
+  send(response, file, getTryItPolicy());
+}
+
+async function sendPage(
+  response: ServerResponse,
+  readDocument: () => Promise<OpenApiDocument>,
+): Promise<void> {
+  const contentType = "text/html; charset=utf-8";
+  try {
+    await findSwaggerUi(PURPOSE);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const content = renderReferencePage(await readDocument(), { notice: error.message });
+    return send(response, { contentType, content }, getContentSecurityPolicy(content));
+  }
+  const content = renderTryItPage({
+    title: "API reference",
+    base: `${REFERENCE_PATH}/`,
+    documentUrl: `${REFERENCE_PATH}/openapi.json`,
+    keepsCredentials: true,
+  });
+  send(response, { contentType, content }, `${getTryItPolicy()}; frame-ancestors 'self'`);
+}
+
+/** Returns the document with this server in place of the configured ones. */
+function toLocalFile(document: OpenApiDocument): PageFile {
+  const local = { ...document, servers: [{ url: "/", description: "trellis dev" }] };
+  return { contentType: "application/json", content: JSON.stringify(local) };
+}
+
+function send(response: ServerResponse, { contentType, content }: PageFile, policy: string): void {
+  response.writeHead(200, {
+    "Content-Type": contentType,
+    "Content-Security-Policy": policy,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+  }).end(content);
+}
+
+/**
+ * Sets the origin of a request that the reference page sends to the one of the auth configuration, so
+ * that its session cookie is accepted on any port and for `localhost` as for `127.0.0.1`. Pages of
+ * other origins cannot send its `Referer`.
+ *
+ * @param request The request; its raw headers are changed.
+ * @param findOrigin Returns the origin of the auth configuration.
+ */
+export async function adoptOrigin(
+  { headers, rawHeaders }: IncomingMessage,
+  findOrigin: () => Promise<string | undefined>,
+): Promise<void> {
+  const page = `http://${headers.host}${REFERENCE_PATH}`;
+  if (headers["sec-fetch-site"] !== "same-origin" || headers.referer?.split("#", 1)[0] !== page) {
+    return;
+  }
+  const origin = await findOrigin();
+  if (origin === undefined) return;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i].toLowerCase();
+    if (name === "origin" || name === "referer") rawHeaders[i + 1] = origin;
+  }
+}
