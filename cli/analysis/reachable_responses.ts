@@ -1,26 +1,10 @@
 import { readConstraintStatuses } from "./constraint_statuses.ts";
-import { isTrellis } from "./values.ts";
+import { readErrorStatus } from "./error_statuses.ts";
+import { type Evaluator, isTrellis } from "./values.ts";
 import type { Project, Target } from "./project.ts";
 import { findDeclaration } from "./scopes.ts";
 import { ts } from "./typescript.ts";
 import { visitValues } from "./value_references.ts";
-
-/** Statuses of this package's errors by class name. */
-const THROWN: Readonly<Record<string, number>> = {
-  ValidationError: 400,
-  UnauthorizedError: 401,
-  ForbiddenError: 403,
-  NotFoundError: 404,
-  MethodNotAllowedError: 405,
-  ConflictError: 409,
-  UniqueViolationError: 409,
-  ForeignKeyViolationError: 409,
-  PayloadTooLargeError: 413,
-  UnsupportedMediaTypeError: 415,
-  UnprocessableContentError: 422,
-  TooManyRequestsError: 429,
-  ServiceUnavailableError: 503,
-};
 
 /** Statuses that functions of this package throw. */
 const CALLED: Readonly<Record<string, number>> = {
@@ -65,6 +49,8 @@ export interface ReachableResponses {
   readonly successes: readonly SuccessResponse[];
   /** Headers with signatures of webhooks that the code checks. */
   readonly signatures: ReadonlySet<string>;
+  /** Created errors whose code is only known at run time. */
+  readonly unknownErrors: ReadonlySet<ts.Node>;
 }
 
 /** The responses of a declaration itself, and the nodes that it refers to. */
@@ -78,9 +64,13 @@ interface Facts extends ReachableResponses {
  * References are followed across files. Conditional code counts like all other code.
  *
  * @param project The sources.
+ * @param evaluator Evaluates the codes of errors.
  * @returns The reader: returns the responses of a node and of everything it refers to.
  */
-export function createResponseReader(project: Project): (node: ts.Node) => ReachableResponses {
+export function createResponseReader(
+  project: Project,
+  evaluator: Evaluator,
+): (node: ts.Node) => ReachableResponses {
   const known: Map<ts.Node, Facts> = new Map();
 
   function read(node: ts.Node): Facts {
@@ -89,7 +79,16 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
     const errors = new Set<number>();
     const successes: SuccessResponse[] = [];
     const signatures = new Set<string>();
+    const unknownErrors = new Set<ts.Node>();
     const next: ts.Node[] = [];
+
+    function noteError(callee: ts.Node): void {
+      const { parent } = callee;
+      if (!ts.isNewExpression(parent) || parent.expression !== callee) return;
+      const status = readErrorStatus(evaluator, parent);
+      if (status === "unknown") unknownErrors.add(parent);
+      else if (status !== undefined) errors.add(status);
+    }
 
     function follow(target: Target, at: ts.Node): void {
       if (target.kind === "expression") next.push(target.node);
@@ -114,9 +113,11 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
     visitValues(node, {
       name(name): void {
         for (const status of readConstraintStatuses(name)) errors.add(status);
+        noteError(name);
         if (isOutside(name)) follow(project.getTarget(name), name);
       },
       member(part): boolean {
+        noteError(part);
         if (ts.isIdentifier(part.name)) {
           for (const status of readConstraintStatuses(part.name)) errors.add(status);
         }
@@ -132,7 +133,7 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
       },
       special: () => {},
     });
-    const facts = { errors, successes, signatures, next };
+    const facts = { errors, successes, signatures, unknownErrors, next };
     known.set(node, facts);
     return facts;
   }
@@ -142,6 +143,7 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
     const errors = new Set<number>();
     const successes: SuccessResponse[] = [];
     const signatures = new Set<string>();
+    const unknownErrors = new Set<ts.Node>();
     const pending = [node];
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
       if (seen.has(at)) continue;
@@ -150,15 +152,15 @@ export function createResponseReader(project: Project): (node: ts.Node) => Reach
       for (const status of facts.errors) errors.add(status);
       successes.push(...facts.successes);
       for (const header of facts.signatures) signatures.add(header);
+      for (const error of facts.unknownErrors) unknownErrors.add(error);
       pending.push(...facts.next);
     }
-    return { errors, successes, signatures };
+    return { errors, successes, signatures, unknownErrors };
   };
 }
 
 function getResponse(name: string, at: ts.Node): SuccessResponse | undefined {
   const { parent } = at;
-  if (ts.isNewExpression(parent) && parent.expression === at) return toResponse(THROWN[name]);
   if (!ts.isCallExpression(parent) || parent.expression !== at) return undefined;
   if (name === "reply") {
     return toResponse(readStatus(parent.arguments[0]), isGiven(parent.arguments[1]));

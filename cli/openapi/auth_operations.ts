@@ -1,4 +1,5 @@
 import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/describe_routes.ts";
+import { getAnswerName } from "../../validation/openapi/answers.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";
 import { getAuthSchemaName, toJsonSchema } from "./auth_schemas.ts";
@@ -47,6 +48,7 @@ export function addAuthRoutes(
   }));
   const { mounted, unknown } = mountRoutes(functions, routes);
   const paths = structuredClone(document.paths);
+  const shared = findSharedErrors(mounted.filter(({ mount }) => !mount.hasErrorBody));
   const found = new Set<string>();
   const tags = new Set((document.tags ?? []).map(({ name }) => name));
   const ids = new Set(
@@ -56,7 +58,7 @@ export function addAuthRoutes(
     const item = paths[each.path] ??= {};
     const method = each.route.method.toLowerCase();
     if (method in item) continue;
-    const operation = toOperation(each, ids, found);
+    const operation = toOperation(each, ids, found, shared);
     for (const tag of operation.tags as string[]) tags.add(tag);
     item[method] = operation;
   }
@@ -65,7 +67,7 @@ export function addAuthRoutes(
       ...document,
       tags: [...tags].sort().map((name) => ({ name })),
       paths: sortKeys(paths),
-      components: addComponents(document.components, found, auth),
+      components: addComponents(document.components, found, auth, shared),
     },
     findings: unknown.map(({ mount: { file, line }, message }) => ({ file, line, message })),
   };
@@ -75,6 +77,7 @@ function toOperation(
   { route, mount, path }: MountedRoute<DescribedAuthRoute>,
   ids: Set<unknown>,
   found: Set<string>,
+  shared: SharedErrors,
 ): Json {
   const { tags, description, operationId, parameters, requestBody, responses } = toJsonSchema(
     route.operation,
@@ -91,7 +94,7 @@ function toOperation(
     ],
     ...Array.isArray(parameters) && parameters.length > 0 && { parameters },
     ...requestBody !== undefined && { requestBody },
-    responses: toResponses(responses as Record<string, Json>, mount.hasErrorBody),
+    responses: toResponses(responses as Record<string, Json>, mount.hasErrorBody, shared),
   };
 }
 
@@ -113,18 +116,59 @@ function getOperationId(
 }
 
 /** Replaces the bodies of errors by the real ones. */
-function toResponses(responses: Record<string, Json>, hasErrorBody: boolean): Json {
-  const schema = hasErrorBody ? {} : { $ref: `#/components/schemas/${ERROR_NAME}` };
+function toResponses(
+  responses: Record<string, Json>,
+  hasErrorBody: boolean,
+  shared: SharedErrors,
+): Json {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
-      const description = response.description ?? `Status ${status}`;
-      const isError = Number(status) >= 400;
-      return [
-        status,
-        isError
-          ? { description, content: { "application/json": { schema } } }
-          : { ...response, description },
-      ];
+      const description = getDescription(status, response);
+      if (!isError(status)) return [status, { ...response, description }];
+      const component = shared.get(status);
+      if (!hasErrorBody && component?.description === description) {
+        return [status, { $ref: `#/components/responses/${component.name}` }];
+      }
+      return [status, toError(description, hasErrorBody)];
+    }),
+  );
+}
+
+function toError(description: string, hasErrorBody = false): Json {
+  const schema = hasErrorBody ? {} : { $ref: `#/components/schemas/${ERROR_NAME}` };
+  return { description, content: { "application/json": { schema } } };
+}
+
+function getDescription(status: string, { description }: Json): string {
+  return typeof description === "string" ? description : `Status ${status}`;
+}
+
+function isError(status: string): boolean {
+  return Number(status) >= 400;
+}
+
+/** The response of an error that operations share, by status. */
+type SharedErrors = ReadonlyMap<string, { readonly name: string; readonly description: string }>;
+
+/** Finds the most frequent description of each error status. */
+function findSharedErrors(
+  mounted: readonly MountedRoute<DescribedAuthRoute>[],
+): SharedErrors {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { route: { operation } } of mounted) {
+    const responses = (operation as { responses: Record<string, Json> }).responses;
+    for (const [status, response] of Object.entries(responses)) {
+      if (!isError(status)) continue;
+      const texts = counts.get(status) ?? new Map<string, number>();
+      const description = getDescription(status, response);
+      counts.set(status, texts.set(description, (texts.get(description) ?? 0) + 1));
+    }
+  }
+  return new Map(
+    [...counts].map(([status, texts]) => {
+      const [[description]] = [...texts].sort(([, one], [, other]) => other - one);
+      const name = getAuthSchemaName(getAnswerName(Number(status)));
+      return [status, { name, description }];
     }),
   );
 }
@@ -133,6 +177,7 @@ function addComponents(
   components: OpenApiDocument["components"],
   found: Set<string>,
   { schemas, sessionCookie }: DescribedAuthRoutes,
+  shared: SharedErrors,
 ): OpenApiDocument["components"] {
   const added: Json = { [ERROR_NAME]: AUTH_ERROR };
   // a schema may refer to further ones, which are appended to the set
@@ -142,6 +187,12 @@ function addComponents(
   return {
     ...components,
     schemas: sortKeys({ ...components.schemas, ...added }) as typeof components.schemas,
+    responses: sortKeys({
+      ...components.responses,
+      ...Object.fromEntries(
+        [...shared.values()].map(({ name, description }) => [name, toError(description)]),
+      ),
+    }),
     securitySchemes: {
       ...components.securitySchemes,
       session: {

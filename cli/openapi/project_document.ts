@@ -52,7 +52,7 @@ export async function buildProjectDocument(
     openapi.openapiVersion,
   );
   const withPrefix = (document: OpenApiDocument) => prefixSchemas(document, openapi.schemaPrefix);
-  const { warnings } = built;
+  const warnings = [...sources.warnings, ...built.warnings];
   const findings = [...sources.findings, ...built.findings];
   if (authFunctions.length === 0) {
     return { document: withPrefix(built.document), findings, warnings, undescribed };

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
@@ -17,6 +15,7 @@ import { ROUTE_METHODS } from "../discovery/route_files.ts";
 import { RESTRICTIONS } from "../../validation/check_options.ts";
 import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
+import { type AdditionalSchema, readAdditionalSchemas } from "./additional_schemas.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { readIdempotency } from "./read_idempotency.ts";
@@ -76,10 +75,12 @@ export interface SourceOperation extends SourceLocation {
 export interface SourceOperations {
   readonly operations: readonly SourceOperation[];
   /** Schemas that no operation uses. */
-  readonly additional: readonly (SchemaUse & { readonly label: string })[];
+  readonly additional: readonly AdditionalSchema[];
   /** All schemas with everything needed to evaluate them. */
   readonly slice: Slice;
   readonly findings: readonly OpenApiFinding[];
+  /** Errors whose status is only known at run time. */
+  readonly warnings: readonly OpenApiFinding[];
   /** Functions that serve routes of better-auth. */
   readonly authFunctions: readonly AuthFunction[];
   /** Functions of other kinds; they are not described. */
@@ -104,9 +105,10 @@ export async function readOperations(
   const project = openProject(root);
   const evaluator = createEvaluator(project);
   const slicer = createSlicer(project);
-  const getResponses = createResponseReader(project);
+  const getResponses = createResponseReader(project, evaluator);
   const operations: SourceOperation[] = [];
   const findings: OpenApiFinding[] = [];
+  const warnings = new Map<ts.Node, OpenApiFinding>();
   const authFunctions: AuthFunction[] = [];
   const undescribed: SourceLocation[] = [];
   const routes = files.filter(({ kind }) => kind === "api").sort(compareRoutes);
@@ -128,7 +130,7 @@ export async function readOperations(
     for (const { definition, ...route } of fn.isRouter ? router.routes : [{ definition: file }]) {
       const target = { ...fn, ...route };
       if (definition.definer === "defineApiHandler") {
-        const context = { project, evaluator, slicer, getResponses, find };
+        const context = { project, evaluator, slicer, getResponses, find, warnings };
         operations.push(readOperation(target, definition, context));
       } else if (definition.definer === "createAuthHandler") {
         authFunctions.push(readAuthFunction(target, definition, project, find));
@@ -138,27 +140,16 @@ export async function readOperations(
     }
   }
   operations.sort((one, other) => compareRoutes(one.fn, other.fn));
-  const additional = additionalSchemas.flatMap((label) => {
-    const expression = findExported(project, root, label);
-    if (expression === undefined) {
-      const message = `openapi.additionalSchemas has ${label}, which is not exported`;
-      findings.push({ file: "trellis.config.ts", line: 1, message });
-      return [];
-    }
-    const location = { file: project.getPath(expression), line: project.getLine(expression) };
-    return [{ ...location, unit: slicer.add(expression), label }];
-  });
-  return { operations, additional, slice: slicer.finish(), findings, authFunctions, undescribed };
-}
-
-/** Finds the expression of an export such as `src/events.ts#NoteEvent`. */
-function findExported(project: Project, root: string, label: string): ts.Expression | undefined {
-  const [file, name] = label.split("#");
-  if (!existsSync(resolve(root, file))) return undefined;
-  const target = project.findExport(project.read(resolve(root, file)), name);
-  if (target.kind === "expression") return target.node;
-  if (target.kind !== "declaration" || !ts.isVariableDeclaration(target.node)) return undefined;
-  return ts.isIdentifier(target.node.name) ? target.node.name : undefined;
+  const additional = readAdditionalSchemas(project, slicer, additionalSchemas, findings);
+  return {
+    operations,
+    additional,
+    slice: slicer.finish(),
+    findings,
+    warnings: [...warnings.values()],
+    authFunctions,
+    undescribed,
+  };
 }
 
 function readAuthFunction(
@@ -197,12 +188,14 @@ interface ReadContext {
   readonly slicer: ReturnType<typeof createSlicer>;
   readonly getResponses: ReturnType<typeof createResponseReader>;
   readonly find: (node: ts.Node, message: string) => void;
+  /** Receives warnings by node. */
+  readonly warnings: Map<ts.Node, OpenApiFinding>;
 }
 
 function readOperation(
   fn: FunctionFile,
   definition: HandlerDefinition,
-  { project, evaluator, slicer, getResponses, find }: ReadContext,
+  { project, evaluator, slicer, getResponses, find, warnings }: ReadContext,
 ): SourceOperation {
   function readOption(option: string): unknown {
     const literal = definition.getLiteral(option);
@@ -229,6 +222,14 @@ function readOperation(
   }
   const handler = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
   const reached = handler && getResponses(handler);
+  for (const node of reached?.unknownErrors ?? []) {
+    warnings.set(node, {
+      file: project.getPath(node),
+      line: project.getLine(node),
+      message: "the code of this AppError is only known at run time, so its status is not in the " +
+        "document: use a literal code, or describe the status in openapi.responses",
+    });
+  }
   const declared = readDeclaredResponses(definition, evaluator, find);
   const found = declared ?? reached?.successes ?? [];
   return {

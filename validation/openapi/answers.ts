@@ -75,6 +75,15 @@ export function getTitle(status: number): string {
   return TITLES[status] ?? (status < 400 ? "The answer" : "An error");
 }
 
+/**
+ * Returns the name of the shared answer of a status: `NotFound`, `Status418`.
+ *
+ * @param status The status.
+ */
+export function getAnswerName(status: number): string {
+  return TITLES[status]?.replace(/\W+/g, "") ?? `Status${status}`;
+}
+
 /** The answers of a document that many operations share. */
 export class SharedAnswers {
   /** Answers by name. */
@@ -110,7 +119,7 @@ export class SharedAnswers {
       },
     };
     if (description !== undefined) return { description, ...headers, content };
-    const name = TITLES[status] === undefined ? `Status${status}` : title.replace(/\W+/g, "");
+    const name = getAnswerName(status);
     this.responses[name] ??= { description: title, ...headers, content };
     return { $ref: `#/components/responses/${name}` };
   }

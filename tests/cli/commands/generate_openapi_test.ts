@@ -195,3 +195,27 @@ Deno.test("generate openapi describes the example, as its committed document doe
   const { exitCode, stdout } = await generate(example, "--check");
   assert(exitCode === 0, stdout);
 });
+
+Deno.test("generate openapi --try-it writes a folder of its own, and refuses one with other files", async () => {
+  await withOpenapiProject({ ...FILES, "mine/index.html": "<p>mine</p>" }, async (root) => {
+    const checked = await generate(root, "--try-it", "site", "--check");
+    assertEquals([checked.exitCode, await exists(join(root, "site"))], [2, false]);
+    const foreign = await generate(root, "--try-it", "mine");
+    assertEquals(foreign.exitCode, 3);
+    assertStringIncludes(foreign.stderr, "mine contains files that --try-it did not write");
+    assertEquals(await exists(join(root, "openapi.json")), false);
+    assertEquals((await generate(root, "--try-it", "site")).exitCode, 0);
+    assertEquals((await generate(root, "--try-it", "site")).exitCode, 0);
+    const names = Array.from(Deno.readDirSync(join(root, "site")), ({ name }) => name).sort();
+    assertEquals(names, [
+      "LICENSE",
+      "NOTICE",
+      "index.html",
+      "openapi.json",
+      "page.css",
+      "start.js",
+      "swagger-ui-bundle.js",
+      "swagger-ui.css",
+    ]);
+  });
+});

@@ -1,5 +1,11 @@
-import { assertEquals } from "@std/assert";
-import { getDocument, routeFile } from "../fixtures/openapi_project.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import {
+  generate,
+  getDocument,
+  routeFile,
+  withOpenapiProject,
+} from "../fixtures/openapi_project.ts";
 
 const IMPORTS = `import { buildValidatedResponse } from "@trellis/fn/core";
 import { defineApiHandler, reply } from "@trellis/fn/validation";
@@ -60,5 +66,57 @@ Deno.test("generate openapi describes the responses that handlers declare, reply
     "/replied": { 200: note, 201: note },
     "/local": { 203: {} },
     "/foreign": { 200: {} },
+  });
+});
+
+const ERRORS = `import { AppError, ConflictError } from "@trellis/fn/errors";
+import * as errors from "@trellis/fn/errors";
+const CODES = { taken: "CONFLICT" } as const;
+class TitleTaken extends ConflictError {}
+class Coded extends AppError {
+  constructor(readonly title: string, code: errors.ErrorCode = "NOT_FOUND") { super(code, title); }
+}
+class Late extends Coded { constructor() { super("late", "TOO_MANY_REQUESTS"); } }
+class Plain extends AppError {}
+class Foreign extends Error { constructor() { super("CONFLICT"); } }
+export function fail(kind: string): never {
+  if (kind === "literal") throw new AppError("UNPROCESSABLE_CONTENT", "No");
+  if (kind === "constant") throw new errors.AppError(CODES.taken);
+  if (kind === "subclass") throw new TitleTaken();
+  if (kind === "argument") throw new Coded("No", "PAYLOAD_TOO_LARGE");
+  if (kind === "chain") throw new Late();
+  if (kind === "inherited") throw new Plain("METHOD_NOT_ALLOWED");
+  throw new Foreign();
+}
+export function rethrow(code: errors.ErrorCode): never { throw new AppError(code); }
+`;
+
+Deno.test("generate openapi describes errors by their codes, and warns of codes of the run time", async () => {
+  const handler = (name: string) =>
+    `import { ${name} } from "../../fail.ts"; import { defineApiHandler } from "@trellis/fn/validation";
+export const handler = defineApiHandler({})(() => ${name}(String(Math.random())));`;
+  const files = {
+    "src/fail.ts": ERRORS,
+    [routeFile("known.get")]: handler("fail"),
+    [routeFile("unknown.get")]: handler("rethrow"),
+  };
+  await withOpenapiProject(files, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 0);
+    assertMatch(stderr, /^warning src\/fail\.ts:20: the code of this AppError is only known at/m);
+    const { paths } = JSON.parse(await Deno.readTextFile(join(root, "openapi.json")));
+    const statuses = (path: string) => Object.keys(paths[path].get.responses);
+    assertEquals(statuses("/known"), [
+      "200",
+      "405",
+      "409",
+      "413",
+      "422",
+      "429",
+      "500",
+      "503",
+      "504",
+    ]);
+    assertEquals(statuses("/unknown"), ["200", "500", "503", "504"]);
   });
 });
