@@ -37,6 +37,8 @@ const ENVIRONMENT = {
   TRELLIS_TEST_RUN: crypto.randomUUID(),
   // most tests take less time than it takes to optimize the code of the embedded database
   DENO_V8_FLAGS: "--liftoff-only",
+  // esbuild and Terraform run briefly: collecting their garbage less often saves a fifth of their time
+  GOGC: "400",
 };
 /** They run nothing of the measured folders that other tests do not run. */
 const UNMEASURED =

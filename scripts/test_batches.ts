@@ -21,7 +21,6 @@ const RELEASE = [
  * own, and they start first, so that no process is left alone with them in the end.
  */
 const LONGEST = [
-  "security/regular_expressions_test.ts",
   "faults",
   "cli/database",
   "cli/dev/local_database_test.ts",

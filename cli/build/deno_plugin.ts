@@ -23,6 +23,13 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 const NATIVE = { isNative: true };
 
 /**
+ * Imports of files that the plugin resolves. Each call of a plugin costs more time than esbuild needs
+ * to resolve the import, so that the filter omits relative imports of packages: a relative import in
+ * a Deno module ends with the extension of its source.
+ */
+const RESOLVED_IN_FILES = /^[^.]|^\.{1,2}\/.*\.(?:[cm]?ts|tsx)$/;
+
+/**
  * Creates a plugin with which esbuild resolves like Deno: import maps, `npm:`, `jsr:` and `https:`
  * modules, packages in Deno's cache.
  *
@@ -38,7 +45,9 @@ export function denoPlugin(
   return {
     name: "deno",
     setup(build): void {
-      build.onResolve({ filter: /.*/ }, (args) => resolver.resolve(build, args));
+      const resolve = (args: OnResolveArgs) => resolver.resolve(build, args);
+      build.onResolve({ filter: RESOLVED_IN_FILES, namespace: "file" }, resolve);
+      build.onResolve({ filter: /.*/, namespace: REMOTE_NAMESPACE }, resolve);
       build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, async ({ path }) => {
         const module = resolver.findModule(path);
         if (module?.local === undefined) {
@@ -59,6 +68,8 @@ class DenoResolver {
   readonly #paths: ModulePaths;
   readonly #modules: ReadonlyMap<string, DenoModule>;
   readonly #packagesByFolder: ReadonlyMap<string, DenoPackage>;
+  /** Results by package, subpath and kind of import; the importer makes no difference. */
+  readonly #resolved = new Map<string, Promise<OnResolveResult>>();
 
   constructor(graph: DenoGraph, paths: ModulePaths) {
     this.#graph = graph;
@@ -108,7 +119,22 @@ class DenoResolver {
       : owner.dependencies.map((id) => this.#graph.npmPackages[id]).find((each) =>
         each?.name === name
       );
-    return target && resolveInPackage(build, target, args.path.slice(name.length), args);
+    return target && this.#resolveInPackage(build, target, args.path.slice(name.length), args);
+  }
+
+  #resolveInPackage(
+    build: PluginBuild,
+    target: DenoPackage,
+    subpath: string,
+    args: OnResolveArgs,
+  ): Promise<OnResolveResult> {
+    const key = JSON.stringify([target.localPath, subpath, args.kind]);
+    let result = this.#resolved.get(key);
+    if (result === undefined) {
+      result = resolveInPackage(build, target, subpath, args);
+      this.#resolved.set(key, result);
+    }
+    return result;
   }
 
   /** Resolves an import of a project file or a remote module. */
@@ -133,7 +159,7 @@ class DenoResolver {
       const target = this.#graph.npmPackages[module.npmPackage ?? ""];
       const bare = toBareSpecifier(module.specifier);
       const subpath = bare.slice(getPackageName(bare).length);
-      return target && await resolveInPackage(build, target, subpath, args);
+      return target && await this.#resolveInPackage(build, target, subpath, args);
     }
     return module.specifier.startsWith("file:")
       ? this.#toResult(fileURLToPath(module.specifier), "file")

@@ -1,12 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
 import { drizzle, type PgliteDatabase } from "drizzle-orm/pglite";
-import { createHash } from "node:crypto";
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as schema from "../../auth/schema.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { setLogOutput } from "../../observability/mod.ts";
+import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
 
 /** An embedded database with the auth tables, for one test file. */
 export interface AuthTestDatabase {
@@ -23,23 +20,14 @@ export interface AuthTestDatabase {
 const TABLES = schema.AUTH_MIGRATION_SQL + RATE_LIMIT_MIGRATION_SQL;
 
 /**
- * Opens the database from a snapshot, which is made once on a machine: a first start costs seconds. The metrics of queries
- * are kept out of the tests' output.
+ * Opens a database with the auth tables, which are made from the snapshot of an empty one. The
+ * metrics of queries are kept out of the tests' output.
  */
 export async function openAuthDatabase(): Promise<AuthTestDatabase> {
   setLogOutput(() => {});
-  const digest = createHash("sha256").update(`0.5.16 ${TABLES}`).digest("hex")
-    .slice(0, 16);
-  const file = join(tmpdir(), `trellis-auth-${digest}.tar.gz`);
-  const stored = await readFile(file).catch(() => undefined);
-  const pglite = new PGlite(stored ? { loadDataDir: new Blob([new Uint8Array(stored)]) } : {});
-  if (stored === undefined) {
-    await pglite.exec(TABLES);
-    const snapshot = await pglite.dumpDataDir("gzip");
-    const partial = `${file}.${crypto.randomUUID()}`;
-    await writeFile(partial, new Uint8Array(await snapshot.arrayBuffer()));
-    await rename(partial, file);
-  }
+  const loadDataDir = await loadEmptySnapshot("openAuthDatabase()");
+  const pglite = await PGlite.create({ loadDataDir });
+  await pglite.exec(TABLES);
   const queries: string[] = [];
   return {
     pglite,

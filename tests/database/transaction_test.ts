@@ -15,6 +15,7 @@ import { sql } from "../../database/orm.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import { findInCauseChain } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
+import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
 import { startPostgres } from "../support/postgres.ts";
 
 function getCode(error: unknown): string | undefined {
@@ -181,7 +182,8 @@ Deno.test("withTransaction() gives the lost connection itself when it is lost be
 Deno.test("guardTransactions() refuses a transaction inside a transaction where there are no savepoints", async () => {
   const { PGlite } = await import("@electric-sql/pglite");
   const { drizzle } = await import("drizzle-orm/pglite");
-  const pglite = await PGlite.create("memory://");
+  const loadDataDir = await loadEmptySnapshot("a test");
+  const pglite = await PGlite.create({ loadDataDir });
   const db = guardTransactions(drizzle({ client: pglite }) as never, {
     savepoints: false,
     settings: false,

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/as
 import { PGlite } from "@electric-sql/pglite";
 import postgres from "postgres";
 import { describeError } from "../../observability/describe_error.ts";
+import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
 import { startPostgres } from "../support/postgres.ts";
 
 const SECRET = "S3cretValue";
@@ -144,7 +145,7 @@ Deno.test("describeError() omits values of statements in errors of postgres.js",
 });
 
 Deno.test("describeError() omits values of statements in errors of PGlite", async () => {
-  const database = await PGlite.create();
+  const database = await PGlite.create({ loadDataDir: await loadEmptySnapshot("a test") });
   try {
     await checkAll((statement) => database.exec(statement));
   } finally {

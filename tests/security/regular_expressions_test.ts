@@ -23,6 +23,14 @@ const FOLDERS = [
   "cli",
 ];
 
+const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
+/**
+ * Expressions that take recheck the longest, found safe. The verdict of an automaton depends only on
+ * the text, so that they are judged again when their text changes, and all of them in a full run.
+ */
+const JUDGED = Deno.readTextFileSync(new URL("judged_expressions.txt", import.meta.url))
+  .split("\n").filter((line) => line !== "");
+
 interface Found {
   readonly place: string;
   readonly source: string;
@@ -94,6 +102,8 @@ Deno.test("every regular expression of the library runs in linear time", () => {
   const expressions = findExpressions();
   assertGreater(expressions.length, 100);
   const seen = new Map(expressions.map((each) => [`/${each.source}/${each.flags}`, each]));
+  assertEquals(JUDGED.filter((text) => !seen.has(text)), [], "judged_expressions.txt: remove them");
+  if (!IS_FULL) { for (const text of JUDGED) seen.delete(text); }
   const faults = [...seen].flatMap(([text, each]) => {
     const verdict = judge(each);
     const cost = verdict.status === "vulnerable" ? verdict.complexity.summary : "";

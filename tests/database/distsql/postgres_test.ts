@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { PGlite } from "@electric-sql/pglite";
 import { adaptForStandardPg } from "../../../database/distsql/adapt.ts";
 import { sanitizeForDistSql } from "../../../database/distsql/sanitize.ts";
+import { loadEmptySnapshot } from "../../../testing/embedded_snapshot.ts";
 
 /** A migration as drizzle-kit writes it, then changes of it by hand. */
 const MIGRATION = `
@@ -64,7 +65,7 @@ const CONSTRAINTS =
   FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid WHERE t.relname LIKE $1 ORDER BY 1`;
 
 Deno.test("adaptForStandardPg() of sanitizeForDistSql() runs on PostgreSQL", async (t) => {
-  const db = await PGlite.create();
+  const db = await PGlite.create({ loadDataDir: await loadEmptySnapshot("a test") });
   try {
     await runSteps(t, db);
   } finally {
