@@ -4,6 +4,7 @@ import { cpSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { AUTH_MIGRATION_SQL } from "@trellis/fn/auth";
+import { RATE_LIMIT_MIGRATION_SQL } from "@trellis/fn/database";
 
 const PROJECT = fileURLToPath(new URL("notes/", import.meta.url));
 const CLI = fileURLToPath(new URL("../node_modules/@trellis/fn/cli/main.js", import.meta.url));
@@ -49,6 +50,7 @@ export default {
     const client = postgres(url, { max: 1, onnotice() {} });
     try {
       await client.unsafe(AUTH_MIGRATION_SQL);
+      await client.unsafe(RATE_LIMIT_MIGRATION_SQL);
       await client.unsafe(applicationSql);
     } finally {
       await client.end();

@@ -9,6 +9,7 @@ import type {
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
+import { createTextQuery } from "./text_query.ts";
 import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
@@ -166,8 +167,8 @@ export function toSqlDriver(
     return true;
   }
   function start(sql: Sql | TransactionSql, statement: Statement): PendingQuery<Row[]> {
-    const options = { prepare: shouldPrepare(statement), simple: false };
-    return sql.unsafe(statement.text, statement.params.map(toParameterText) as never[], options);
+    const params = statement.params.map(toParameterText);
+    return createTextQuery(sql, statement.text, params, shouldPrepare(statement));
   }
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
@@ -201,12 +202,8 @@ function toResult(answer: unknown): StatementResult {
 
 type Params = readonly (string | number | boolean | null)[];
 
-/**
- * Runs a statement with the extended protocol, also without parameters, so that a second statement
- * in the text is rejected.
- */
 function extended(sql: Sql | TransactionSql, text: string, params: Params): PendingQuery<Row[]> {
-  return sql.unsafe<Row[]>(text, [...params] as never[], { simple: false } as never);
+  return createTextQuery(sql, text, params.map(toParameterText), false);
 }
 
 /** Joins statements by newlines, because a statement may end in a comment. */
