@@ -8,6 +8,7 @@ import { loadPostgres } from "./load_postgres.ts";
 import {
   type ConnectRetry,
   runOnPool,
+  type ServerState,
   type SessionState,
   type StatementRunner,
   toDedicatedSession,
@@ -15,6 +16,7 @@ import {
 } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
+import { StartCheck } from "./start_check.ts";
 import { getLimit } from "./statement_limit.ts";
 
 /** Differences between a provider's server and PostgreSQL. */
@@ -72,23 +74,36 @@ export async function openPostgres(
     { ...common, types: TEXT_TYPES },
     () => invalidate("ended"),
   );
-  const server = { prepares: config.prepare !== false };
+  const mayPrepare = config.prepare !== false;
+  const server: ServerState = {
+    prepares: mayPrepare && isPooled === undefined,
+    check: new StartCheck(runOnPool(pool, connectRetry, getLimit(config)), findServer),
+  };
   const driver = toSqlDriver(pool, server, connectRetry, getLimit(config));
   const slots = new ConnectionSlots(Number(common.max));
+
+  /** Runs the first statement: behind a pooler, nothing is prepared. */
+  async function findServer(run: StatementRunner): Promise<void> {
+    try {
+      if (isPooled === undefined) {
+        await run((sql) => sql.unsafe("select 1"), (query) => query);
+      } else if (await isPooled(run)) {
+        assertMayStopPreparing(config);
+        pool.stopPreparing();
+      } else server.prepares = mayPrepare;
+    } catch (error) {
+      throw explain(error);
+    }
+  }
   return {
     async check(): Promise<void> {
       try {
-        if (isPooled === undefined) {
-          await driver.run({ text: "select 1", params: [], name: undefined });
-        } else if (await isPooled(runOnPool(pool, connectRetry, getLimit(config)))) {
-          assertMayStopPreparing(config);
-          server.prepares = false;
-          await pool.stopPreparing();
-        }
+        // statements that must be prepared cannot be sent before the answer
+        await (config.prepare === true ? server.check.finish() : server.check.open());
       } catch (error) {
         await pool.close();
         invalidate("refused", error);
-        throw explain(error);
+        throw error;
       }
     },
     createClient(schema, limit): Promise<DrizzleClient> {
@@ -109,7 +124,7 @@ export async function openPostgres(
       });
       if (isShared) {
         isKept = false;
-        await own.stopPreparing();
+        own.stopPreparing();
       }
       return {
         ...toDedicatedSession(own, connectRetry, state, explain, getLimit(config)),

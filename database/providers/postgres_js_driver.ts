@@ -9,6 +9,7 @@ import type {
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
+import type { StartCheck } from "./start_check.ts";
 import { createTextQuery } from "./text_query.ts";
 import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
@@ -138,22 +139,31 @@ function begin<T>(
   );
 }
 
+/** The server of a pool, as its first statement finds it. */
+export interface ServerState {
+  /** Statements may be prepared: false while it is not known. */
+  prepares: boolean;
+  /** The first statement of the pool. */
+  readonly check: StartCheck;
+}
+
 /**
- * Creates a driver for a pool. Prepares statements where possible: a prepared statement takes one
- * round trip instead of two.
+ * Creates a driver for a pool. Prepares statements where possible, so that the server parses and
+ * plans them once.
  *
  * @param pool The connections; their values must be texts.
- * @param server Whether statements may be prepared; may change before the first statement.
+ * @param server The state of the server; may change until its check is done.
  * @param connectRetry Retry policy for refused connections.
  * @param limit Maximum duration of a statement outside of invocations.
  * @returns The driver.
  */
 export function toSqlDriver(
   pool: PostgresPool,
-  server: { readonly prepares: boolean },
+  server: ServerState,
   connectRetry: ConnectRetry,
   limit: StatementLimit,
 ): SqlDriver {
+  const { check } = server;
   const prepared: Set<string> = new Set();
   const runOn = runOnPool(pool, connectRetry, limit);
 
@@ -178,12 +188,31 @@ export function toSqlDriver(
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
+  async function run(statement: Statement): Promise<StatementResult> {
+    return toResult(await runOn((sql) => start(sql, statement), (query) => query.values()));
+  }
+  /** Runs a statement on the connection of the first one, before the answer to that. */
+  async function follow(statement: Statement): Promise<StatementResult> {
+    await check.open();
+    const { answer } = check;
+    try {
+      return toResult(
+        await runOn((sql) => check.follow(sql, start(sql, statement)), (query) => query.values()),
+      );
+    } catch (error) {
+      // the error of the first statement explains the loss of its connection
+      await answer;
+      throw error;
+    }
+  }
   return {
     client: pool,
-    run: async (statement) =>
-      toResult(await runOn((sql) => start(sql, statement), (query) => query.values())),
-    transaction: (work) =>
-      begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate))),
+    run: (statement) => check.isDone ? run(statement) : follow(statement),
+    async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
+      // postgres.js prepares COMMIT
+      if (!check.isDone) await check.finish();
+      return await begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate)));
+    },
   };
 }
 

@@ -96,16 +96,17 @@ export class PostgresPool {
   /**
    * Never prepares a statement again. postgres.js prepares COMMIT itself. Behind a pooler in
    * transaction mode, the prepared COMMIT fails in another server session, the transaction is rolled
-   * back, and postgres.js 3.4.9 then reports success. Call it while no statement is running.
+   * back, and postgres.js 3.4.9 then reports success. Call it before the first transaction. Running
+   * statements end on the former connections.
    */
-  async stopPreparing(): Promise<void> {
+  stopPreparing(): void {
     if (this.#options.prepare === false) return;
     this.#options = { ...this.#options, prepare: false };
     const generation = this.#current;
     this.#current = undefined;
     if (generation === undefined) return;
     generation.isSpent = true;
-    await generation.sql.end({ timeout: 1 });
+    this.#retire(generation);
   }
 
   /** Closes all connections, after the running statements. */

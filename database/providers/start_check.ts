@@ -1,0 +1,107 @@
+import type { PendingQuery, Sql } from "postgres";
+import type { StatementRunner } from "./postgres_js_driver.ts";
+import type { Row } from "./provider.ts";
+
+/** Connection of postgres.js 3.4.9, which hands it to the option `onexecute`. */
+interface PostgresConnection {
+  execute(query: object): unknown;
+}
+
+/** Statement of postgres.js 3.4.9, with the members that choose its connection. */
+interface RoutedQuery {
+  readonly options: { onexecute?: (connection: PostgresConnection) => void };
+  handler: (query: object) => void;
+}
+
+/**
+ * The first statement of a pool, which tells whether the database answers and what it is. The
+ * statements that follow do not wait for its answer: they are sent on the same connection as soon as
+ * it is open. Until the answer they must not rely on it.
+ */
+export class StartCheck {
+  readonly #ask: (run: StatementRunner) => Promise<void>;
+  readonly #run: StatementRunner;
+  readonly #asked: WeakMap<Sql, PostgresConnection> = new WeakMap();
+  #sent: Promise<void> | undefined;
+  #answered: Promise<void> | undefined;
+  #isDone = false;
+
+  /**
+   * @param run Runs a statement on the pool.
+   * @param ask Runs the first statement, and reads its answer.
+   */
+  constructor(run: StatementRunner, ask: (run: StatementRunner) => Promise<void>) {
+    this.#run = run;
+    this.#ask = ask;
+  }
+
+  /** True once the first statement was answered. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /**
+   * Waits until a connection is open and the first statement is sent. Sends it again if it failed.
+   *
+   * @throws The error of the server or the network.
+   */
+  open(): Promise<void> {
+    return this.#sent ??= new Promise((resolve, reject) => {
+      this.#answered = this.#ask((start, ask) =>
+        this.#run((sql) => this.#announce(sql, start(sql), resolve), ask)
+      );
+      this.#answered.then(() => {
+        this.#isDone = true;
+        resolve();
+      }, (error) => {
+        this.#sent = undefined;
+        reject(error);
+      });
+    });
+  }
+
+  /**
+   * Waits for the answer.
+   *
+   * @throws The error of the server or the network.
+   */
+  async finish(): Promise<void> {
+    await this.open();
+    await this.answer;
+  }
+
+  /** Settles with the answer to the statement that was sent last. */
+  get answer(): Promise<void> | undefined {
+    return this.#answered;
+  }
+
+  /**
+   * Sends a statement on the connection of the first one while that is not answered. postgres.js
+   * would wait for the answer, or open another connection.
+   *
+   * @param sql The pool.
+   * @param query The statement, not sent yet.
+   * @returns The statement.
+   */
+  follow(sql: Sql, query: PendingQuery<Row[]>): PendingQuery<Row[]> {
+    const routed = query as unknown as RoutedQuery;
+    const { handler } = routed;
+    routed.handler = (self) => {
+      const connection = this.#asked.get(sql);
+      if (connection === undefined) handler(self);
+      else connection.execute(self);
+    };
+    return query;
+  }
+
+  #announce(sql: Sql, query: PendingQuery<Row[]>, onSent: () => void): PendingQuery<Row[]> {
+    const routed = query as unknown as RoutedQuery;
+    routed.options.onexecute = (connection) => {
+      this.#asked.set(sql, connection);
+      onSent();
+    };
+    const forget = (): void => void this.#asked.delete(sql);
+    query.then(forget, forget);
+    return query;
+  }
+}
