@@ -63,12 +63,14 @@ export function createAccountLimits(parts: AccountLimitParts): BetterAuthPlugin 
     const taken = counted.get(context.request!);
     if (taken === undefined || isFailure(context.context.returned)) return;
     counted.delete(context.request!);
-    for (const [key, decision] of taken) {
-      // the sign-in has succeeded, and a failure here only leaves one attempt counted
-      await store.giveBack(key, decision).catch((error: unknown) =>
-        logWarn("A successful attempt stays counted", { error })
-      );
-    }
+    // the sign-in has succeeded, and a failure here only leaves one attempt counted
+    await Promise.all(
+      taken.map(([key, decision]) =>
+        store.giveBack(key, decision).catch((error: unknown) =>
+          logWarn("A successful attempt stays counted", { error })
+        )
+      ),
+    );
   });
 
   return {

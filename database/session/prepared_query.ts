@@ -1,4 +1,4 @@
-import { DrizzleQueryError, fillPlaceholders, type Query } from "drizzle-orm";
+import { DrizzleQueryError, type Query } from "drizzle-orm";
 import {
   type PgColumn,
   PgPreparedQuery,
@@ -10,6 +10,7 @@ import type { Row } from "../providers/provider.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
+import { createPlaceholderFiller, type PlaceholderValues } from "./placeholders.ts";
 import { type NotNullable, RowMapper } from "./row_mapper.ts";
 
 /** Mapping of a statement's rows. */
@@ -47,6 +48,7 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
   readonly #runner: StatementRunner;
   readonly #template: StatementTemplate;
   readonly #mapping: RowMapping;
+  readonly #fill: (values: PlaceholderValues) => unknown[];
   /** Set by drizzle for joins. */
   joinsNotNullableMap: NotNullable;
 
@@ -55,17 +57,20 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
    * @param query The text and the parameters, including placeholders.
    * @param template Further properties for the driver.
    * @param mapping Mapping of the rows.
+   * @param fill Fills the placeholders.
    */
   constructor(
     runner: StatementRunner,
     query: Query,
     template: StatementTemplate,
     mapping: RowMapping,
+    fill: (values: PlaceholderValues) => unknown[] = createPlaceholderFiller(query.params),
   ) {
     super(query, undefined, undefined, undefined);
     this.#runner = runner;
     this.#template = template;
     this.#mapping = mapping;
+    this.#fill = fill;
   }
 
   /**
@@ -75,7 +80,13 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
    */
   bind(runner: StatementRunner): PreparedQuery {
     if (runner === this.#runner) return this;
-    const bound = new PreparedQuery(runner, this.query, this.#template, this.#mapping);
+    const bound = new PreparedQuery(
+      runner,
+      this.query,
+      this.#template,
+      this.#mapping,
+      this.#fill,
+    );
     bound.joinsNotNullableMap = this.joinsNotNullableMap;
     return bound;
   }
@@ -105,8 +116,8 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
   }
 
   async #send(placeholderValues: Record<string, unknown>): Promise<StatementResult> {
-    const { sql: text, params: given } = this.query;
-    const params = fillPlaceholders(given, placeholderValues);
+    const { sql: text } = this.query;
+    const params = this.#fill(placeholderValues);
     try {
       const { name, isCast, metadata } = this.#template;
       return await this.#runner.send({ text, params, name, isCast, metadata });
