@@ -10,7 +10,6 @@ import {
   runOnPool,
   type ServerState,
   type SessionState,
-  type StatementRunner,
   toDedicatedSession,
   toSqlDriver,
 } from "./postgres_js_driver.ts";
@@ -18,6 +17,7 @@ import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
 import { StartCheck } from "./start_check.ts";
 import { getLimit } from "./statement_limit.ts";
+import type { StatementRunner } from "./statement_runner.ts";
 
 /** Differences between a provider's server and PostgreSQL. */
 export interface ServerTraits {

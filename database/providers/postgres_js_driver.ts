@@ -10,6 +10,7 @@ import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
 import type { StartCheck } from "./start_check.ts";
+import type { StatementRunner } from "./statement_runner.ts";
 import { createTextQuery } from "./text_query.ts";
 import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
@@ -35,12 +36,6 @@ const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
  * that writes values into its SQL would add texts without end.
  */
 const MAX_PREPARED = 500;
-
-/** Creates a statement, requests its rows, and waits for them. */
-export type StatementRunner = (
-  start: (sql: Sql) => PendingQuery<Row[]>,
-  ask: (query: PendingQuery<Row[]>) => PromiseLike<unknown>,
-) => Promise<unknown>;
 
 /** Retries work whose connection could not be opened. */
 async function retryUnsent<T>(

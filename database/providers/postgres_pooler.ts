@@ -1,6 +1,6 @@
 import type { PendingQuery, Sql } from "postgres";
 import type { PoolerMode } from "../config.ts";
-import type { StatementRunner } from "./postgres_js_driver.ts";
+import type { StatementRunner } from "./statement_runner.ts";
 import type { Row } from "./provider.ts";
 
 /**

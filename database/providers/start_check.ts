@@ -1,5 +1,5 @@
 import type { PendingQuery, Sql } from "postgres";
-import type { StatementRunner } from "./postgres_js_driver.ts";
+import type { StatementRunner } from "./statement_runner.ts";
 import type { Row } from "./provider.ts";
 
 /** Connection of postgres.js 3.4.9, which hands it to the option `onexecute`. */
@@ -14,7 +14,7 @@ interface RoutedQuery {
 }
 
 /**
- * The first statement of a pool, which tells whether the database answers and what it is. The
+ * The first statement of a pool, which checks that the database answers and finds poolers. The
  * statements that follow do not wait for its answer: they are sent on the same connection as soon as
  * it is open. Until the answer they must not rely on it.
  */

@@ -6,7 +6,7 @@ import type { Row } from "./provider.ts";
  * the text is rejected by the server.
  *
  * postgres.js 3.4.9 asks for the types of parameters before it sends them, because it formats each
- * value by its type: a round trip of its own for each statement that is not prepared yet. Texts need
+ * value by its type: a separate round trip for each statement that is not prepared yet. Texts need
  * no types, so the parameters are set on the statement instead of being passed as arguments, and
  * travel with its text.
  *

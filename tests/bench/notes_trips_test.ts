@@ -42,15 +42,14 @@ const NOTE = {
 const postgres = await startPostgres();
 const target = await postgres.createDatabase("notes_trips");
 const proxy = await countRoundTrips(target);
-for (
-  const [name, value] of Object.entries({
-    DATABASE_URL: proxy.url,
-    POOL_SIZE: "1",
-    AUTH_SECRET: "a secret of at least thirty-two characters",
-    AUTH_BASE_URL: "https://api.example.com",
-    WEBHOOK_SECRET,
-  })
-) Deno.env.set(name, value);
+const VARIABLES = {
+  DATABASE_URL: proxy.url,
+  POOL_SIZE: "1",
+  AUTH_SECRET: "a secret of at least thirty-two characters",
+  AUTH_BASE_URL: "https://api.example.com",
+  WEBHOOK_SECRET,
+};
+for (const [name, value] of Object.entries(VARIABLES)) Deno.env.set(name, value);
 const SOURCES = "../../bench/apps/notes/src";
 const { getDb } = await import(
   `${SOURCES}/database.ts`
@@ -99,6 +98,7 @@ async function migrate(): Promise<void> {
 
 Deno.test.afterAll(async () => {
   restore();
+  for (const name of Object.keys(VARIABLES)) Deno.env.delete(name);
   await closeDrizzleClient();
   await proxy.stop();
   await postgres.stop();
