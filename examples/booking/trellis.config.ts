@@ -11,18 +11,14 @@ export default defineConfig({
     region: "eu-central-1",
     environment: {
       AUTH_BASE_URL: { api: "/auth" },
-      // stages below set them; trellis dev uses the defaults of the sources
+      // the stage below sets it; trellis dev uses the default of the source
       WEB_ORIGIN: { variable: true },
-      ADMIN_EMAIL: { variable: true },
       JOBS_QUEUE_URL: { queue: "mail" },
       PHOTOS_BUCKET: { bucket: "photos" },
     },
     stages: {
       prod: {
-        variables: {
-          web_origin: "https://booking.example.com",
-          admin_email: "office@example.com",
-        },
+        variables: { web_origin: "https://booking.example.com" },
       },
     },
     functions: {

@@ -121,6 +121,8 @@ async function book(
   try {
     const { id } = await createBooking.on(db, stay);
     outcome.booked++;
+    // a stranger's request changes nothing
+    assertEquals(await cancelBooking.on(db, crypto.randomUUID(), id), false);
     if (next === 1) await cancelBooking.on(db, stay.userId, id);
     if (next === 2) await confirmBooking.on(db, id);
     // two days later everything that is not confirmed has expired

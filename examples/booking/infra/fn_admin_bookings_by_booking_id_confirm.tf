@@ -25,7 +25,6 @@ module "fn_admin_bookings_by_booking_id_confirm" {
   }
 
   environment_variables = {
-    ADMIN_EMAIL       = var.admin_email
     AUTH_BASE_URL     = "${module.api.base_url}/auth"
     AUTH_SECRET       = var.auth_secret
     DATABASE_ENDPOINT = module.database.cluster_endpoint

@@ -25,7 +25,6 @@ module "fn_bookings_get" {
   }
 
   environment_variables = {
-    ADMIN_EMAIL       = var.admin_email
     AUTH_BASE_URL     = "${module.api.base_url}/auth"
     AUTH_SECRET       = var.auth_secret
     DATABASE_ENDPOINT = module.database.cluster_endpoint

@@ -21,7 +21,6 @@ module "fn_rooms_post" {
   additional_policy_arns = [module.database.connect_policy_arn]
 
   environment_variables = {
-    ADMIN_EMAIL       = var.admin_email
     AUTH_BASE_URL     = "${module.api.base_url}/auth"
     AUTH_SECRET       = var.auth_secret
     DATABASE_ENDPOINT = module.database.cluster_endpoint

@@ -39,12 +39,6 @@ variable "certificate_arn" {
   default     = null
 }
 
-variable "admin_email" {
-  description = "ADMIN_EMAIL of AdminBookings, AdminBookingsByBookingIdConfirm, AuthByProxy and 6 more."
-  type        = string
-  nullable    = false
-}
-
 variable "alarm_topic_arns" {
   description = "Topics that the alarms of jobs are sent to."
   type        = list(string)

@@ -3,4 +3,3 @@
 environment = "prod"
 region      = "eu-central-1"
 web_origin  = "https://booking.example.com"
-admin_email = "office@example.com"

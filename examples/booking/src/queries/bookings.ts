@@ -95,8 +95,9 @@ export const cancelBooking = defineQuery(
         ne(bookings.status, "cancelled"),
       ))
       .returning({ id: bookings.id });
+    if (cancelled.length === 0) return false;
     await tx.delete(bookedNights).where(eq(bookedNights.bookingId, bookingId));
-    return cancelled.length > 0;
+    return true;
   },
 );
 
