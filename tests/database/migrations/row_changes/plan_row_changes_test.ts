@@ -255,7 +255,7 @@ Deno.test("planRowChanges() passes over statements that have nothing to do", asy
 
 Deno.test("planRowChanges() takes the three ways out of a refusal that the guide shows", async () => {
   const guide = Deno.readTextFileSync(
-    new URL("../../../../docs/guides/migrations_distsql.md", import.meta.url),
+    new URL("../../../../docs/guides/migrations.md", import.meta.url),
   );
   const [, examples] = /ways out of a refusal:\n\n```sql\n([\s\S]*?)```/.exec(guide)!;
   const setup = [
