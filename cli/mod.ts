@@ -22,10 +22,12 @@ export type { DevSettings } from "./config/dev.ts";
 export type {
   FunctionImage,
   FunctionResources,
+  FunctionUrl,
   PolicyStatement,
 } from "./config/function_resources.ts";
 export type { SourceArn } from "./config/source_arn.ts";
-export type { ApiInfra, WebSocketInfra } from "./config/api_infra.ts";
+export type { ApiInfra, JwtInfra, WebSocketInfra } from "./config/api_infra.ts";
+export type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./config/delivery_infra.ts";
 export type { EnvironmentValue } from "./config/environment_value.ts";
 export type { FunctionInfra, KafkaInfra } from "./config/function_infra.ts";
 export type { InfraSettings, JobsInfra, MailInfra } from "./config/infra.ts";

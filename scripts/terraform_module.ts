@@ -57,6 +57,7 @@ export interface TerraformModule {
 export const MODULE_NAMES: readonly string[] = [
   "core",
   "rest-api",
+  "http-api",
   "function",
   "database/distsql",
   "event-bus",

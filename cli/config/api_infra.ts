@@ -1,5 +1,21 @@
-/** Settings of the REST API; the rest-api module documents them in detail. */
+/** Tokens that an HTTP API verifies for routes with `auth: createGatewayJwtAuth(…)`. */
+export interface JwtInfra {
+  /** The issuer, whose discovery document names the keys: `https://login.example.com/`. */
+  issuer: string;
+  /** Accepted values of the claim `aud`, or of `client_id` in tokens without `aud`. */
+  audience: string[];
+}
+
+/** Settings of the API; the modules rest-api and http-api document them in detail. */
 export interface ApiInfra {
+  /**
+   * The gateway. An HTTP API costs less than a third and verifies tokens itself; a REST API has API keys,
+   * quotas and streamed responses.
+   * @default "rest"
+   */
+  type?: "rest" | "http";
+  /** HTTP APIs: tokens that the gateway verifies. */
+  jwt?: JwtInfra;
   /** Description of the API. */
   description?: string;
   /**

@@ -12,6 +12,8 @@ export type EnvironmentValue =
   | { bus: string }
   /** The name of the bucket; allows reading, and writing unless `access` is `"read"`. */
   | { bucket: string; access?: "read" | "read-write" }
+  /** The ARN of the push platform; allows registering devices and sending to them. */
+  | { push: string }
   /** The URL for sending messages to WebSocket connections; allows sending. */
   | { websocket: true }
   /** The name of the DynamoDB table of idempotency records, which is created; allows using it. */

@@ -19,12 +19,27 @@ export interface PolicyStatement {
 /** A container image, which `trellis build` does not make. */
 export interface FunctionImage {
   /** The image with its tag or digest: an address in Amazon ECR, or a reference to it. */
-  uri: SourceArn;
+  uri?: SourceArn;
+  /**
+   * A repository in `infra.repositories`, in place of `uri`. The Terraform variable
+   * `<repository>_image_tag` names the image.
+   */
+  repository?: string;
   /**
    * Arguments of the entry point, such as `["index.handler"]`.
    * @default those of the image
    */
   command?: string[];
+}
+
+/** The URL of a function in `api/`, in place of a route of the API. */
+export interface FunctionUrl {
+  /**
+   * Who may call: everyone (the handler decides by its option `auth`), or principals of IAM with the
+   * right `lambda:InvokeFunctionUrl`.
+   * @default "none"
+   */
+  authorization?: "none" | "iam";
 }
 
 /**
@@ -48,6 +63,11 @@ export interface FunctionResources {
    * queue, which gets the event only.
    */
   onFailure?: SourceArn;
+  /**
+   * `api`: a URL of the function itself. It has no gateway: no authorizer, no limits, responses up to
+   * 15 minutes. Every path and method reaches the handler. `true` for the defaults.
+   */
+  url?: true | FunctionUrl;
   /** A container image instead of a bundle. */
   image?: FunctionImage;
 }
@@ -74,9 +94,17 @@ const isStatement: Check = (value) => {
 };
 
 const isImage: Check = (value) =>
-  isObject(value) && Object.keys(value).every((key) => key === "uri" || key === "command") &&
-  isReference(/^[\w.:/@-]+$/)(value.uri) &&
+  isObject(value) &&
+  Object.keys(value).every((key) => ["uri", "repository", "command"].includes(key)) &&
+  (value.repository === undefined
+    ? isReference(/^[\w.:/@-]+$/)(value.uri)
+    : value.uri === undefined && isText(value.repository)) &&
   (value.command === undefined || isTexts(value.command));
+
+const isUrl: Check = (value) =>
+  value === true ||
+  isObject(value) && Object.keys(value).every((key) => key === "authorization") &&
+    [undefined, "none", "iam"].includes(value.authorization as string | undefined);
 
 const DESTINATION = /^arn:[^:]+:(?:sqs|sns|events|lambda):/;
 
@@ -103,5 +131,6 @@ export const RESOURCE_CHECKS: Readonly<
     `the ARN of a queue, topic, bus or function, ${REFERENCE}`,
     isReference(DESTINATION),
   ],
-  image: ["an object such as { uri, command }", isImage],
+  url: ['true, or { authorization: "iam" }', isUrl],
+  image: ["an object such as { uri, command } or { repository, command }", isImage],
 };

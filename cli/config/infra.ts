@@ -1,4 +1,5 @@
 import type { ApiInfra, WebSocketInfra } from "./api_infra.ts";
+import type { CdnInfra, PushPlatformInfra, RepositoryInfra } from "./delivery_infra.ts";
 import type { EnvironmentValue } from "./environment_value.ts";
 import type { FunctionInfra } from "./function_infra.ts";
 import type { BucketInfra, BusInfra, QueueInfra } from "./named_resources.ts";
@@ -57,6 +58,12 @@ export interface InfraSettings {
    * @default "/health", if there is such a function
    */
   smoke?: string | false;
+  /**
+   * Name of a private bucket of yours through which packages of functions are uploaded; needed for
+   * packages above 50 MB.
+   * @default uploaded with the request
+   */
+  packageBucket?: string;
   /** Prefix of bucket names, which are globally unique: the name of your company, for example. */
   bucketPrefix?: string;
   /**
@@ -96,8 +103,20 @@ export interface InfraSettings {
    * @default {}
    */
   buckets?: Record<string, BucketInfra>;
+  /** A CDN in front of the API and of buckets: `{}` for the defaults. */
+  cdn?: CdnInfra;
   /**
-   * The REST API.
+   * Repositories of container images by name, for `image: { repository }` of functions.
+   * @default {}
+   */
+  repositories?: Record<string, RepositoryInfra>;
+  /**
+   * Applications at push services by name, for `{ push: name }` in `environment`.
+   * @default {}
+   */
+  pushPlatforms?: Record<string, PushPlatformInfra>;
+  /**
+   * The API of the functions in `api/`.
    * @default {}
    */
   api?: ApiInfra;
@@ -148,6 +167,13 @@ export const INFRA_SETTINGS = {
     ],
     smoke: ['a path such as "/health", or false', (value) => value === false || isText(value)],
     release: ["an object: { percent, minutes, errorPercent }", isObject],
+    packageBucket: [
+      "the name of a bucket",
+      (value) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(String(value)),
+    ],
+    cdn: ["an object", isObject],
+    repositories: ["an object: { name: { … } }", isTable],
+    pushPlatforms: ["an object: { name: { … } }", isTable],
     bucketPrefix: [
       "lower-case letters, digits and hyphens",
       (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value)),
@@ -176,6 +202,8 @@ export const INFRA_SETTINGS = {
     topics: {} as Record<string, Record<string, never>>,
     buses: {} as Record<string, BusInfra>,
     buckets: {} as Record<string, BucketInfra>,
+    repositories: {} as Record<string, RepositoryInfra>,
+    pushPlatforms: {} as Record<string, PushPlatformInfra>,
     api: {} as ApiInfra,
     websocket: {} as WebSocketInfra,
     mail: {} as MailInfra,

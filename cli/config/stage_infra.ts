@@ -6,6 +6,10 @@ export interface StageInfra {
   hostedZoneId?: string;
   /** ARN of a certificate for `domain`, if it is not to be created. */
   certificateArn?: string;
+  /** Host name of the CDN of `infra.cdn`: `www.example.com`. */
+  cdnDomain?: string;
+  /** ARN of the certificate for `cdnDomain`, in us-east-1. */
+  cdnCertificateArn?: string;
   /** Region of the stage, if it is not `infra.region`. */
   region?: string;
   /** Values of other Terraform variables. */

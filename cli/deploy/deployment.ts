@@ -75,6 +75,7 @@ export async function initState({ terraform, prefix, stage }: Deployment): Promi
 /** Types that must exist before the database is prepared: roles for grants, secrets for values. */
 const FOUNDATIONS: readonly string[] = [
   "aws_dsql_cluster",
+  "aws_ecr_repository", // images are pushed before functions run them
   "aws_iam_role",
   "aws_secretsmanager_secret",
   "terraform_data", // the check of the stage

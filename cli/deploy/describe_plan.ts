@@ -31,6 +31,7 @@ const WITH_DATA: readonly string[] = [
   "aws_db_instance",
   "aws_dsql_cluster",
   "aws_dynamodb_table",
+  "aws_ecr_repository",
   "aws_efs_file_system",
   "aws_kms_key",
   "aws_rds_cluster",

@@ -1,5 +1,7 @@
 import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import { checkApiSettings } from "./api_problems.ts";
+import { checkDelivery } from "./delivery_problems.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { snakeCase } from "./names.ts";
@@ -24,6 +26,8 @@ const KEYS = {
   buses: ["archiveDays"],
   buckets: ["corsAllowedOrigins", "expirationDays"],
   api: [
+    "type",
+    "jwt",
     "description",
     "authorizer",
     "authorizerTtlSeconds",
@@ -36,7 +40,15 @@ const KEYS = {
   websocket: ["authorizer", "identitySources"],
   mail: ["identity"],
   jobs: ["oldestJobSeconds"],
-  stages: ["domain", "hostedZoneId", "certificateArn", "region", "variables"],
+  stages: [
+    "domain",
+    "hostedZoneId",
+    "certificateArn",
+    "cdnDomain",
+    "cdnCertificateArn",
+    "region",
+    "variables",
+  ],
   state: ["bucket", "region", "kmsKeyId"],
   release: ["percent", "minutes", "errorPercent"],
 } as const satisfies Partial<Record<keyof InfraSettings, readonly string[]>>;
@@ -100,7 +112,8 @@ export function checkSettings(
     }
     errors.push(...checkKeys(`infra.stages.${name}`, stage, KEYS.stages));
   }
-  errors.push(...checkRelease(settings.release ?? {}));
+  errors.push(...checkRelease(settings.release ?? {}), ...checkApiSettings(settings.api ?? {}));
+  errors.push(...checkDelivery(settings, files));
   if (settings.api?.quotaLimit !== undefined && !settings.api.usagePlan) {
     errors.push({ message: "infra.api.quotaLimit needs usagePlan: true, whose keys it limits" });
   }

@@ -9,6 +9,8 @@ export interface ResourceNames {
   readonly topic: ReadonlyMap<string, string>;
   readonly bus: ReadonlyMap<string, string>;
   readonly bucket: ReadonlyMap<string, string>;
+  /** Names of push platforms with their Terraform names. */
+  readonly push: ReadonlyMap<string, string>;
   readonly hasWebSocket: boolean;
   readonly hasApi: boolean;
 }
@@ -118,6 +120,19 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
       return {
         value: expression(`module.bucket_${id}.bucket_id`),
         policy: [`${access}-bucket-${name}`, expression(`module.bucket_${id}.${policy}`)],
+      };
+    },
+  },
+  push: {
+    refer(given, place, names): Reference | string {
+      const name = String(given.push);
+      const id = names.push.get(name);
+      if (id === undefined) {
+        return `${place} refers to the push platform ${name}, which is not in infra.pushPlatforms`;
+      }
+      return {
+        value: expression(`aws_sns_platform_application.${id}.arn`),
+        policy: [`push-${name}`, expression(`local.push_policies["${id}"]`)],
       };
     },
   },

@@ -1,5 +1,10 @@
-import type { FunctionResources, PolicyStatement } from "../config/function_resources.ts";
-import { call, type Expression, type HclValue } from "./hcl.ts";
+import type {
+  FunctionImage,
+  FunctionResources,
+  PolicyStatement,
+} from "../config/function_resources.ts";
+import { call, type Expression, expression, type HclValue } from "./hcl.ts";
+import { toIdentifier } from "./names.ts";
 import { toArn } from "./stream_triggers.ts";
 
 /** Name of the policy with the statements of `policies`. */
@@ -19,7 +24,7 @@ export function getResourceArguments(
     on_success_destination_arn: onSuccess && toArn(onSuccess),
     on_failure_destination_arn: onFailure && toArn(onFailure),
     package_type: image && "Image",
-    image_uri: image && toArn(image.uri),
+    image_uri: image && getImage(image),
     image_command: image?.command,
   };
 }
@@ -43,4 +48,10 @@ export function addOwnPolicy(
   }));
   const policy = call("jsonencode", { Version: "2012-10-17", Statement });
   return { ...policies, [OWN_POLICY]: policy };
+}
+
+function getImage({ uri, repository = "" }: FunctionImage): HclValue {
+  if (uri !== undefined) return toArn(uri);
+  const id = toIdentifier(repository);
+  return expression(`"\${aws_ecr_repository.${id}.repository_url}:\${var.${id}_image_tag}"`);
 }

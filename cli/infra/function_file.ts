@@ -1,5 +1,5 @@
 import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
-import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { VPC_CONFIG } from "./database_access.ts";
@@ -15,8 +15,11 @@ export interface FunctionBlockOptions {
   readonly sourceDir: string;
   readonly moduleSource: (name: string) => string;
   readonly queues: Resources;
-  /** True for the authorizer of the REST API. */
+  /** True for the authorizer of the API. */
   readonly isApiAuthorizer: boolean;
+  readonly isHttpApi: boolean;
+  /** The bucket through which packages are uploaded. */
+  readonly packageBucket?: string;
   /** The alias that triggers invoke. */
   readonly alias?: string;
 }
@@ -73,6 +76,7 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       assume_role_policy: expression("module.core.function_assume_role_policy"),
     },
     {
+      package_bucket: fn.settings.image === undefined ? options.packageBucket : undefined,
       timeout: fn.options.timeout ?? (fn.kind === "api" ? API_TIMEOUT_SECONDS : undefined),
       memory_size: fn.options.memorySize,
       ephemeral_storage: fn.options.ephemeralStorage,
@@ -120,14 +124,14 @@ function getDeadLetterTarget(fn: InfraFunction): HclValue | undefined {
 
 function getTriggerArguments(
   fn: InfraFunction,
-  { queues, isApiAuthorizer }: FunctionBlockOptions,
+  { queues, isApiAuthorizer, isHttpApi }: FunctionBlockOptions,
 ): Record<string, HclValue | undefined> {
   const { settings } = fn;
   switch (fn.kind) {
     case "api":
-      return GATEWAY;
+      return settings.url === undefined ? admitGateway(isHttpApi) : {};
     case "authorizer":
-      return isApiAuthorizer ? GATEWAY : {};
+      return isApiAuthorizer ? admitGateway(isHttpApi) : {};
     case "queue":
       return {
         sqs_trigger_arn: expression(`module.queue_${queues.ids.get(getResource(fn)!)}.queue_arn`),
@@ -148,7 +152,12 @@ function getTriggerArguments(
   }
 }
 
-const GATEWAY: Readonly<Record<string, boolean | Expression>> = {
-  api_gateway_enabled: true,
-  api_gateway_execution_arn: expression("module.api.rest_api_execution_arn"),
-};
+/** Admits invocations by the API. */
+function admitGateway(isHttpApi: boolean): Record<string, HclValue> {
+  return {
+    api_gateway_enabled: true,
+    api_gateway_execution_arn: expression(
+      `module.api.${isHttpApi ? "execution_arn" : "rest_api_execution_arn"}`,
+    ),
+  };
+}

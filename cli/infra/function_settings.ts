@@ -122,6 +122,7 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
     check: isBoolean,
   },
   ...RESOURCES,
+  url: { ...RESOURCES.url, kinds: ["api"] },
 };
 
 function isBoolean(value: unknown): boolean {

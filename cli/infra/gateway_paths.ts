@@ -25,8 +25,8 @@ export interface GatewayPaths {
 }
 
 /**
- * Maximum number of resources of a REST API, including the root (API Gateway quotas; can be
- * raised).
+ * Maximum number of resources of a REST API, including the root, and of routes of an HTTP API (API
+ * Gateway quotas; can be raised).
  */
 const MAX_RESOURCES = 300;
 
@@ -37,9 +37,10 @@ const FIXED_PART = /^[A-Za-z0-9._:~$-]+$/;
  * Builds the tree of API Gateway resources from the routes.
  *
  * @param functions The functions in `api/`.
+ * @param isHttp True for an HTTP API, where paths are no resources.
  * @returns The paths, and errors that API Gateway would report.
  */
-export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
+export function planPaths(functions: readonly InfraFunction[], isHttp = false): GatewayPaths {
   const parts = new Map<string, PathPart & { readonly owner: string }>();
   const parameters = new Map<string, { readonly part: string; readonly owner: string }>();
   const errors: Problem[] = findDuplicates(functions);
@@ -50,7 +51,7 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
       const whole = `${parent}/${part}`;
       if (part.startsWith("{")) {
         const other = parameters.get(parent);
-        if (other !== undefined && other.part !== part) {
+        if (!isHttp && other !== undefined && other.part !== part) {
           errors.push({
             functionName: name,
             message: `${name} uses ${part} where ${other.owner} uses ` +
@@ -82,8 +83,9 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
   for (const [path, name] of names) {
     ids.set(path, expression(`aws_api_gateway_resource.${name}.id`));
   }
-  const warnings = ids.size <= MAX_RESOURCES ? [] : [{
-    message: `the API has ${ids.size} resources, but the default quota of AWS is ${MAX_RESOURCES}`,
+  const [count, what] = isHttp ? [functions.length, "routes"] : [ids.size, "resources"];
+  const warnings = count <= MAX_RESOURCES ? [] : [{
+    message: `the API has ${count} ${what}, but the default quota of AWS is ${MAX_RESOURCES}`,
   }];
   return { parts: sorted, ids, names, errors, warnings };
 }

@@ -58,3 +58,12 @@ export function shorten(name: string, most: number): string {
 function hash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
+
+/**
+ * Converts a name of lower-case letters, digits and single hyphens to a Terraform name.
+ *
+ * @param name The name.
+ */
+export function toIdentifier(name: string): string {
+  return name.replaceAll("-", "_");
+}

@@ -130,10 +130,13 @@ async function findModules(
 
 /** Folders of all modules that may be copied: unused copies in them are removed. */
 const MODULE_FOLDERS = [
+  "cdn-api",
   "core",
   "database/distsql",
   "event-bus",
   "function",
+  "http-api",
+  "idempotency",
   "queue",
   "rest-api",
   "storage",

@@ -3,6 +3,7 @@ import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
 import { type Environments, planEnvironments } from "./environment.ts";
 import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
 import { type FunctionEnvironment, type InfraFunction, listRoutes } from "./infra_plan.ts";
+import { toIdentifier } from "./names.ts";
 import { listQueueBuses } from "./queue_events.ts";
 import { DEFAULT_BUS, gatherResources, type Resources } from "./triggers.ts";
 
@@ -18,6 +19,8 @@ export interface PlanOptions {
 export interface ResourcePlan {
   readonly functions: readonly InfraFunction[];
   readonly routes: readonly InfraFunction[];
+  /** Functions in `api/` with a URL of their own, which are no routes. */
+  readonly withUrl: readonly InfraFunction[];
   readonly sockets: readonly InfraFunction[];
   readonly queues: Resources;
   readonly topics: Resources;
@@ -45,7 +48,9 @@ export function planResources(options: PlanOptions): ResourcePlan {
   const { config: { infra }, functions: all, moduleSource } = options;
   const functions = [...all].sort((a, b) => a.name < b.name ? -1 : 1);
   const ofKind = (kind: InfraFunction["kind"]) => functions.filter((fn) => fn.kind === kind);
-  const routes = listRoutes(ofKind("api"));
+  const isHttp = infra.api.type === "http";
+  const withUrl = ofKind("api").filter(({ settings }) => settings.url !== undefined);
+  const routes = listRoutes(ofKind("api").filter((fn) => !withUrl.includes(fn)));
   const sockets = ofKind("websocket");
   const queues = gatherResources(ofKind("queue"), Object.keys(infra.queues));
   const topics = gatherResources(ofKind("topic"), Object.keys(infra.topics));
@@ -53,13 +58,17 @@ export function planResources(options: PlanOptions): ResourcePlan {
     ...Object.keys(infra.buses),
     ...listQueueBuses(infra.queues),
   ]);
-  const buckets = gatherResources(ofKind("storage"), Object.keys(infra.buckets));
+  const buckets = gatherResources(ofKind("storage"), [
+    ...Object.keys(infra.buckets),
+    ...Object.values(infra.cdn?.buckets ?? {}),
+  ]);
   const ownBuses = new Map([...buses.ids].filter(([name]) => name !== DEFAULT_BUS));
   const environments = planEnvironments(functions, infra, {
     queue: queues.ids,
     topic: topics.ids,
     bus: ownBuses,
     bucket: buckets.ids,
+    push: new Map(Object.keys(infra.pushPlatforms).map((name) => [name, toIdentifier(name)])),
     hasWebSocket: sockets.length > 0,
     hasApi: routes.length > 0,
   });
@@ -67,14 +76,18 @@ export function planResources(options: PlanOptions): ResourcePlan {
   return {
     functions,
     routes,
+    withUrl,
     sockets,
     queues,
     topics,
     buses,
     ownBuses,
     buckets,
-    authorizers: chooseAuthorizers(listRoutes(functions), infra),
-    paths: planPaths(routes),
+    authorizers: chooseAuthorizers(
+      listRoutes(functions.filter((fn) => !withUrl.includes(fn))),
+      infra,
+    ),
+    paths: planPaths(routes, isHttp),
     environments,
     getEnvironment: (name) => environments.byFunction.get(name)!,
     modules,

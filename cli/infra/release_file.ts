@@ -10,19 +10,22 @@ export const RELEASE_ALIAS = "live";
  *
  * @param functions The functions in `api/`.
  * @param settings The setting `infra.release`.
+ * @param isHttp True for an HTTP API.
  */
 export function renderRelease(
   functions: readonly InfraFunction[],
   { errorPercent = 5 }: ReleaseInfra,
+  isHttp: boolean,
 ): HclBlock[] {
   return [
     block("resource", ["aws_cloudwatch_metric_alarm", "release"], {
       alarm_name: expression('"${module.core.name_prefix}-release"'),
       alarm_description: "Answers with a status from 500. Stops a release of trellis deploy.",
       namespace: "AWS/ApiGateway",
-      metric_name: "5XXError",
+      // the average of both is the share of requests
+      metric_name: isHttp ? "5xx" : "5XXError",
       statistic: "Average",
-      dimensions: {
+      dimensions: isHttp ? { ApiId: expression("module.api.api_id") } : {
         ApiName: expression("module.api.api_name"),
         Stage: expression("module.api.stage_name"),
       },

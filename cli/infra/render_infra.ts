@@ -1,4 +1,9 @@
 import type { ResolvedConfig } from "../config/config.ts";
+import { findApiErrors } from "./api_problems.ts";
+import { renderCdn } from "./cdn_file.ts";
+import { renderPushPlatforms } from "./push_file.ts";
+import { renderRepositories } from "./repository_file.ts";
+import { renderFunctionUrl } from "./function_url.ts";
 import { checkLimits } from "./check_settings.ts";
 import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { renderFunction } from "./function_file.ts";
@@ -20,6 +25,7 @@ import {
   type TerraformVariable,
 } from "./infra_plan.ts";
 import { type PlanOptions, planResources, type ResourcePlan } from "./plan_resources.ts";
+import { renderHttpApi } from "./http_api_file.ts";
 import { renderRestApi } from "./rest_api_file.ts";
 import { renderBackend, renderStageFiles } from "./stage_files.ts";
 import { renderMain, renderOutputs, renderVariables, renderVersions } from "./root_files.ts";
@@ -99,6 +105,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
       ...paths.errors,
       ...authorizers.errors,
       ...environments.errors,
+      ...findApiErrors(plan, infra.api),
       ...findJobErrors(plan),
     ],
     warnings: [
@@ -137,9 +144,8 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
     ...listMailFiles(plan, options.config.infra),
     ...listReleaseFiles(plan, options.config.infra),
     { name: "secrets.tf", blocks: renderSources(plan.environments.sources) },
-    ...plan.routes.length === 0
-      ? []
-      : [{ name: "api.tf", blocks: renderRestApi(plan, options.config.infra) }],
+    { name: "api.tf", blocks: renderGateway(plan, options.config.infra) },
+    ...listDeliveryFiles(plan, options.config.infra),
     ...plan.sockets.length === 0
       ? []
       : [{ name: "websocket.tf", blocks: [renderWebSocket(plan, options.config.infra.websocket)] }],
@@ -172,15 +178,37 @@ function listResourceFiles(
   }
   if (buckets.ids.size > 0) {
     const { bucketPrefix } = infra;
-    const blocks = renderBuckets(buckets, infra.buckets, bucketPrefix, getModule("storage"));
+    const blocks = renderBuckets(buckets, {
+      settings: infra.buckets,
+      prefix: bucketPrefix,
+      source: getModule("storage"),
+      inCdn: Object.values(infra.cdn?.buckets ?? {}),
+    });
     files.push({ name: "buckets.tf", blocks });
   }
   return files;
 }
 
+function renderGateway(plan: ResourcePlan, infra: Infra): HclBlock[] {
+  if (plan.routes.length === 0) return [];
+  return infra.api.type === "http" ? [renderHttpApi(plan, infra.api)] : renderRestApi(plan, infra);
+}
+
+function listDeliveryFiles(plan: ResourcePlan, infra: Infra): InfraFile[] {
+  const hasCdn = infra.cdn !== undefined && plan.routes.length > 0;
+  return [
+    { name: "cdn.tf", blocks: hasCdn ? renderCdn(plan, infra.cdn, infra.api.type === "http") : [] },
+    { name: "repositories.tf", blocks: renderRepositories(infra.repositories) },
+    { name: "push.tf", blocks: renderPushPlatforms(infra.pushPlatforms) },
+  ];
+}
+
 function listReleaseFiles({ routes }: ResourcePlan, infra: ResolvedConfig["infra"]): InfraFile[] {
   if (infra.release === undefined || routes.length === 0) return [];
-  return [{ name: "release.tf", blocks: renderRelease(routes, infra.release) }];
+  return [{
+    name: "release.tf",
+    blocks: renderRelease(routes, infra.release, infra.api.type === "http"),
+  }];
 }
 
 function listIdempotencyFiles({ functions, getEnvironment, getModule }: ResourcePlan): InfraFile[] {
@@ -219,6 +247,8 @@ function toFunctionFile(
   { distDir, config: { infra } }: RenderOptions,
 ): InfraFile {
   const { paths, queues, topics, buses, authorizers, getModule, getEnvironment } = plan;
+  const isHttpApi = infra.api.type === "http";
+  const isRoute = fn.kind === "api" && fn.settings.url === undefined;
   return {
     name: `fn_${fn.id}.tf`,
     remarks: [`${fn.name}: ${fn.source}`],
@@ -229,13 +259,16 @@ function toFunctionFile(
         moduleSource: getModule,
         queues,
         isApiAuthorizer: fn === authorizers.api?.fn,
-        alias: fn.kind === "api" && infra.release !== undefined ? RELEASE_ALIAS : undefined,
+        isHttpApi,
+        packageBucket: infra.packageBucket,
+        alias: isRoute && infra.release !== undefined ? RELEASE_ALIAS : undefined,
       }),
-      ...fn.kind === "api"
+      ...isRoute && !isHttpApi
         ? listRoutes([fn]).flatMap((route) =>
           renderRoute(route, paths, authorizers.api !== undefined, infra.api.usagePlan)
         )
         : [],
+      ...renderFunctionUrl(fn),
       ...renderTrigger(fn, buses, topics),
       ...readsChanges(fn) ? [renderChangesTrigger(fn)] : [],
     ],

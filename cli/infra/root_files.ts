@@ -9,6 +9,10 @@ export interface RootOptions {
   readonly region?: string;
   readonly hasDatabase: boolean;
   readonly hasApi: boolean;
+  /** True if the API is a REST API, which needs a role of the account for its logs. */
+  readonly hasRestApi: boolean;
+  /** Terraform names of functions with a URL of their own, by name. */
+  readonly functionUrls: Readonly<Record<string, string>>;
   readonly hasWebSocket: boolean;
   /** True if a function consumes the change stream of the database. */
   readonly hasChangeStream: boolean;
@@ -24,6 +28,9 @@ export interface RootOptions {
 /** The version with which the size of a stream's records was validated; 6.0 cannot set it. */
 const STREAM_PROVIDER = ">= 6.66, < 7.0";
 
+/** The first version with `invoked_via_function_url` that was validated; 6.0 does not have it. */
+const URL_PROVIDER = ">= 6.66, < 7.0";
+
 /** The first version with `response_transfer_mode`. */
 const STREAMING_PROVIDER = ">= 6.25, < 7.0";
 
@@ -32,7 +39,7 @@ const STREAMING_PROVIDER = ">= 6.25, < 7.0";
  *
  * @param options The project.
  */
-export function renderVersions({ hasChangeStream, hasStreaming }: RootOptions): HclBlock[] {
+export function renderVersions(options: RootOptions): HclBlock[] {
   return [
     block(
       "terraform",
@@ -43,7 +50,7 @@ export function renderVersions({ hasChangeStream, hasStreaming }: RootOptions): 
       }, {
         aws: {
           source: "hashicorp/aws",
-          version: getProviderVersion(hasChangeStream, hasStreaming),
+          version: getProviderVersion(options),
         },
       })),
     ),
@@ -51,8 +58,11 @@ export function renderVersions({ hasChangeStream, hasStreaming }: RootOptions): 
   ];
 }
 
-function getProviderVersion(hasChangeStream: boolean, hasStreaming: boolean): string {
+function getProviderVersion(
+  { hasChangeStream, hasStreaming, functionUrls }: RootOptions,
+): string {
   if (hasChangeStream) return STREAM_PROVIDER;
+  if (Object.keys(functionUrls).length > 0) return URL_PROVIDER;
   return hasStreaming ? STREAMING_PROVIDER : ">= 6.0, < 7.0";
 }
 
@@ -62,7 +72,7 @@ function getProviderVersion(hasChangeStream: boolean, hasStreaming: boolean): st
  * @param options The project.
  */
 export function renderMain(
-  { projectName, moduleSource, hasApi, hasWebSocket, hasDatabase }: RootOptions,
+  { projectName, moduleSource, hasRestApi, hasWebSocket, hasDatabase }: RootOptions,
 ): HclBlock[] {
   const core = block(
     "module",
@@ -70,7 +80,7 @@ export function renderMain(
     { source: moduleSource("core") },
     { project_name: projectName, environment: expression("var.environment") },
     {
-      manage_api_gateway_account: hasApi || hasWebSocket
+      manage_api_gateway_account: hasRestApi || hasWebSocket
         ? expression("var.manage_api_gateway_account")
         : undefined,
     },
@@ -94,7 +104,7 @@ export function renderMain(
  * @param options The project.
  */
 export function renderVariables(
-  { region, hasApi, hasWebSocket, variables }: RootOptions,
+  { region, hasApi, hasRestApi, hasWebSocket, variables }: RootOptions,
 ): HclBlock[] {
   const own: TerraformVariable[] = [
     {
@@ -105,7 +115,7 @@ export function renderVariables(
     },
     { name: "region", description: "Region to deploy to.", type: "string", default: region },
   ];
-  if (hasApi || hasWebSocket) {
+  if (hasRestApi || hasWebSocket) {
     own.push({
       name: "manage_api_gateway_account",
       description:
@@ -158,7 +168,7 @@ const DOMAIN_VARIABLES: readonly TerraformVariable[] = [
  * @param options The project.
  */
 export function renderOutputs(
-  { functions, deadLetters, hasApi, hasWebSocket, hasDatabase }: RootOptions,
+  { functions, functionUrls, deadLetters, hasApi, hasWebSocket, hasDatabase }: RootOptions,
 ): HclBlock[] {
   const output = (name: string, description: string, value: Expression) =>
     block("output", [name], { description, value });
@@ -174,6 +184,7 @@ export function renderOutputs(
     ),
     output("account_id", "AWS account of the stage.", expression("module.core.account_id")),
     ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.base_url"))] : [],
+    ...listUrls(functionUrls),
     ...hasWebSocket
       ? [
         output(
@@ -201,5 +212,18 @@ export function renderOutputs(
       function_names: table("function_name"),
     }, { dead_letter_queue_names: [...deadLetters] }),
     output("function_names", "Full names of the functions.", expression("local.function_names")),
+  ];
+}
+
+function listUrls(functionUrls: RootOptions["functionUrls"]): HclBlock[] {
+  const urls = Object.entries(functionUrls).map(([name, id]) =>
+    [name, expression(`aws_lambda_function_url.${id}.function_url`)] as const
+  );
+  if (urls.length === 0) return [];
+  return [
+    block("output", ["function_urls"], {
+      description: "URLs of functions that have one of their own.",
+      value: Object.fromEntries(urls),
+    }),
   ];
 }

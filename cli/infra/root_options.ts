@@ -1,4 +1,7 @@
 import type { ResolvedConfig } from "../config/config.ts";
+import { CDN_VARIABLES } from "./cdn_file.ts";
+import { listPushVariables } from "./push_file.ts";
+import { listTagVariables } from "./repository_file.ts";
 import { hasDeadLetters } from "./function_file.ts";
 import { expression } from "./hcl.ts";
 import { ALARM_VARIABLE, isRelay, readsChanges } from "./job_files.ts";
@@ -25,12 +28,17 @@ export function toRootOptions(
     region: infra.region,
     hasDatabase: functions.some(({ name }) => getEnvironment(name).usesCluster),
     hasApi: plan.routes.length > 0,
+    hasRestApi: plan.routes.length > 0 && infra.api.type !== "http",
+    functionUrls: Object.fromEntries(plan.withUrl.map(({ name, id }) => [name, id])),
     hasStreaming: plan.routes.some(({ options }) => options.streaming),
     hasWebSocket: plan.sockets.length > 0,
     variables: [
       ...plan.environments.variables,
       ...functions.some(isRelay) ? [ALARM_VARIABLE] : [],
       ...infra.mail.identity === undefined ? [] : [IDENTITY_VARIABLE],
+      ...infra.cdn === undefined || plan.routes.length === 0 ? [] : CDN_VARIABLES,
+      ...listPushVariables(infra.pushPlatforms),
+      ...listTagVariables(infra.repositories, functions),
     ],
     hasChangeStream: functions.some(readsChanges),
     functions: Object.fromEntries(functions.map(({ name, id }) => [name, `module.fn_${id}`])),

@@ -171,19 +171,25 @@ export function renderBuses(
   });
 }
 
+/** Options of {@link renderBuckets}. */
+export interface BucketOptions {
+  readonly settings: InfraSettings["buckets"];
+  /** Prefix of bucket names. */
+  readonly prefix: string | undefined;
+  readonly source: string;
+  /** Buckets that the CDN serves. */
+  readonly inCdn: readonly string[];
+}
+
 /**
- * Renders the buckets with their notifications.
+ * Renders the buckets.
  *
  * @param buckets Names and functions.
- * @param settings The configuration.
- * @param prefix Prefix of the names.
- * @param source The module.
+ * @param options The configuration.
  */
 export function renderBuckets(
   buckets: Resources,
-  settings: InfraSettings["buckets"],
-  prefix: string | undefined,
-  source: string,
+  { settings, prefix, source, inCdn }: BucketOptions,
 ): HclBlock[] {
   return [...buckets.functions].map(([name, functions]) => {
     const { corsAllowedOrigins, expirationDays } = settings?.[name] ?? {};
@@ -196,6 +202,9 @@ export function renderBuckets(
         force_destroy: expression("local.is_disposable"),
         cors_allowed_origins: corsAllowedOrigins,
         expiration_days: expirationDays,
+        reader_distribution_arns: inCdn.includes(name)
+          ? [expression("module.cdn.distribution_arn")]
+          : undefined,
         lambda_notifications: functions.length === 0
           ? undefined
           : functions.map(({ id, settings }) => ({

@@ -24,9 +24,13 @@ const RESERVED = new Set([
   ..."environment region manage_api_gateway_account domain_name hosted_zone_id certificate_arn"
     .split(" "),
   ..."data_api_cluster_arn data_api_secret_arn data_api_database database_user_arn".split(" "),
+  ..."cdn_domain_name cdn_certificate_arn".split(" "),
   ..."function_subnet_ids function_security_group_ids".split(" "),
   ..."source version providers count for_each lifecycle depends_on locals".split(" "),
 ]);
+
+/** Variables of image repositories and push platforms. */
+const RESERVED_PATTERN = /^push_\w+_key$|_image_tag$/;
 
 /**
  * Returns names of Terraform variables: lower case by convention, unless two names differ only in
@@ -41,7 +45,9 @@ export function nameVariables(names: readonly string[]): ReadonlyMap<string, str
   }
   return new Map(names.map((name) => {
     const lower = name.toLowerCase();
-    if (RESERVED.has(lower)) return [name, count.get(lower)! > 1 ? `env_${name}` : `env_${lower}`];
+    if (RESERVED.has(lower) || RESERVED_PATTERN.test(lower)) {
+      return [name, count.get(lower)! > 1 ? `env_${name}` : `env_${lower}`];
+    }
     return [name, count.get(lower)! > 1 ? name : lower];
   }));
 }

@@ -47,6 +47,8 @@ export function resolveStage(
     domain_name: found.domain,
     hosted_zone_id: found.hostedZoneId,
     certificate_arn: found.certificateArn,
+    cdn_domain_name: found.cdnDomain,
+    cdn_certificate_arn: found.cdnCertificateArn,
     ...found.variables,
   };
   return {

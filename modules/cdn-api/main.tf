@@ -6,6 +6,11 @@ locals {
   names_origin = contains([for header in var.forwarded_headers : lower(header)], "origin")
   key_headers  = concat(var.forwarded_headers, local.names_origin ? [] : ["Origin"])
 
+  has_buckets = length(var.bucket_origins) > 0
+
+  # Patterns of the same length cannot both match, unless one has a wildcard where the other has a letter.
+  bucket_patterns = reverse([for entry in sort([for pattern in keys(var.bucket_origins) : format("%04d%s", length(pattern), pattern)]) : substr(entry, 4, -1)])
+
   # CloudFront writes this header itself; what a viewer sends under its name does not arrive.
   viewer_address_header = "CloudFront-Viewer-Address"
 }
@@ -99,6 +104,29 @@ resource "aws_cloudfront_response_headers_policy" "this" {
   }
 }
 
+# Policies of CloudFront's own, by name: their ids are the same everywhere.
+data "aws_cloudfront_cache_policy" "optimized" {
+  count = local.has_buckets ? 1 : 0
+
+  name = "Managed-CachingOptimized"
+}
+
+data "aws_cloudfront_response_headers_policy" "security" {
+  count = local.has_buckets ? 1 : 0
+
+  name = "Managed-SecurityHeadersPolicy"
+}
+
+resource "aws_cloudfront_origin_access_control" "buckets" {
+  count = local.has_buckets ? 1 : 0
+
+  name                              = "${local.name}-buckets"
+  description                       = "Lets ${local.name} read its buckets."
+  origin_access_control_origin_type = "s3"
+  signing_behavior                  = "always"
+  signing_protocol                  = "sigv4"
+}
+
 resource "aws_cloudfront_distribution" "this" {
   comment         = "API of ${var.name_prefix}."
   enabled         = true
@@ -130,6 +158,32 @@ resource "aws_cloudfront_distribution" "this" {
         name  = custom_header.value
         value = var.origin_secret
       }
+    }
+  }
+
+  dynamic "origin" {
+    for_each = var.bucket_origins
+
+    content {
+      origin_id                = origin.key
+      domain_name              = origin.value
+      origin_access_control_id = aws_cloudfront_origin_access_control.buckets[0].id
+    }
+  }
+
+  # The longest pattern first: CloudFront takes the first that matches.
+  dynamic "ordered_cache_behavior" {
+    for_each = local.bucket_patterns
+
+    content {
+      path_pattern               = ordered_cache_behavior.value
+      target_origin_id           = ordered_cache_behavior.value
+      viewer_protocol_policy     = "redirect-to-https"
+      allowed_methods            = ["GET", "HEAD", "OPTIONS"]
+      cached_methods             = ["GET", "HEAD"]
+      compress                   = true
+      cache_policy_id            = data.aws_cloudfront_cache_policy.optimized[0].id
+      response_headers_policy_id = data.aws_cloudfront_response_headers_policy.security[0].id
     }
   }
 

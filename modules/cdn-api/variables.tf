@@ -117,6 +117,23 @@ variable "origin_headers" {
   }
 }
 
+variable "bucket_origins" {
+  description = "Buckets whose objects are served in place of the API, by path pattern such as /assets/*: the storage module's bucket_regional_domain_name. The whole path is the key of the object. Give the module of each bucket the distribution_arn in reader_distribution_arns."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for pattern in keys(var.bucket_origins) : can(regex("^/[A-Za-z0-9_.$/~\"'@:+*?-]+$", pattern)) && pattern != "/*"])
+    error_message = "Keys of bucket_origins must be path patterns such as /assets/*, and not /*, which would hide the API."
+  }
+
+  validation {
+    condition     = alltrue([for domain in values(var.bucket_origins) : can(regex("\\.s3[.-][a-z0-9.-]+$", domain))])
+    error_message = "Values of bucket_origins must be regional host names of buckets (<bucket>.s3.<region>.amazonaws.com)."
+  }
+}
+
 variable "cache_max_seconds" {
   description = "Longest time for which CloudFront keeps a response that says it may be kept (Cache-Control). Responses that say nothing are never kept."
   type        = number

@@ -24,7 +24,7 @@ locals {
 
   # Another version of Lambda's API and another action (API Gateway developer guide, "Set up a
   # Lambda proxy integration with payload response streaming").
-  response_streaming_invoke_arn = "arn:${local.partition}:apigateway:${var.region}:lambda:path/2021-11-15/functions/${local.function_arn}/response-streaming-invocations"
+  response_streaming_invoke_arn = "arn:${local.partition}:apigateway:${var.region}:lambda:path/2021-11-15/functions/${local.target_arn}/response-streaming-invocations"
 
   log_group_arn = "arn:${local.partition}:logs:${var.region}:${var.account_id}:log-group:${aws_cloudwatch_log_group.this.name}"
 
@@ -199,6 +199,21 @@ data "archive_file" "package" {
   output_file_mode = "0644"
 }
 
+# The hash in the key: Lambda reads the object once, and a changed one only under another key.
+resource "aws_s3_object" "package" {
+  count = var.package_bucket != null && local.has_package ? 1 : 0
+
+  bucket = var.package_bucket
+  key    = "${local.name}/${data.archive_file.package[0].output_sha256}.zip"
+  source = local.package_path
+  tags   = var.tags
+
+  # The new package must be there before the function leaves the old one.
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
 resource "aws_cloudwatch_log_group" "this" {
   name              = "/aws/lambda/${local.name}"
   retention_in_days = local.retention
@@ -254,7 +269,9 @@ resource "aws_lambda_function" "this" {
   description                    = var.description
   role                           = aws_iam_role.this.arn
   package_type                   = var.package_type
-  filename                       = local.is_zip ? local.package_path : null
+  filename                       = local.is_zip && var.package_bucket == null ? local.package_path : null
+  s3_bucket                      = one(aws_s3_object.package[*].bucket)
+  s3_key                         = one(aws_s3_object.package[*].key)
   source_code_hash               = one(data.archive_file.package[*].output_base64sha256)
   image_uri                      = var.image_uri
   handler                        = local.is_zip ? var.handler : null
@@ -329,6 +346,11 @@ resource "aws_lambda_function" "this" {
     precondition {
       condition     = !local.is_zip || local.has_package
       error_message = "${var.source_dir} has no files: build the function first."
+    }
+
+    precondition {
+      condition     = var.package_bucket != null || try(data.archive_file.package[0].output_size, 0) <= 52428800
+      error_message = "The package of ${local.name} is larger than 50 MB: set package_bucket (infra.packageBucket in trellis.config.ts)."
     }
   }
 }

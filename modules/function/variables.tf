@@ -665,6 +665,22 @@ variable "image_command" {
   nullable    = false
 }
 
+variable "package_bucket" {
+  description = "Name of a bucket through which the package is uploaded; needed above 50 MB. Null uploads it with the request. The bucket must be in region, and keeps each package under its hash."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.package_bucket == null ? true : can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.package_bucket))
+    error_message = "package_bucket must be the name of a bucket."
+  }
+
+  validation {
+    condition     = var.package_bucket == null || var.package_type == "Zip"
+    error_message = "Images cannot have a package_bucket."
+  }
+}
+
 variable "source_excludes" {
   description = "Files of source_dir that stay out of the package, as patterns (`**/*.map`)."
   type        = list(string)

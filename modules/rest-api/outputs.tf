@@ -63,3 +63,8 @@ output "regional_domain_name" {
   description = "Name that domain_name must point to; empty without a domain."
   value       = join("", aws_api_gateway_domain_name.this[*].regional_domain_name)
 }
+
+output "origin_domain" {
+  description = "Host name of the gateway; the origin_domain input of the cdn-api module, whose origin_path is the stage."
+  value       = "${aws_api_gateway_rest_api.this.id}.execute-api.${data.aws_region.current.region}.${data.aws_partition.current.dns_suffix}"
+}

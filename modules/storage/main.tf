@@ -40,8 +40,8 @@ locals {
     },
   ]
 
-  cdn_statements = [for arn in aws_cloudfront_distribution.this[*].arn : {
-    Sid       = "AllowCdn"
+  cdn_statements = [for index, arn in concat(aws_cloudfront_distribution.this[*].arn, var.reader_distribution_arns) : {
+    Sid       = index == 0 ? "AllowCdn" : "AllowCdn${index}"
     Effect    = "Allow"
     Principal = { Service = "cloudfront.amazonaws.com" }
     Action    = "s3:GetObject"

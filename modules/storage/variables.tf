@@ -170,6 +170,18 @@ variable "cloudfront_enabled" {
   nullable    = false
 }
 
+variable "reader_distribution_arns" {
+  description = "ARNs of CloudFront distributions elsewhere that may read the objects, such as the cdn-api module's distribution_arn."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for arn in var.reader_distribution_arns : can(regex("^arn:[a-z-]+:cloudfront::", arn))])
+    error_message = "Each of reader_distribution_arns must be the ARN of a distribution."
+  }
+}
+
 variable "cloudfront_price_class" {
   description = "Where CloudFront serves from: PriceClass_100 (Europe and North America), PriceClass_200 or PriceClass_All."
   type        = string

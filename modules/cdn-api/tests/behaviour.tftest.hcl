@@ -141,3 +141,22 @@ run "everything" {
     error_message = "Edge function and log must be there."
   }
 }
+
+run "buckets" {
+  variables {
+    bucket_origins = {
+      "/assets/*"        = "notes-dev-site.s3.eu-central-1.amazonaws.com"
+      "/assets/photos/*" = "notes-dev-photos.s3.eu-central-1.amazonaws.com"
+    }
+  }
+
+  assert {
+    condition     = aws_cloudfront_distribution.this.ordered_cache_behavior[*].path_pattern == tolist(["/assets/photos/*", "/assets/*"])
+    error_message = "The longest pattern must come first, with its own bucket."
+  }
+
+  assert {
+    condition     = tomap({ for origin in aws_cloudfront_distribution.this.origin : origin.origin_id => origin.domain_name if origin.origin_id != "api" }) == var.bucket_origins && aws_cloudfront_origin_access_control.buckets[0].signing_behavior == "always"
+    error_message = "Requests to the buckets must be signed."
+  }
+}

@@ -255,3 +255,23 @@ run "certificate_arn_other_region" {
 
   expect_failures = [var.certificate_arn]
 }
+
+run "bucket_origins_hide_the_api" {
+  command = plan
+
+  variables {
+    bucket_origins = { "/*" = "notes-dev-site.s3.eu-central-1.amazonaws.com" }
+  }
+
+  expect_failures = [var.bucket_origins]
+}
+
+run "bucket_origins_name" {
+  command = plan
+
+  variables {
+    bucket_origins = { "/assets/*" = "notes-dev-site" }
+  }
+
+  expect_failures = [var.bucket_origins]
+}

@@ -461,3 +461,25 @@ run "results_go_to_destinations" {
     error_message = "The role must be allowed to send to its destinations only."
   }
 }
+
+run "a_package_through_a_bucket" {
+  variables {
+    package_bucket = "acme-packages"
+  }
+
+  assert {
+    condition     = aws_lambda_function.this.s3_bucket == "acme-packages" && aws_lambda_function.this.s3_key == "${aws_lambda_function.this.function_name}/${data.archive_file.package[0].output_sha256}.zip" && aws_lambda_function.this.filename == null
+    error_message = "The package must be uploaded under its hash, and read from there."
+  }
+}
+
+run "a_streamed_response_comes_from_the_alias" {
+  variables {
+    alias_name = "live"
+  }
+
+  assert {
+    condition     = endswith(output.response_streaming_invoke_arn, ":live/response-streaming-invocations")
+    error_message = "Streamed responses must come from the version that the alias names."
+  }
+}

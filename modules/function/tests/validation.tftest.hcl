@@ -830,3 +830,26 @@ run "kafka_trigger_edge" {
 
   expect_failures = [var.kafka_trigger]
 }
+
+run "package_bucket_url" {
+  command = plan
+
+  variables {
+    package_bucket = "s3://packages"
+  }
+
+  expect_failures = [var.package_bucket]
+}
+
+run "package_bucket_image" {
+  command = plan
+
+  variables {
+    package_bucket = "acme-packages"
+    package_type   = "Image"
+    image_uri      = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/notes:1"
+    source_dir     = ""
+  }
+
+  expect_failures = [var.package_bucket]
+}

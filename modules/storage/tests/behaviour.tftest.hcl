@@ -171,3 +171,16 @@ run "switches" {
     error_message = "The key must reach the bucket, with a bucket key to save requests."
   }
 }
+
+run "reader_distributions" {
+  command = plan
+
+  variables {
+    reader_distribution_arns = ["arn:aws:cloudfront::123456789012:distribution/E1234567890"]
+  }
+
+  assert {
+    condition     = [for statement in jsondecode(aws_s3_bucket_policy.this.policy).Statement : statement.Condition.StringEquals["aws:SourceArn"] if statement.Sid == "AllowCdn"] == ["arn:aws:cloudfront::123456789012:distribution/E1234567890"]
+    error_message = "The distribution must be allowed to read the objects."
+  }
+}

@@ -154,3 +154,13 @@ run "cloudfront_certificate_arn_other_region" {
 
   expect_failures = [var.cloudfront_certificate_arn]
 }
+
+run "reader_distribution_arns_id" {
+  command = plan
+
+  variables {
+    reader_distribution_arns = ["E1234567890"]
+  }
+
+  expect_failures = [var.reader_distribution_arns]
+}

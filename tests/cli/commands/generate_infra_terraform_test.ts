@@ -1,101 +1,17 @@
 // deno-lint-ignore-file no-console
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { applyTwice, type Json, writeBundles } from "../fixtures/terraform.ts";
+import { hasOffline } from "../../support/terraform_providers.ts";
 import { withProject } from "../fixtures/analyse.ts";
 import { EVERY_TRIGGER, HOSTILE, infra, permissions } from "../fixtures/infra_project.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const OFFLINE = fileURLToPath(
-  new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url),
-);
-const hasTerraform = await findTerraform().catch(() => false);
-const hasOffline = hasTerraform && await Deno.stat(OFFLINE).then(() => true, () => false);
 if (!hasOffline) {
   console.warn(
     "SKIPPED: terraform or its stand-in providers are missing. Not run: validate, plan and apply of what generate infra writes.",
   );
-}
-
-// deno-lint-ignore no-explicit-any
-type Json = any;
-
-async function findTerraform(): Promise<boolean> {
-  const { success } = await new Deno.Command("terraform", {
-    args: ["version"],
-    stdout: "null",
-    stderr: "null",
-  })
-    .output();
-  return success;
-}
-
-async function run(
-  command: string,
-  args: readonly string[],
-  cwd: string,
-  env: Record<string, string>,
-): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command(command, { args: [...args], cwd, env })
-    .output();
-  const text = new TextDecoder();
-  assertEquals(
-    code,
-    0,
-    `${command} ${args.join(" ")}\n${text.decode(stdout)}\n${text.decode(stderr)}`,
-  );
-  return text.decode(stdout);
-}
-
-/** Validates and applies the generated files, plans again, and gives every resource's values by address. */
-async function applyTwice(
-  root: string,
-  variables: Record<string, string>,
-): Promise<ReadonlyMap<string, Json>> {
-  const folder = join(root, "infra");
-  const home = await Deno.makeTempDir({ prefix: "trellis-tf-home-" });
-  try {
-    const env: Record<string, string> = {
-      TF_OFFLINE_HOME: home,
-      TF_IN_AUTOMATION: "1",
-      CHECKPOINT_DISABLE: "1",
-      ...Object.fromEntries(
-        Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value]),
-      ),
-    };
-    env.TF_CLI_CONFIG_FILE = (await run(OFFLINE, ["setup"], folder, env)).trim();
-    await run("terraform", ["fmt", "-check", "-diff"], folder, env);
-    await run("terraform", ["init", "-backend=false", "-input=false"], folder, env);
-    await run("terraform", ["validate"], folder, env);
-    await run("terraform", ["plan", "-input=false", "-out=first.tfplan"], folder, env);
-    await run("terraform", ["apply", "-input=false", "first.tfplan"], folder, env);
-    // exit code 2 would mean that there are changes
-    await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], folder, env);
-    return getResources(
-      JSON.parse(await run("terraform", ["show", "-json"], folder, env)).values.root_module,
-    );
-  } finally {
-    await Deno.remove(home, { recursive: true });
-  }
-}
-
-function getResources(module: Json, found: Map<string, Json> = new Map()): Map<string, Json> {
-  for (const resource of module.resources ?? []) found.set(resource.address, resource.values);
-  for (const child of module.child_modules ?? []) getResources(child, found);
-  return found;
-}
-
-/** What `trellis build` would write. */
-async function writeBundles(root: string): Promise<void> {
-  for await (const { name } of Deno.readDir(join(root, "infra"))) {
-    if (!name.endsWith(".tf")) continue;
-    const text = await Deno.readTextFile(join(root, "infra", name));
-    for (const [, folder] of text.matchAll(/source_dir\s*= "\$\{path\.module\}\/([^"]+)"/g)) {
-      const file = join(root, "infra", folder, "index.mjs");
-      await Deno.mkdir(dirname(file), { recursive: true });
-      await Deno.writeTextFile(file, "export async function handler() {}\n");
-    }
-  }
 }
 
 async function copyFolder(from: string, to: string): Promise<void> {

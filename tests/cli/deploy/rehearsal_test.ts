@@ -12,29 +12,16 @@ import {
   type SecretsServer,
   startSecretsServer,
 } from "../../support/secrets_server.ts";
+import { hasOffline, withProviders } from "../../support/terraform_providers.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { denoProjectFiles } from "../build/project.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
 const MODULES = fileURLToPath(new URL("../../../modules", import.meta.url));
-const OFFLINE = fileURLToPath(
-  new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url),
-);
-const hasOffline = await hasTerraform() &&
-  await Deno.stat(OFFLINE).then(() => true, () => false);
 if (!hasOffline) {
   console.warn(
     "SKIPPED: terraform or its stand-in providers are missing. Not run: the rehearsal of a deployment.",
   );
-}
-
-async function hasTerraform(): Promise<boolean> {
-  const command = new Deno.Command("terraform", {
-    args: ["version"],
-    stdout: "null",
-    stderr: "null",
-  });
-  return await command.output().then(({ success }) => success, () => false);
 }
 
 /** The project, and the servers that stand in for AWS. */
@@ -72,21 +59,16 @@ async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<v
         DATABASE_REGION: server.region,
         DATABASE_URL: undefined,
         DATABASE_ENDPOINT: undefined,
-        TF_OFFLINE_HOME: join(work, "terraform"),
-        TF_CLI_CONFIG_FILE: undefined,
-        TF_REATTACH_PROVIDERS: undefined,
         TF_VAR_region: "us-east-1",
       };
       const trellis = (line: string, input = "") =>
         runInProcess([...line.split(" "), "--project", root], {
           readInput: () => Promise.resolve(input),
         });
-      await withEnv(env, async () => {
-        const setup = await new Deno.Command(OFFLINE, { args: ["setup"] }).output();
-        Deno.env.set("TF_CLI_CONFIG_FILE", new TextDecoder().decode(setup.stdout).trim());
-        await withProviders(work, async (serve) =>
+      await withProviders(work, async (providers) => {
+        await withEnv({ ...env, ...providers.env }, async () =>
           await run({
-            serve,
+            serve: (folder) => providers.serve(folder),
             root,
             secrets,
             requests,
@@ -103,32 +85,6 @@ async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<v
   } finally {
     await Promise.all([secrets.stop(), api.shutdown()]);
     await Deno.remove(work, { recursive: true });
-  }
-}
-
-/** Serves all providers from one process: a process for each plan would take most of the time. */
-async function withProviders(
-  work: string,
-  use: (serve: (folder: string) => Promise<void>) => Promise<void>,
-): Promise<void> {
-  const daemon = new Deno.Command("node", {
-    args: [join(OFFLINE, "../../src/daemon.mjs"), join(work, "providers")],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const input = daemon.stdin.getWriter();
-  const lines = daemon.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  try {
-    Deno.env.set("TF_REATTACH_PROVIDERS", (await lines.read()).value!.trim());
-    await use(async (folder) => {
-      await input.write(new TextEncoder().encode(`${folder}\n`));
-      await lines.read();
-    });
-  } finally {
-    await input.close();
-    await lines.cancel();
-    await daemon.status;
   }
 }
 

@@ -1,0 +1,89 @@
+import type { ApiInfra } from "../config/api_infra.ts";
+import { isObject, isText } from "../config/settings.ts";
+import { usesAuthorizer } from "./gateway.ts";
+import { type InfraFunction, listRoutes, type Problem } from "./infra_plan.ts";
+import type { ResourcePlan } from "./plan_resources.ts";
+
+/** Settings that only REST APIs have. */
+const REST_ONLY = ["usagePlan", "quotaLimit"] as const satisfies (keyof ApiInfra)[];
+
+/**
+ * Checks the settings of `infra.api` that depend on the gateway.
+ *
+ * @param api The setting.
+ */
+export function checkApiSettings(api: ApiInfra): Problem[] {
+  const { type = "rest", jwt } = api;
+  const errors: Problem[] = [];
+  if (type !== "rest" && type !== "http") {
+    errors.push({
+      message: `infra.api.type must be "rest" or "http", got ${JSON.stringify(type)}`,
+    });
+  }
+  if (jwt !== undefined && !isJwt(jwt)) {
+    errors.push({
+      message: 'infra.api.jwt must be { issuer: "https://…", audience: ["…"] }, got ' +
+        JSON.stringify(jwt),
+    });
+  }
+  if (type === "http") {
+    for (const setting of REST_ONLY.filter((each) => api[each] !== undefined)) {
+      errors.push({
+        message: `infra.api.${setting} needs a REST API: remove it, or infra.api.type`,
+      });
+    }
+  } else if (jwt !== undefined) {
+    errors.push({ message: 'infra.api.jwt needs infra.api.type = "http"' });
+  }
+  return errors;
+}
+
+function isJwt(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 2 &&
+    /^https:\/\/[^\s?#]+$/.test(String(value.issuer)) &&
+    Array.isArray(value.audience) && value.audience.length > 0 && value.audience.every(isText);
+}
+
+/**
+ * Finds functions that their gateway, or the lack of one, cannot serve.
+ *
+ * @param plan The resources.
+ * @param api The setting `infra.api`.
+ */
+export function findApiErrors({ routes, withUrl }: ResourcePlan, api: ApiInfra): Problem[] {
+  return [
+    ...routes.flatMap((fn) => toProblem(fn, findRouteProblem(fn, api))),
+    ...withUrl.flatMap((fn) => toProblem(fn, findUrlProblem(fn))),
+  ];
+}
+
+function toProblem({ name }: InfraFunction, message: string | undefined): Problem[] {
+  return message === undefined ? [] : [{ message: `${name} ${message}`, functionName: name }];
+}
+
+function findRouteProblem({ options }: InfraFunction, api: ApiInfra): string | undefined {
+  if (options.auth === "gateway-jwt" && api.jwt === undefined) {
+    return "relies on a gateway that verifies tokens, but none is configured, so every request " +
+      'would be refused: set infra.api = { type: "http", jwt: { issuer, audience } }, or use createJwtAuth';
+  }
+  if (options.streaming && api.type === "http") {
+    return "streams its response, which HTTP APIs do not: give it a URL of its own with " +
+      "export const infra = { url: true }, or use a REST API";
+  }
+  return undefined;
+}
+
+/** A URL has neither routes nor authorizers. */
+function findUrlProblem(fn: InfraFunction): string | undefined {
+  const guarded = listRoutes([fn]).find((route) =>
+    usesAuthorizer(route) || route.options.auth === "gateway-jwt"
+  );
+  if (guarded !== undefined) {
+    return `has a URL of its own, where no gateway decides who may call: change its auth "${guarded.options.auth}", ` +
+      "or remove url";
+  }
+  if (fn.routes === undefined && fn.path?.includes("{")) {
+    return "has a URL of its own, which has no path parameters: use defineRouter, or remove url";
+  }
+  return undefined;
+}

@@ -1,0 +1,96 @@
+import type { CdnInfra } from "../config/delivery_infra.ts";
+import { block, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
+import type { TerraformVariable } from "./infra_plan.ts";
+import type { ResourcePlan } from "./plan_resources.ts";
+
+/** The variable whose value the CDN sends with each request, if functions read it. */
+const ORIGIN_SECRET = "origin_verify_secret";
+
+/** The default of the module. */
+const DEFAULT_HEADERS: readonly string[] = [
+  "Access-Control-Request-Headers",
+  "Access-Control-Request-Method",
+  "Referer",
+  "Sec-Fetch-Dest",
+  "Sec-Fetch-Mode",
+  "Sec-Fetch-Site",
+];
+
+/** Variables of the domain of the CDN. */
+export const CDN_VARIABLES: readonly TerraformVariable[] = [
+  {
+    name: "cdn_domain_name",
+    description: "Host name of the CDN, such as www.example.com; null for CloudFront's own.",
+    type: "string",
+    default: null,
+    isNullable: true,
+  },
+  {
+    name: "cdn_certificate_arn",
+    description: "Certificate for cdn_domain_name, in us-east-1.",
+    type: "string",
+    default: null,
+    isNullable: true,
+  },
+];
+
+/**
+ * Renders the CDN in front of the API and of buckets, with the records of its domain.
+ *
+ * @param plan The resources.
+ * @param cdn The setting `infra.cdn`.
+ * @param isHttp True for an HTTP API, whose URL has no stage.
+ */
+export function renderCdn(plan: ResourcePlan, cdn: CdnInfra, isHttp: boolean): HclBlock[] {
+  const { buckets, environments, getModule } = plan;
+  const hasSecret = environments.variables.some(({ name }) => name === ORIGIN_SECRET);
+  const origins = Object.entries(cdn.buckets ?? {}).map(([pattern, name]): [string, HclValue] => [
+    pattern,
+    expression(`module.bucket_${buckets.ids.get(name)}.bucket_regional_domain_name`),
+  ]);
+  return [
+    block(
+      "module",
+      ["cdn"],
+      { source: getModule("cdn-api") },
+      {
+        name_prefix: expression("module.core.name_prefix"),
+        tags: expression("module.core.common_tags"),
+      },
+      {
+        origin_domain: expression("module.api.origin_domain"),
+        origin_path: isHttp ? undefined : expression('"/${module.api.stage_name}"'),
+        origin_secret: hasSecret ? expression(`var.${ORIGIN_SECRET}`) : undefined,
+        origin_headers: cdn.originHeaders && [...DEFAULT_HEADERS, ...cdn.originHeaders],
+        bucket_origins: origins.length === 0 ? undefined : Object.fromEntries(origins),
+        cache_max_seconds: cdn.cacheMaxSeconds,
+        price_class: cdn.priceClass,
+        aliases: expression("var.cdn_domain_name == null ? [] : [var.cdn_domain_name]"),
+        certificate_arn: expression("var.cdn_certificate_arn"),
+      },
+    ),
+    block(
+      "resource",
+      ["aws_route53_record", "cdn"],
+      {
+        for_each: expression(
+          'toset(var.cdn_domain_name == null || var.hosted_zone_id == null ? [] : ["A", "AAAA"])',
+        ),
+        zone_id: expression("var.hosted_zone_id"),
+        name: expression("var.cdn_domain_name"),
+        type: expression("each.key"),
+      },
+      nested(block("alias", [], {
+        name: expression("module.cdn.distribution_domain_name"),
+        zone_id: expression("module.cdn.distribution_hosted_zone_id"),
+        evaluate_target_health: false,
+      })),
+    ),
+    block("output", ["cdn_url"], {
+      description: "URL of the CDN.",
+      value: expression(
+        '"https://${var.cdn_domain_name == null ? module.cdn.distribution_domain_name : var.cdn_domain_name}"',
+      ),
+    }),
+  ];
+}

@@ -1,0 +1,119 @@
+import type { RepositoryInfra } from "../config/delivery_infra.ts";
+import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
+import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { toIdentifier } from "./names.ts";
+
+type Repositories = Readonly<Record<string, RepositoryInfra>>;
+
+const KEPT_IMAGES = 20;
+
+/**
+ * Lists the variables with the tags of images that functions run.
+ *
+ * @param repositories The setting `infra.repositories`.
+ * @param functions All functions.
+ */
+export function listTagVariables(
+  repositories: Repositories,
+  functions: readonly InfraFunction[],
+): TerraformVariable[] {
+  const used = new Set(functions.map(({ settings }) => settings.image?.repository));
+  return listIds(repositories).filter(([name]) => used.has(name)).map(([name, id]) => ({
+    name: `${id}_image_tag`,
+    description: `Tag of the image in the repository ${name} that the functions run.`,
+    type: "string",
+  }));
+}
+
+/**
+ * Renders image repositories: tags that cannot be moved, a scan of each image, and the removal of old
+ * images.
+ *
+ * @param repositories The setting `infra.repositories`.
+ */
+export function renderRepositories(repositories: Repositories): HclBlock[] {
+  const ids = listIds(repositories);
+  if (ids.length === 0) return [];
+  const urls = ids.map(([name, id]) => [
+    name,
+    expression(`aws_ecr_repository.${id}.repository_url`),
+  ]);
+  return [
+    ...ids.flatMap(([name, id]) => renderRepository(name, id, repositories[name])),
+    block("output", ["repository_urls"], {
+      description: "Addresses of the image repositories, for docker push.",
+      value: Object.fromEntries(urls),
+    }),
+  ];
+}
+
+function renderRepository(
+  name: string,
+  id: string,
+  { keepImages = KEPT_IMAGES }: RepositoryInfra,
+): HclBlock[] {
+  const repository = expression(`aws_ecr_repository.${id}.name`);
+  return [
+    block(
+      "resource",
+      ["aws_ecr_repository", id],
+      {
+        name: expression(`"\${module.core.name_prefix}/${name}"`),
+        image_tag_mutability: "IMMUTABLE",
+        force_delete: expression("local.is_disposable"),
+        tags: expression("module.core.common_tags"),
+      },
+      nested(block("image_scanning_configuration", [], { scan_on_push: true })),
+      nested(block("encryption_configuration", [], { encryption_type: "AES256" })),
+    ),
+    block("resource", ["aws_ecr_lifecycle_policy", id], {
+      repository,
+      policy: call("jsonencode", {
+        rules: [
+          renderExpiry(1, "Images without a tag", {
+            tagStatus: "untagged",
+            countType: "sinceImagePushed",
+            countUnit: "days",
+            countNumber: 1,
+          }),
+          renderExpiry(2, `All but the newest ${keepImages}`, {
+            tagStatus: "any",
+            countType: "imageCountMoreThan",
+            countNumber: keepImages,
+          }),
+        ],
+      }),
+    }),
+    block("resource", ["aws_ecr_repository_policy", id], {
+      repository,
+      policy: call("jsonencode", {
+        Version: "2012-10-17",
+        Statement: [{
+          Sid: "AllowFunctions",
+          Effect: "Allow",
+          Principal: { Service: "lambda.amazonaws.com" },
+          Action: ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+          Condition: {
+            StringLike: {
+              "aws:SourceArn": expression(
+                '"arn:*:lambda:${module.core.region}:${module.core.account_id}:function:${module.core.name_prefix}-*"',
+              ),
+            },
+          },
+        }],
+      }),
+    }),
+  ];
+}
+
+function renderExpiry(
+  rulePriority: number,
+  description: string,
+  selection: Readonly<Record<string, string | number>>,
+): HclValue {
+  return { rulePriority, description, selection, action: { type: "expire" } };
+}
+
+function listIds(settings: object): [name: string, id: string][] {
+  return Object.keys(settings).sort().map((name) => [name, toIdentifier(name)]);
+}

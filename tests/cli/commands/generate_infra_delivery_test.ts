@@ -1,0 +1,262 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { withProject } from "../fixtures/analyse.ts";
+import { define, infra, readInfra } from "../fixtures/infra_project.ts";
+import { applyTwice, type Json, writeBundles } from "../fixtures/terraform.ts";
+import { hasOffline } from "../../support/terraform_providers.ts";
+
+const API = "src/functions/api";
+const JWT =
+  `{ auth: createGatewayJwtAuth({ issuer: "https://login.example.com/", audience: "a" }) }`;
+const JWT_IMPORT = `import { createGatewayJwtAuth } from "@trellis/fn/auth/jwt";`;
+const STREAMING = `import { responseStreaming } from "@trellis/fn/streaming";`;
+
+function configure(settings: string): string {
+  return `import { defineConfig } from "@trellis/fn/cli";
+export default defineConfig({ infra: { projectName: "shop", region: "eu-central-1", database: "none", ${settings} } });`;
+}
+
+/** Generates, and returns the files, or the errors. */
+async function generate(
+  settings: string,
+  files: Record<string, string>,
+  names: readonly string[],
+): Promise<string[]> {
+  const texts: string[] = [];
+  await withProject({ "trellis.config.ts": configure(settings), ...files }, async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    for (const name of names) texts.push(await readInfra(root, name));
+  });
+  return texts;
+}
+
+async function refuse(
+  settings: string,
+  files: Record<string, string>,
+  messages: readonly string[],
+): Promise<void> {
+  await withProject({ "trellis.config.ts": configure(settings), ...files }, async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root);
+    assertEquals(exitCode, 1, stderr);
+    for (const message of messages) assertStringIncludes(stdout, message);
+  });
+}
+
+const HTTP: Readonly<Record<string, string>> = {
+  [`${API}/index.get.ts`]: define("defineApiHandler"),
+  [`${API}/notes/index.get.ts`]: define("defineApiHandler", JWT, "", JWT_IMPORT),
+  [`${API}/notes/index.post.ts`]: define("defineApiHandler", `{ auth: "session" }`),
+  [`${API}/notes/[noteId].get.ts`]: define("defineApiHandler", `{ auth: "authorizer" }`),
+  // a REST API would refuse another name in the same place
+  [`${API}/notes/[id].delete.ts`]: define("defineApiHandler", `{ cors: false }`),
+  [`${API}/files/[...path].any.ts`]: define("defineApiHandler"),
+  "src/functions/authorizer/caller.ts": define("defineAuthorizerHandler"),
+};
+
+const HTTP_SETTINGS =
+  `api: { type: "http", jwt: { issuer: "https://login.example.com/", audience: ["a"] },
+    identitySources: ["method.request.header.Authorization", "method.request.querystring.key"] }`;
+
+Deno.test("generate infra routes an HTTP API, with tokens, an authorizer, and preflights at the functions", async () => {
+  const [api, fn, core, variables] = await generate(HTTP_SETTINGS, HTTP, [
+    "api.tf",
+    "fn_notes_get.tf",
+    "core.tf",
+    "variables.tf",
+  ]);
+  const routes = [...api.matchAll(/"((?:ANY|DELETE|GET|OPTIONS|POST) \/[^"]*)" = \{\n([^}]*)\}/g)]
+    .map(([, key, body]) => [
+      key,
+      /module\.fn_(\w+)\.invoke_arn/.exec(body)?.[1],
+      /authorization = "(\w+)"/.exec(body)?.[1],
+    ]);
+  assertEquals(routes.sort(), [
+    ["ANY /files/{path+}", "files_by_path", undefined],
+    ["DELETE /notes/{id}", "notes_by_id", undefined],
+    ["GET /", "get", undefined],
+    ["GET /notes", "notes_get", "JWT"],
+    ["GET /notes/{noteId}", "notes_by_note_id", "CUSTOM"],
+    ["OPTIONS /", "get", undefined],
+    // the function that accepts cookies knows the origins that may send them
+    ["OPTIONS /notes", "notes_post", undefined],
+    ["OPTIONS /notes/{noteId}", "notes_by_note_id", undefined],
+    ["POST /notes", "notes_post", undefined],
+  ]);
+  assertStringIncludes(api, `["$request.header.Authorization", "$request.querystring.key"]`);
+  assertMatch(fn, /api_gateway_execution_arn += module\.api\.execution_arn\n/);
+  assertEquals(fn.includes("aws_api_gateway_method"), false);
+  // the role for the logs of REST APIs
+  assertEquals(`${core}${variables}`.includes("manage_api_gateway_account"), false);
+});
+
+Deno.test("generate infra refuses what an HTTP API cannot do", async () => {
+  await refuse(`api: { type: "http", usagePlan: true, jwt: { issuer: "login" } }`, {
+    [`${API}/a.get.ts`]: define("defineApiHandler"),
+  }, [
+    "infra.api.usagePlan needs a REST API",
+    'infra.api.jwt must be { issuer: "https://…", audience: ["…"] }, got {"issuer":"login"}',
+  ]);
+  await refuse(
+    `api: { type: "http" }`,
+    {
+      [`${API}/a.get.ts`]: define(
+        "defineApiHandler",
+        "{ streaming: responseStreaming() }",
+        "",
+        STREAMING,
+      ),
+    },
+    ["AGet streams its response, which HTTP APIs do not"].map((text) => text.replace("AGet", "A")),
+  );
+  // a REST API never checks the token, so that every request would be refused
+  await refuse("", { [`${API}/a.get.ts`]: define("defineApiHandler", JWT, "", JWT_IMPORT) }, [
+    "A relies on a gateway that verifies tokens, but none is configured",
+  ]);
+  await refuse(`api: { jwt: { issuer: "https://a.example/", audience: ["a"] } }`, {
+    [`${API}/a.get.ts`]: define("defineApiHandler"),
+  }, [
+    'infra.api.jwt needs infra.api.type = "http"',
+  ]);
+});
+
+const URL_FILE = `${
+  define("defineApiHandler", "{ streaming: responseStreaming(), timeout: 600 }", "", STREAMING)
+}export const infra = { url: true };\n`;
+
+Deno.test("generate infra gives a function a URL in place of a route", async () => {
+  const [open, signed, outputs, versions] = await generate(
+    `functions: { Signed: { url: { authorization: "iam" } } }, release: {}`,
+    {
+      [`${API}/export.get.ts`]: URL_FILE,
+      [`${API}/signed.post.ts`]: define("defineApiHandler"),
+    },
+    ["fn_export.tf", "fn_signed.tf", "outputs.tf", "versions.tf"],
+  );
+  assertMatch(open, /authorization_type = "NONE"\n +invoke_mode += "RESPONSE_STREAM"\n/);
+  assertStringIncludes(open, `"lambda:InvokeFunctionUrl"`);
+  assertMatch(open, /invoked_via_function_url = true\n/);
+  assertEquals(/alias_name|api_gateway/.test(open), false);
+  assertMatch(signed, /authorization_type = "AWS_IAM"\n/);
+  assertEquals(signed.includes("aws_lambda_permission"), false);
+  assertMatch(outputs, /Export += aws_lambda_function_url\.export\.function_url\n/);
+  assertStringIncludes(versions, '">= 6.66, < 7.0"');
+});
+
+Deno.test("generate infra refuses a URL where a gateway is needed", async () => {
+  await refuse(
+    `functions: { A: { url: true }, NotesByIdGet: { url: {} }, NotesById: { url: true } }`,
+    {
+      [`${API}/a.get.ts`]: define("defineApiHandler", `{ auth: "authorizer" }`),
+      "src/functions/authorizer/caller.ts": define("defineAuthorizerHandler"),
+    },
+    ["infra.functions.NotesByIdGet does not match a function"],
+  );
+  await refuse(`functions: { A: { url: true }, NotesById: { url: true } }`, {
+    [`${API}/a.get.ts`]: define("defineApiHandler", `{ auth: "authorizer" }`),
+    [`${API}/notes/[id].get.ts`]: define("defineApiHandler"),
+    "src/functions/authorizer/caller.ts": define("defineAuthorizerHandler"),
+  }, [
+    "A has a URL of its own, where no gateway decides who may call",
+    "NotesById has a URL of its own, which has no path parameters",
+  ]);
+  await refuse(`functions: { Work: { url: true } }`, {
+    "src/functions/queue/work.ts": define("defineQueueHandler"),
+  }, ["infra.functions.Work.url only applies to functions in api/, but Work is in queue/"]);
+});
+
+Deno.test("generate infra refuses settings of CDN, repositories and push platforms that are invalid", async () => {
+  const image = `${
+    define("defineQueueHandler")
+  }export const infra = { image: { repository: "x" } };`;
+  await refuse(
+    `cdn: { buckets: { "/*": "site" }, originHeaders: ["a", "b", "c", "d"], ttl: 1 },
+    repositories: { Thumbs: {}, old: { keepImages: 0 } },
+    pushPlatforms: { ios: { platform: "APNS" }, web: { platform: "GCM", keyId: "x" } }`,
+    { "src/functions/queue/work.ts": image },
+    [
+      "infra.cdn needs an API to serve",
+      'infra.cdn.buckets has "/*": use a path pattern',
+      "infra.cdn.originHeaders must be at most three",
+      "unknown setting infra.cdn.ttl",
+      'infra.repositories has "Thumbs"',
+      "infra.repositories.old must be {}, or { keepImages: 20 }",
+      'infra.pushPlatforms.ios must be { platform: "GCM" }, or',
+      'infra.pushPlatforms.web must be { platform: "GCM" }, or',
+      "the image of Work is in the repository x, which is not in infra.repositories",
+    ],
+  );
+});
+
+const DELIVERY: Readonly<Record<string, string>> = {
+  ...HTTP,
+  [`${API}/export.get.ts`]: URL_FILE,
+  [`${API}/devices.post.ts`]: define(
+    "defineApiHandler",
+    "{}",
+    `getRequiredEnv("PUSH"); getRequiredEnv("SITE"); getRequiredEnv("SELF");`,
+    `import { getRequiredEnv } from "@trellis/fn/env";`,
+  ),
+  "src/functions/queue/thumbs.ts": `${
+    define("defineQueueHandler")
+  }export const infra = { image: { repository: "image-tools" } };`,
+};
+
+Deno.test({
+  name: "generate infra writes an HTTP API, a URL, a CDN, images and push platforms that apply",
+  ignore: !hasOffline,
+  fn: async () => {
+    const files = {
+      ...DELIVERY,
+      "trellis.config.ts": configure(
+        `${HTTP_SETTINGS}, release: {}, packageBucket: "acme-packages",
+        environment: { PUSH: { push: "ios" }, SITE: { bucket: "site", access: "read" }, SELF: { api: true } },
+        cdn: { buckets: { "/assets/*": "site" }, originHeaders: ["User-Agent"] },
+        repositories: { "image-tools": { keepImages: 5 } },
+        pushPlatforms: { ios: { platform: "APNS", keyId: "K", teamId: "T", bundleId: "com.example" } }`,
+      ),
+    };
+    await withProject(files, async (root) => {
+      const { exitCode, stdout, stderr } = await infra(root);
+      assertEquals([exitCode, stderr], [0, ""], stdout);
+      await writeBundles(root);
+      const found = await applyTwice(root, {
+        push_ios_key: "marker",
+        image_tools_image_tag: "v1",
+        cdn_domain_name: "www.example.com",
+        cdn_certificate_arn: "arn:aws:acm:us-east-1:123456789012:certificate/1",
+        hosted_zone_id: "Z0123456789ABCDEFGHIJ",
+      });
+      const at = (address: string): Json => {
+        assert(found.has(address), `${address} is missing`);
+        return found.get(address);
+      };
+      assertEquals(
+        at('module.api.aws_apigatewayv2_route.this["GET /notes"]').authorization_type,
+        "JWT",
+      );
+      const fn = at("module.fn_devices.aws_lambda_function.this");
+      assertEquals([fn.s3_bucket, fn.filename], ["acme-packages", null]);
+      assertEquals(
+        fn.environment[0].variables.SELF,
+        at("module.api.aws_apigatewayv2_api.this").api_endpoint,
+      );
+      assertStringIncludes(
+        at('module.fn_devices.aws_iam_role_policy.inline["push-ios"]').policy,
+        "sns:CreatePlatformEndpoint",
+      );
+      assertMatch(at("module.fn_thumbs.aws_lambda_function.this").image_uri, /image-tools:v1$/);
+      const [behavior] = at("module.cdn.aws_cloudfront_distribution.this").ordered_cache_behavior;
+      assertEquals(behavior.path_pattern, "/assets/*");
+      assertStringIncludes(
+        at("module.bucket_site.aws_s3_bucket_policy.this").policy,
+        at("module.cdn.aws_cloudfront_distribution.this").arn,
+      );
+      assertEquals(at('aws_route53_record.cdn["AAAA"]').name, "www.example.com");
+      assertEquals(at("aws_lambda_function_url.export").invoke_mode, "RESPONSE_STREAM");
+      assertEquals(at("aws_cloudwatch_metric_alarm.release").metric_name, "5xx");
+      const push = await Deno.readTextFile(join(root, "infra/push.tf"));
+      assertEquals(push.includes("marker"), false);
+    });
+  },
+});
