@@ -1,20 +1,16 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { join } from "node:path";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { withProject } from "../fixtures/analyse.ts";
+import {
+  API,
+  configure,
+  HTTP,
+  HTTP_SETTINGS,
+  JWT,
+  JWT_IMPORT,
+  STREAMING,
+  URL_FILE,
+} from "../fixtures/delivery_project.ts";
 import { define, infra, readInfra } from "../fixtures/infra_project.ts";
-import { applyTwice, type Json, writeBundles } from "../fixtures/terraform.ts";
-import { hasOffline } from "../../support/terraform_providers.ts";
-
-const API = "src/functions/api";
-const JWT =
-  `{ auth: createGatewayJwtAuth({ issuer: "https://login.example.com/", audience: "a" }) }`;
-const JWT_IMPORT = `import { createGatewayJwtAuth } from "@trellis/fn/auth/jwt";`;
-const STREAMING = `import { responseStreaming } from "@trellis/fn/streaming";`;
-
-function configure(settings: string): string {
-  return `import { defineConfig } from "@trellis/fn/cli";
-export default defineConfig({ infra: { projectName: "shop", region: "eu-central-1", database: "none", ${settings} } });`;
-}
 
 /** Generates, and returns the files, or the errors. */
 async function generate(
@@ -42,21 +38,6 @@ async function refuse(
     for (const message of messages) assertStringIncludes(stdout, message);
   });
 }
-
-const HTTP: Readonly<Record<string, string>> = {
-  [`${API}/index.get.ts`]: define("defineApiHandler"),
-  [`${API}/notes/index.get.ts`]: define("defineApiHandler", JWT, "", JWT_IMPORT),
-  [`${API}/notes/index.post.ts`]: define("defineApiHandler", `{ auth: "session" }`),
-  [`${API}/notes/[noteId].get.ts`]: define("defineApiHandler", `{ auth: "authorizer" }`),
-  // a REST API would refuse another name in the same place
-  [`${API}/notes/[id].delete.ts`]: define("defineApiHandler", `{ cors: false }`),
-  [`${API}/files/[...path].any.ts`]: define("defineApiHandler"),
-  "src/functions/authorizer/caller.ts": define("defineAuthorizerHandler"),
-};
-
-const HTTP_SETTINGS =
-  `api: { type: "http", jwt: { issuer: "https://login.example.com/", audience: ["a"] },
-    identitySources: ["method.request.header.Authorization", "method.request.querystring.key"] }`;
 
 Deno.test("generate infra routes an HTTP API, with tokens, an authorizer, and preflights at the functions", async () => {
   const [api, fn, core, variables] = await generate(HTTP_SETTINGS, HTTP, [
@@ -120,10 +101,6 @@ Deno.test("generate infra refuses what an HTTP API cannot do", async () => {
   ]);
 });
 
-const URL_FILE = `${
-  define("defineApiHandler", "{ streaming: responseStreaming(), timeout: 600 }", "", STREAMING)
-}export const infra = { url: true };\n`;
-
 Deno.test("generate infra gives a function a URL in place of a route", async () => {
   const [open, signed, outputs, versions] = await generate(
     `functions: { Signed: { url: { authorization: "iam" } } }, release: {}`,
@@ -186,77 +163,4 @@ Deno.test("generate infra refuses settings of CDN, repositories and push platfor
       "the image of Work is in the repository x, which is not in infra.repositories",
     ],
   );
-});
-
-const DELIVERY: Readonly<Record<string, string>> = {
-  ...HTTP,
-  [`${API}/export.get.ts`]: URL_FILE,
-  [`${API}/devices.post.ts`]: define(
-    "defineApiHandler",
-    "{}",
-    `getRequiredEnv("PUSH"); getRequiredEnv("SITE"); getRequiredEnv("SELF");`,
-    `import { getRequiredEnv } from "@trellis/fn/env";`,
-  ),
-  "src/functions/queue/thumbs.ts": `${
-    define("defineQueueHandler")
-  }export const infra = { image: { repository: "image-tools" } };`,
-};
-
-Deno.test({
-  name: "generate infra writes an HTTP API, a URL, a CDN, images and push platforms that apply",
-  ignore: !hasOffline,
-  fn: async () => {
-    const files = {
-      ...DELIVERY,
-      "trellis.config.ts": configure(
-        `${HTTP_SETTINGS}, release: {}, packageBucket: "acme-packages",
-        environment: { PUSH: { push: "ios" }, SITE: { bucket: "site", access: "read" }, SELF: { api: true } },
-        cdn: { buckets: { "/assets/*": "site" }, originHeaders: ["User-Agent"] },
-        repositories: { "image-tools": { keepImages: 5 } },
-        pushPlatforms: { ios: { platform: "APNS", keyId: "K", teamId: "T", bundleId: "com.example" } }`,
-      ),
-    };
-    await withProject(files, async (root) => {
-      const { exitCode, stdout, stderr } = await infra(root);
-      assertEquals([exitCode, stderr], [0, ""], stdout);
-      await writeBundles(root);
-      const found = await applyTwice(root, {
-        push_ios_key: "marker",
-        image_tools_image_tag: "v1",
-        cdn_domain_name: "www.example.com",
-        cdn_certificate_arn: "arn:aws:acm:us-east-1:123456789012:certificate/1",
-        hosted_zone_id: "Z0123456789ABCDEFGHIJ",
-      });
-      const at = (address: string): Json => {
-        assert(found.has(address), `${address} is missing`);
-        return found.get(address);
-      };
-      assertEquals(
-        at('module.api.aws_apigatewayv2_route.this["GET /notes"]').authorization_type,
-        "JWT",
-      );
-      const fn = at("module.fn_devices.aws_lambda_function.this");
-      assertEquals([fn.s3_bucket, fn.filename], ["acme-packages", null]);
-      assertEquals(
-        fn.environment[0].variables.SELF,
-        at("module.api.aws_apigatewayv2_api.this").api_endpoint,
-      );
-      assertStringIncludes(
-        at('module.fn_devices.aws_iam_role_policy.inline["push-ios"]').policy,
-        "sns:CreatePlatformEndpoint",
-      );
-      assertMatch(at("module.fn_thumbs.aws_lambda_function.this").image_uri, /image-tools:v1$/);
-      const [behavior] = at("module.cdn.aws_cloudfront_distribution.this").ordered_cache_behavior;
-      assertEquals(behavior.path_pattern, "/assets/*");
-      assertStringIncludes(
-        at("module.bucket_site.aws_s3_bucket_policy.this").policy,
-        at("module.cdn.aws_cloudfront_distribution.this").arn,
-      );
-      assertEquals(at('aws_route53_record.cdn["AAAA"]').name, "www.example.com");
-      assertEquals(at("aws_lambda_function_url.export").invoke_mode, "RESPONSE_STREAM");
-      assertEquals(at("aws_cloudwatch_metric_alarm.release").metric_name, "5xx");
-      const push = await Deno.readTextFile(join(root, "infra/push.tf"));
-      assertEquals(push.includes("marker"), false);
-    });
-  },
 });

@@ -1,10 +1,11 @@
 // deno-lint-ignore-file no-console
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { applyTwice, type Json, writeBundles } from "../fixtures/terraform.ts";
 import { hasOffline } from "../../support/terraform_providers.ts";
 import { withProject } from "../fixtures/analyse.ts";
+import { configure, DELIVERY, HTTP_SETTINGS } from "../fixtures/delivery_project.ts";
 import { EVERY_TRIGGER, HOSTILE, infra, permissions } from "../fixtures/infra_project.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -255,6 +256,65 @@ Deno.test({
         getVariables("default").SOCKET_URL,
       );
       assertEquals(getVariables("import"), { ENVIRONMENT: "dev", MODE: "full" });
+    });
+  },
+});
+
+Deno.test({
+  name: "generate infra writes an HTTP API, a URL, a CDN, images and push platforms that apply",
+  ignore: !hasOffline,
+  fn: async () => {
+    const files = {
+      ...DELIVERY,
+      "trellis.config.ts": configure(
+        `${HTTP_SETTINGS}, release: {}, packageBucket: "acme-packages",
+        environment: { PUSH: { push: "ios" }, SITE: { bucket: "site", access: "read" }, SELF: { api: true } },
+        cdn: { buckets: { "/assets/*": "site" }, originHeaders: ["User-Agent"] },
+        repositories: { "image-tools": { keepImages: 5 } },
+        pushPlatforms: { ios: { platform: "APNS", keyId: "K", teamId: "T", bundleId: "com.example" } }`,
+      ),
+    };
+    await withProject(files, async (root) => {
+      const { exitCode, stdout, stderr } = await infra(root);
+      assertEquals([exitCode, stderr], [0, ""], stdout);
+      await writeBundles(root);
+      const found = await applyTwice(root, {
+        push_ios_key: "marker",
+        image_tools_image_tag: "v1",
+        cdn_domain_name: "www.example.com",
+        cdn_certificate_arn: "arn:aws:acm:us-east-1:123456789012:certificate/1",
+        hosted_zone_id: "Z0123456789ABCDEFGHIJ",
+      });
+      const at = (address: string): Json => {
+        assert(found.has(address), `${address} is missing`);
+        return found.get(address);
+      };
+      assertEquals(
+        at('module.api.aws_apigatewayv2_route.this["GET /notes"]').authorization_type,
+        "JWT",
+      );
+      const fn = at("module.fn_devices.aws_lambda_function.this");
+      assertEquals([fn.s3_bucket, fn.filename], ["acme-packages", null]);
+      assertEquals(
+        fn.environment[0].variables.SELF,
+        at("module.api.aws_apigatewayv2_api.this").api_endpoint,
+      );
+      assertStringIncludes(
+        at('module.fn_devices.aws_iam_role_policy.inline["push-ios"]').policy,
+        "sns:CreatePlatformEndpoint",
+      );
+      assertMatch(at("module.fn_thumbs.aws_lambda_function.this").image_uri, /image-tools:v1$/);
+      const [behavior] = at("module.cdn.aws_cloudfront_distribution.this").ordered_cache_behavior;
+      assertEquals(behavior.path_pattern, "/assets/*");
+      assertStringIncludes(
+        at("module.bucket_site.aws_s3_bucket_policy.this").policy,
+        at("module.cdn.aws_cloudfront_distribution.this").arn,
+      );
+      assertEquals(at('aws_route53_record.cdn["AAAA"]').name, "www.example.com");
+      assertEquals(at("aws_lambda_function_url.export").invoke_mode, "RESPONSE_STREAM");
+      assertEquals(at("aws_cloudwatch_metric_alarm.release").metric_name, "5xx");
+      const push = await Deno.readTextFile(join(root, "infra/push.tf"));
+      assertEquals(push.includes("marker"), false);
     });
   },
 });
