@@ -1,6 +1,7 @@
 import type { Collector } from "./collector.ts";
 import { isTrellis } from "./values.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
+import { readSqlSequences } from "./sql_sequences.ts";
 import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
 import { ts, unwrap } from "./typescript.ts";
 import { quoteName } from "../../database/sql/quote.ts";
@@ -73,6 +74,7 @@ function collectText(c: Collector, node: ts.Node, text: string): void {
   for (const { table, operations } of tables) {
     for (const operation of operations) c.emit({ kind: "table-access", node, table, operation });
   }
+  for (const use of readSqlSequences(text)) c.emit({ kind: "sequence-access", node, ...use });
   if (hasUnknownTable) reportOpaque(c, node);
 }
 

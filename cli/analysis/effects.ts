@@ -1,4 +1,5 @@
 import type { DatabaseOperation } from "../../database/table_permission.ts";
+import type { SequencePrivilege } from "./sql_sequences.ts";
 import type { TableName } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
@@ -151,6 +152,14 @@ export type Effect =
     readonly node: ts.Node;
     readonly table: TableName;
     readonly operation?: DatabaseOperation;
+  }
+  /** A sequence that SQL text uses; `undefined` if it cannot be determined. */
+  | {
+    readonly kind: "sequence-access";
+    readonly node: ts.Node;
+    readonly caller: string;
+    readonly sequence?: TableName;
+    readonly privilege: SequencePrivilege;
   }
   /** SQL whose tables cannot be determined. */
   | { readonly kind: "opaque-sql"; readonly node: ts.Node }

@@ -86,7 +86,10 @@ function renderSql(fn: FunctionPermissions, role: string): string {
     "",
     `CREATE ROLE ${quote(role)} WITH LOGIN;`,
   ];
-  const schemas = new Set(fn.tables.map(({ table }) => table.schema));
+  const schemas = new Set([
+    ...fn.tables.map(({ table }) => table.schema),
+    ...fn.sequences.map(({ sequence }) => sequence.schema),
+  ]);
   for (const schema of [...schemas].sort()) {
     // every role may use public, and DSQL rejects this grant
     if (schema !== undefined && schema !== "public") {
@@ -111,6 +114,13 @@ function renderSql(fn: FunctionPermissions, role: string): string {
     for (const sequence of sequences) {
       lines.push(`GRANT USAGE ON SEQUENCE ${quoteTable(sequence)} TO ${quote(role)};`);
     }
+  }
+  for (const { sequence, privileges, neededBy } of fn.sequences) {
+    lines.push(
+      "",
+      ...neededBy.map(toComment),
+      `GRANT ${privileges.join(", ")} ON SEQUENCE ${quoteTable(sequence)} TO ${quote(role)};`,
+    );
   }
   const arn = `arn:aws:iam::\${AWS_ACCOUNT_ID}:role/\${RESOURCE_PREFIX}-${fn.name}`;
   lines.push("", `AWS IAM GRANT ${quote(role)} TO '${arn}';`);

@@ -6,6 +6,7 @@ import { createEvaluator } from "./evaluate.ts";
 import { createFindings, type Finding } from "./findings.ts";
 import { openProject } from "./project.ts";
 import { reach } from "./reach.ts";
+import { findUnknownSequences, getSequenceGrants, type SequenceGrant } from "./sequence_grants.ts";
 import { getTableGrants, type TableGrant } from "./table_grants.ts";
 import {
   describeWrapper,
@@ -23,6 +24,8 @@ export interface FunctionPermissions {
   readonly usesDatabase: boolean;
   /** Sorted by table. */
   readonly tables: readonly TableGrant[];
+  /** Sequences that SQL text names, sorted. */
+  readonly sequences: readonly SequenceGrant[];
 }
 
 /** The result of the analysis. */
@@ -85,6 +88,15 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     for (const { node, message, subject } of reached.unresolved) {
       if (subject !== "environment") unresolved.add(node, message, name);
     }
+    for (const { node, caller } of findUnknownSequences(reached)) {
+      unresolved.add(
+        node,
+        `the sequence of ${caller}() is computed at run time, so no grant is generated: write its ` +
+          "name in the SQL text",
+        name,
+      );
+    }
+    const sequences = getSequenceGrants(project, reached);
     const outside = reach(collection, evaluator, roots, false);
     for (const { node, message } of findAccessesOutsideQueries(outside)) {
       missed.add(node, message, name);
@@ -106,8 +118,9 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
       name,
       file: project.getPath(module.source),
       usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 ||
-        reached.jobs.length > 0 || extra.length > 0,
+        reached.jobs.length > 0 || sequences.length > 0 || extra.length > 0,
       tables: getTableGrants(project, collection, evaluator, reached, extra),
+      sequences,
     });
     options.onProgress?.(functions.length, options.functions.length);
     // lets signals and timers run

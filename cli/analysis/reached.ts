@@ -32,6 +32,7 @@ export interface Reached {
   /** Columns of auth tables that session checks do not read, as `model.property`. */
   readonly hiddenFields: ReadonlySet<string>;
   readonly tableAccesses: readonly Extract<Effect, { kind: "table-access" }>[];
+  readonly sequenceAccesses: readonly Extract<Effect, { kind: "sequence-access" }>[];
   /** SQL whose tables cannot be determined. */
   readonly opaque: ReadonlySet<ts.Node>;
   /** Uses of packages that depend on this one. */
@@ -69,6 +70,7 @@ export class Findings implements Reached {
   readonly authTables = new Map<string, AuthTable[]>();
   readonly hiddenFields = new Set<string>();
   readonly tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
+  readonly sequenceAccesses: Extract<Effect, { kind: "sequence-access" }>[] = [];
   readonly opaque = new Set<ts.Node>();
   readonly wrappers = new Map<ts.Node, string>();
   readonly variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
@@ -108,6 +110,8 @@ export class Findings implements Reached {
         return void this.hiddenFields.add(`${effect.model}.${effect.property}`);
       case "table-access":
         return void this.tableAccesses.push(effect);
+      case "sequence-access":
+        return void this.sequenceAccesses.push(effect);
       case "opaque-sql":
         return void this.opaque.add(effect.node);
       case "wrapper":

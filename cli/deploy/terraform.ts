@@ -75,6 +75,8 @@ class StageTerraform implements Terraform {
   readonly version: string;
   readonly #program: string;
   readonly #options: TerraformOptions;
+  /** Only an apply changes them. */
+  #outputs: Readonly<Record<string, unknown>> | undefined;
 
   constructor(program: string, version: string, options: TerraformOptions) {
     this.version = version;
@@ -131,6 +133,7 @@ class StageTerraform implements Terraform {
   }
 
   async apply({ file }: SavedPlan): Promise<void> {
+    this.#outputs = undefined;
     try {
       await this.#run(["apply", "-no-color", "-input=false", file], "apply");
     } finally {
@@ -140,6 +143,11 @@ class StageTerraform implements Terraform {
   }
 
   async readOutputs(): Promise<Readonly<Record<string, unknown>>> {
+    this.#outputs ??= await this.#loadOutputs();
+    return this.#outputs;
+  }
+
+  async #loadOutputs(): Promise<Readonly<Record<string, unknown>>> {
     const { stdout } = await this.#run(["output", "-json", "-no-color"], "output");
     const outputs = JSON.parse(stdout) as Record<string, { value: unknown }>;
     return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));

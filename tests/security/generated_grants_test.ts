@@ -22,7 +22,8 @@ function render(table: string, reason: string, file = "src/a.ts"): string {
     operations: [DatabaseOperation.Select],
     sequences: [],
   };
-  const fn = { name: "Fn", file, usesDatabase: true, tables: [{ ...grant, neededBy: [reason] }] };
+  const tables = [{ ...grant, neededBy: [reason] }];
+  const fn = { name: "Fn", file, usesDatabase: true, tables, sequences: [] };
   return renderPermissionFiles([fn], OPTIONS).files.get("permissions/Fn.sql")!;
 }
 
