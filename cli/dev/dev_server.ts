@@ -13,7 +13,7 @@ import { createLocalEndpoints } from "./local_endpoints.ts";
 import { openProject, preloadFunctions } from "./open_project.ts";
 import { createPendingWork } from "./pending_work.ts";
 import { startRelayTimer } from "./relay_timer.ts";
-import { watchClientTypes, watchProject } from "./watch_project.ts";
+import { watchClientTypes, watchMigrations, watchProject } from "./watch_project.ts";
 
 /** A running dev server. */
 export interface DevServer {
@@ -86,7 +86,9 @@ async function start(
   cleanup.add(startRelayTimer({ store, invoker, database: database.config, track }));
   const clientTypes = watchClientTypes(options, store);
   cleanup.add(() => clientTypes.settled());
-  const watcher = watchProject(options, project, clientTypes);
+  const migrations = watchMigrations(options, project);
+  cleanup.add(() => migrations.settled());
+  const watcher = watchProject(options, project, { clientTypes, migrations });
   cleanup.add(() => watcher.stop());
   cleanup.add(() => pending.settle(GRACE_MS));
   cleanup.add(logUnhandledRejections());

@@ -27,11 +27,15 @@ export interface InvokeOutcome {
 
 /** Invokes functions as Lambda does and records the calls. */
 export interface Invoker {
-  /** Invokes a function with an event. An error that it throws becomes part of the outcome. */
+  /**
+   * Invokes a function with an event. An error that it throws becomes part of the outcome. A call
+   * that succeeds and of which `isIdle` returns true is not listed.
+   */
   invoke(
     fn: FunctionFile,
     event: unknown,
     start: Omit<CallStart, "kind" | "functionName">,
+    isIdle?: (call: Call, result: unknown) => boolean,
   ): Promise<InvokeOutcome>;
   /**
    * Answers a request with its function, after the authorizer if it has one. A function that streams
@@ -71,8 +75,8 @@ export interface InvokerOptions {
 export function createInvoker({ store, recorder, authorizer }: InvokerOptions): Invoker {
   const events = new WeakMap<Call, InvokedEvent>();
 
-  function begin(fn: FunctionFile, event: unknown, start: CallStart): Call {
-    const call = recorder.begin(start);
+  function begin(fn: FunctionFile, event: unknown, start: CallStart, isHidden = false): Call {
+    const call = recorder.begin(start, isHidden);
     call.input = toSafeInput(event);
     events.set(call, { fn, event });
     return call;
@@ -94,13 +98,15 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
   const invoker: Invoker = {
     getEvent: (call) => events.get(call),
 
-    async invoke(fn, event, start): Promise<InvokeOutcome> {
-      const call = begin(fn, event, { ...start, kind: fn.kind, functionName: fn.name });
+    async invoke(fn, event, start, isIdle): Promise<InvokeOutcome> {
+      const named = { ...start, kind: fn.kind, functionName: fn.name };
+      const call = begin(fn, event, named, isIdle !== undefined);
       const context = createLocalContext(fn.name);
       const requestId = context.awsRequestId;
       try {
         const result = await run(call, await load(call, fn), event, context);
         const failures = getFailures(result);
+        if (isIdle?.(call, result) === false) recorder.show(call);
         recorder.end(call, {
           isFailed: failures.length > 0,
           note: failures.length > 0 ? `${failures.length} failed` : "done",
@@ -110,6 +116,7 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
       } catch (cause) {
         const error = cause ?? new Error("rejected without a value");
         const note = describe(cause);
+        recorder.show(call);
         recorder.end(call, { isFailed: true, note, output: { error: note } });
         return { call, error, failures: [], requestId };
       }

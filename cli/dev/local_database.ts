@@ -10,6 +10,7 @@ import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../testing/distsql/server.ts";
+import { countMigrations } from "./local_migrations.ts";
 import { runSeed } from "./seed.ts";
 
 /**
@@ -44,6 +45,11 @@ export interface LocalDatabase {
   readonly summary: string;
   /** Connection for the table browser; omitted for the database in the environment. */
   readonly config?: DatabaseConfig;
+  /**
+   * Applies new migrations and returns their number; omitted for the database in the environment.
+   * @throws {MigrationError} If a migration fails.
+   */
+  migrate?(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -95,6 +101,18 @@ export async function openLocalDatabase(
     await closeAll();
     await server?.stop();
   }
+  async function migrate(): Promise<number> {
+    if (!existsSync(options.migrationsDir)) return 0;
+    const { migrationsDir: migrationsFolder, translation } = options;
+    const { applied, findings } = await runMigrations({
+      migrationsFolder,
+      database: config,
+      translation,
+    });
+    for (const finding of findings) options.onWarning?.(formatPlanFinding(finding));
+    if (server !== undefined) await grantLocalRole(config, server);
+    return applied;
+  }
   const parts = [
     choice === "embedded" ? "embedded Postgres" : "strict stand-in for the distributed provider",
   ];
@@ -106,17 +124,9 @@ export async function openLocalDatabase(
       await getDrizzleClient(config);
     }
     if (hasMigrations) {
-      const { migrationsDir: migrationsFolder, translation } = options;
-      const { applied, findings } = await runMigrations({
-        migrationsFolder,
-        database: config,
-        translation,
-      });
-      for (const finding of findings) options.onWarning?.(formatPlanFinding(finding));
+      const applied = await migrate();
       parts.push(
-        applied === 0
-          ? "migrations up to date"
-          : `${applied} ${applied === 1 ? "migration" : "migrations"} applied`,
+        applied === 0 ? "migrations up to date" : `${countMigrations(applied)} applied`,
       );
     }
     if (options.seedFile !== undefined && !existsSync(marker)) {
@@ -135,7 +145,7 @@ export async function openLocalDatabase(
     await close();
     throw error;
   }
-  return { summary: parts.join(", "), config, close };
+  return { summary: parts.join(", "), config, migrate, close };
 }
 
 interface Opened {

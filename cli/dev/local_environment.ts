@@ -5,6 +5,7 @@ import process from "node:process";
 import { parseEnv } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getStamp } from "./file_stamps.ts";
+import { type MovedPort, moveLocalPort } from "./local_port.ts";
 
 /** Options of {@link createLocalEnvironment}. */
 export interface LocalEnvironmentOptions {
@@ -18,6 +19,13 @@ export interface LocalEnvironmentOptions {
    * @default process.env
    */
   readonly env?: Record<string, string | undefined>;
+  /**
+   * Moves addresses of this project's own server to the port that it has: `--port` may differ from
+   * the port that `.env` and the defaults in the sources name.
+   */
+  readonly ports?: MovedPort;
+  /** Called with each variable whose port was changed, once. */
+  readonly onMoved?: (name: string, value: string) => void;
 }
 
 /** The environment variables of the functions. */
@@ -45,6 +53,8 @@ export interface LocalEnvironment {
 }
 
 const REQUIRED = /\bgetRequiredEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]/g;
+const DEFAULTED =
+  /\bgetOptionalEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]\s*,\s*["'`]([^"'`\s]*)["'`]/g;
 const BEARER = /\bauth:\s*["'`]bearer["'`]/;
 const SECRET =
   /(?:SECRET|TOKEN|PASSWORD|PEPPER|SALT|(?:API|SIGNING|ENCRYPTION|PRIVATE|HMAC|WEBHOOK|ACCESS)_?KEY)S?$/;
@@ -69,11 +79,25 @@ class ProcessEnvironment implements LocalEnvironment {
   readonly #generated = new Set<string>();
   #secrets: Record<string, string> | undefined;
   #stamp = "";
+  readonly #ports: MovedPort | undefined;
+  readonly #onMoved: LocalEnvironmentOptions["onMoved"];
+  readonly #moved = new Set<string>();
 
-  constructor({ root, secretsFile, env = process.env }: LocalEnvironmentOptions) {
+  constructor({ root, secretsFile, env = process.env, ports, onMoved }: LocalEnvironmentOptions) {
     this.#file = join(root, ".env");
     this.#secretsFile = secretsFile;
     this.#env = env;
+    this.#ports = ports;
+    this.#onMoved = onMoved;
+  }
+
+  #movePort(name: string, value: string): string {
+    const moved = moveLocalPort(value, this.#ports);
+    if (moved !== value && !this.#moved.has(name)) {
+      this.#moved.add(name);
+      this.#onMoved?.(name, moved);
+    }
+    return moved;
   }
 
   #set(name: string, value: string | undefined): void {
@@ -94,7 +118,7 @@ class ProcessEnvironment implements LocalEnvironment {
     }
     for (const [name, value] of Object.entries(values)) {
       if (!value || (this.#env[name] && !this.#fromFile.has(name))) continue;
-      this.#set(name, value);
+      this.#set(name, this.#movePort(name, value));
       this.#fromFile.add(name);
     }
     return true;
@@ -118,6 +142,11 @@ class ProcessEnvironment implements LocalEnvironment {
         if (this.#env[name]) continue;
         if (SECRET.test(name)) this.provideSecret(name);
         else missing.add(name);
+      }
+      for (const [, name, value] of text.matchAll(DEFAULTED)) {
+        if (this.#env[name]) continue;
+        const moved = this.#movePort(name, value);
+        if (moved !== value) this.#set(name, moved);
       }
       if (BEARER.test(text)) this.provideSecret("API_BEARER_TOKEN");
     }

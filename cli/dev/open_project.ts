@@ -30,6 +30,8 @@ export interface LocalProject {
   readonly recorder: Recorder;
   readonly store: FunctionStore;
   readonly database: LocalDatabase;
+  /** Absolute paths of the sources that were loaded. */
+  readonly sources: ReadonlySet<string>;
 }
 
 /**
@@ -49,7 +51,13 @@ export async function openProject(
 ): Promise<LocalProject> {
   const { root, config, terminal } = options;
   const name = getProjectName(root);
-  const environment = createLocalEnvironment({ root, secretsFile: join(dataDir, "secrets.json") });
+  const environment = createLocalEnvironment({
+    root,
+    secretsFile: join(dataDir, "secrets.json"),
+    ports: { from: config.dev.port, to: Number(new URL(url).port) },
+    onMoved: (variable, value) =>
+      terminal.progress(`${variable} is ${value}: the port of this server`),
+  });
   cleanup.add(() => environment.restore());
   provideDefaults(environment, config, name, url);
 
@@ -57,10 +65,11 @@ export async function openProject(
   cleanup.add(() => recorder.stop());
   recorder.listen((event) => terminal.show(event));
 
-  const store = openStore(options, dataDir, environment, recorder);
+  const sources = new Set<string>();
+  const store = openStore(options, dataDir, environment, { recorder, sources });
   const database = await openDatabase(options, dataDir, environment);
   cleanup.add(() => database.close());
-  return { name, environment, recorder, store, database };
+  return { name, environment, recorder, store, database, sources };
 }
 
 /** Loads the functions of small projects, so that errors are reported at startup. */
@@ -84,6 +93,8 @@ function provideDefaults(
     SERVICE_NAME: project,
     LOG_LEVEL: "DEBUG",
     TRELLIS_MAIL_URL: `${url}${MAIL_PATH}`,
+    // deployed functions have Lambda's version of Node.js
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
     ...getAwsEnvironment(url),
   });
   environment.provide(getInfraEnvironment(config, url));
@@ -94,7 +105,7 @@ function openStore(
   { root, config, terminal }: DevServerOptions,
   dataDir: string,
   environment: LocalEnvironment,
-  recorder: Recorder,
+  { recorder, sources }: { readonly recorder: Recorder; readonly sources: Set<string> },
 ): FunctionStore {
   const missing = new Set<string>();
   return createFunctionStore({
@@ -103,7 +114,9 @@ function openStore(
     naming: config,
     outDir: join(dataDir, "functions"),
     beforeLoad(files): void {
-      for (const name of environment.provideFor(files)) {
+      const loaded = [...files];
+      for (const file of loaded) sources.add(file);
+      for (const name of environment.provideFor(loaded)) {
         if (!missing.has(name)) {
           terminal.warn(`${name} is not set: add it to ${join(root, ".env")}`);
         }

@@ -73,8 +73,10 @@ export type DevEvent =
 export interface Recorder {
   /** The last calls, newest first. */
   readonly calls: readonly Call[];
-  /** Begins a call. */
-  begin(start: CallStart): Call;
+  /** Begins a call. A hidden one is recorded and not listed until {@link Recorder.show}. */
+  begin(start: CallStart, isHidden?: boolean): Call;
+  /** Lists a hidden call. */
+  show(call: Call): void;
   /** Ends a call. */
   end(call: Call, outcome: Pick<Call, "status" | "isFailed" | "note" | "output">): void;
   /** Runs work in the context of a call: its log lines, metrics and spans are recorded with it. */
@@ -101,9 +103,20 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
   const listeners = new Set<(event: DevEvent) => void>();
   const calls: Call[] = [];
   const startTimes = new WeakMap<Call, number>();
+  const hidden = new WeakSet<Call>();
 
   function emit(event: DevEvent): void {
     for (const listener of listeners) listener(event);
+  }
+
+  function list(call: Call): void {
+    calls.unshift(call);
+    calls.length = Math.min(calls.length, MAX_CALLS);
+    emit({ type: "call", call });
+  }
+
+  function update(call: Call): void {
+    if (!hidden.has(call)) emit({ type: "call", call });
   }
 
   const restoreLog = setLogOutput(function keepLines(text): void {
@@ -117,7 +130,7 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
       else if (call.logs.length < MAX_LINES) call.logs.push(fields as LogLine);
     }
     // work that continues after the response
-    if (call !== undefined && !call.isRunning) emit({ type: "call", call });
+    if (call !== undefined && !call.isRunning) update(call);
   });
 
   const removeSpans = onSpanEnd(function keepSpan(span: Span): void {
@@ -138,7 +151,7 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
   return {
     calls,
     emit,
-    begin(start): Call {
+    begin(start, isHidden = false): Call {
       const call: Call = {
         id: crypto.randomUUID(),
         startedAt: new Date().toISOString(),
@@ -150,17 +163,19 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
         metrics: [],
       };
       startTimes.set(call, performance.now());
-      calls.unshift(call);
-      calls.length = Math.min(calls.length, MAX_CALLS);
-      emit({ type: "call", call });
+      if (isHidden) hidden.add(call);
+      else list(call);
       return call;
+    },
+    show(call): void {
+      if (hidden.delete(call)) list(call);
     },
     end(call, outcome): void {
       Object.assign(call, outcome, {
         isRunning: false,
         durationMs: Math.round((performance.now() - startTimes.get(call)!) * 10) / 10,
       });
-      emit({ type: "call", call });
+      update(call);
     },
     run: (call, work) => current.run(call, work),
     listen(listener) {

@@ -5,7 +5,9 @@ import { sql } from "../../database/orm.ts";
 import { createScheduleEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionStore } from "./function_store.ts";
+import type { RelayResult } from "../../jobs/relay.ts";
 import type { Invoker } from "./invoker.ts";
+import type { Call } from "./recorder.ts";
 
 /** Options of {@link startRelayTimer}. */
 export interface RelayTimerOptions {
@@ -15,11 +17,17 @@ export interface RelayTimerOptions {
   readonly database: DatabaseConfig | undefined;
   /** Registers work that must finish before the server stops. */
   readonly track: (work: Promise<unknown>) => unknown;
+  /**
+   * Milliseconds between two calls without due jobs.
+   * @default 60_000, as the schedule of a deployed relay
+   */
+  readonly scheduleMs?: number;
+  /**
+   * Milliseconds between two looks for due jobs.
+   * @default 1000
+   */
+  readonly lookMs?: number;
 }
-
-const LOOK_MS = 1000;
-/** As the schedule of a deployed relay. */
-const SCHEDULE_MS = 60_000;
 
 /**
  * Invokes the relays of jobs: each minute, as their schedule does when they are deployed, and
@@ -29,7 +37,7 @@ const SCHEDULE_MS = 60_000;
  * @returns Stops the timer.
  */
 export function startRelayTimer(
-  { store, invoker, database, track }: RelayTimerOptions,
+  { store, invoker, database, track, scheduleMs = 60_000, lookMs = 1000 }: RelayTimerOptions,
 ): () => void {
   let lastMs = performance.now();
   let running = Promise.resolve();
@@ -38,12 +46,12 @@ export function startRelayTimer(
   async function look(): Promise<void> {
     const relays = await findRelays(store);
     if (relays.length === 0) return;
-    const isScheduled = performance.now() - lastMs >= SCHEDULE_MS;
+    const isScheduled = performance.now() - lastMs >= scheduleMs;
     if (!isScheduled && !await hasDueJobs(database)) return;
     lastMs = performance.now();
     const title = isScheduled ? "each minute" : "jobs are due";
     for (const fn of relays) {
-      await invoker.invoke(fn, createScheduleEvent(), { title: `${fn.name} ← ${title}` });
+      await invoker.invoke(fn, createScheduleEvent(), { title: `${fn.name} ← ${title}` }, isIdle);
     }
   }
   const timer = setInterval(() => {
@@ -51,9 +59,17 @@ export function startRelayTimer(
     isRunning = true;
     running = look().catch(() => {}).finally(() => isRunning = false);
     track(running);
-  }, LOOK_MS);
+  }, lookMs);
   timer.unref?.();
   return () => clearInterval(timer);
+}
+
+/** Checks whether a relay found nothing to do: such calls each minute would hide the others. */
+function isIdle({ logs, metrics }: Call, result: unknown): boolean {
+  const { delivered, removed } = (result ?? {}) as Partial<RelayResult>;
+  return delivered === 0 && removed === 0 &&
+    !logs.some(({ level }) => level === "WARN" || level === "ERROR") &&
+    !metrics.some((metric) => "JobsEnqueued" in metric);
 }
 
 /** A function that cannot be built is reported by the store. */

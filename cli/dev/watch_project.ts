@@ -1,6 +1,9 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { type ClientWatch, createClientWatch } from "./client_watch.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
 import type { FunctionStore } from "./function_store.ts";
+import { createMigrationWatch, type MigrationWatch } from "./local_migrations.ts";
 import type { LocalProject } from "./open_project.ts";
 import { createFolderWatcher, type FolderWatcher } from "./watch_folders.ts";
 
@@ -20,14 +23,44 @@ export function watchClientTypes(
   return watch;
 }
 
-/** Reloads functions when a file in a watched folder changes, and updates the types of clients. */
+/** Applies new migrations of a project, and names statements that its provider will refuse. */
+export function watchMigrations(
+  { root, config, terminal }: DevServerOptions,
+  { database, sources }: LocalProject,
+): MigrationWatch {
+  return createMigrationWatch({
+    folder: resolve(root, config.database.migrationsDir),
+    database,
+    terminal,
+    config,
+    namesDistSql: () => [...sources].some(namesDistSql),
+  });
+}
+
+const DISTSQL = /\bprovider:\s*["'`]distsql["'`]/;
+
+function namesDistSql(file: string): boolean {
+  return existsSync(file) && DISTSQL.test(readFileSync(file, "utf8"));
+}
+
+/** What follows the files of a project. */
+export interface Followers {
+  readonly clientTypes: ClientWatch;
+  readonly migrations: MigrationWatch;
+}
+
+/**
+ * Reloads functions when a file in a watched folder changes, updates the types of clients, and
+ * applies new migrations.
+ */
 export function watchProject(
   { root, terminal }: DevServerOptions,
   { environment, store, recorder }: LocalProject,
-  clientTypes: ClientWatch,
+  { clientTypes, migrations }: Followers,
 ): FolderWatcher {
   const watcher = createFolderWatcher(async function onChange() {
     if (environment.refresh()) store.invalidate();
+    migrations.update();
     const before = store.list();
     try {
       await store.refresh();
@@ -38,7 +71,8 @@ export function watchProject(
     clientTypes.update();
     watchFolders();
   });
-  const watchFolders = () => watcher.watch(new Set([root, ...store.folders()]));
+  const watchFolders = () =>
+    watcher.watch(new Set([root, ...store.folders(), ...migrations.folders()]));
   watchFolders();
   return watcher;
 }

@@ -177,3 +177,46 @@ Deno.test(
     });
   },
 );
+
+Deno.test(
+  "startDevServer() applies new migrations while it runs, and names what Aurora DSQL will refuse",
+  SERVED,
+  async () => {
+    const project = await createTestProject(FILES);
+    const waitFor = async (text: string): Promise<void> => {
+      for (let attempt = 0; attempt < 400 && !project.told().includes(text); attempt++) {
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+      assertStringIncludes(project.told(), text);
+    };
+    await withEnv(NO_DATABASE, async () => {
+      try {
+        const { url } = await project.start({ database: undefined });
+        assertEquals(await add(url, 1), 1);
+        await project.write(
+          "migrations/0002_mood.sql",
+          "create type mood as enum ('good');\nalter table notes add column mood mood;",
+        );
+        await waitFor("1 migration applied");
+        await waitFor("Aurora DSQL will refuse 0002_mood.sql:1:1:");
+        await project.write("migrations/0003_broken.sql", "alter table nothing add column x int;");
+        await waitFor("To begin again with an empty database: trellis dev --reset");
+        await project.write(
+          "migrations/0003_broken.sql",
+          "create table mended (id int primary key);",
+        );
+        const listTables = async (): Promise<string[]> =>
+          (await (await fetch(`${url}/_trellis/api/tables`)).json()).map(
+            ({ name }: { name: string }) => name,
+          );
+        for (let n = 0; n < 400 && !(await listTables()).includes("mended"); n++) {
+          await new Promise((resolve) => setTimeout(resolve, 25));
+        }
+        assertEquals((await listTables()).includes("mended"), true);
+        assertEquals(await add(url, 2), 2);
+      } finally {
+        await project.clean();
+      }
+    });
+  },
+);

@@ -73,3 +73,43 @@ Deno.test("createLocalEnvironment() generates required secrets once, for its own
     assertEquals(later.AUTH_SECRET, env.AUTH_SECRET);
   });
 });
+
+Deno.test("createLocalEnvironment() moves the project's own addresses to the server's port, and tells", async () => {
+  await withFolder(async (root, secretsFile) => {
+    const source = join(root, "auth.ts");
+    await Deno.writeTextFile(
+      source,
+      `const url = getOptionalEnv("SITE_URL", "http://127.0.0.1:8787/auth");
+getOptionalEnv("OTHER_URL", "http://localhost:9000");
+getOptionalEnv("SHELL_URL", "http://localhost:8787");`,
+    );
+    await Deno.writeTextFile(
+      join(root, ".env"),
+      "AUTH_BASE_URL=http://localhost:8787/auth\nORIGINS=http://localhost:5173,http://localhost:8787\n" +
+        "REMOTE=https://example.com:8787/x\nPORT=8787\n",
+    );
+    const env: Record<string, string | undefined> = { SHELL_URL: "http://localhost:8787/kept" };
+    const moved: string[] = [];
+    const environment = createLocalEnvironment({
+      root,
+      secretsFile,
+      env,
+      ports: { from: 8787, to: 3000 },
+      onMoved: (name) => moved.push(name),
+    });
+    environment.refresh();
+    environment.provideFor([source]);
+    environment.provideFor([source]);
+    assertEquals(env, {
+      SHELL_URL: "http://localhost:8787/kept",
+      AUTH_BASE_URL: "http://localhost:3000/auth",
+      ORIGINS: "http://localhost:5173,http://localhost:3000",
+      REMOTE: "https://example.com:8787/x",
+      PORT: "8787",
+      SITE_URL: "http://127.0.0.1:3000/auth",
+    });
+    assertEquals(moved, ["AUTH_BASE_URL", "ORIGINS", "SITE_URL"]);
+    environment.restore();
+    assertEquals(env.SITE_URL, undefined);
+  });
+});

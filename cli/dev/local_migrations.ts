@@ -1,0 +1,116 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
+import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { getStamp } from "./file_stamps.ts";
+import type { LocalDatabase } from "./local_database.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Options of {@link createMigrationWatch}. */
+export interface MigrationWatchOptions {
+  /** Absolute path of the migrations; the folder may be missing. */
+  readonly folder: string;
+  readonly database: LocalDatabase;
+  readonly terminal: Terminal;
+  readonly config: ResolvedConfig;
+  /** Returns true if a source names Aurora DSQL as its database. */
+  readonly namesDistSql: () => boolean;
+}
+
+/** Applies new migrations while the server runs. */
+export interface MigrationWatch {
+  /** Returns the folders to watch. */
+  folders(): string[];
+  /** Applies new migrations if a file has changed. */
+  update(): void;
+  /** Resolves when nothing is being applied. */
+  settled(): Promise<void>;
+}
+
+/**
+ * Creates a watch of a project's migrations. It also names the statements that Aurora DSQL refuses,
+ * if the project is deployed there and the local database is another one.
+ *
+ * @param options Folder, database and terminal.
+ */
+export function createMigrationWatch(options: MigrationWatchOptions): MigrationWatch {
+  const { folder, database, terminal } = options;
+  const warned = new Set<string>();
+  let stamps = readStamps(folder);
+  let work = Promise.resolve();
+
+  function warnOnce(text: string): void {
+    if (!warned.has(text)) terminal.warn(text);
+    warned.add(text);
+  }
+
+  async function apply(): Promise<void> {
+    listRefused(options).forEach(warnOnce);
+    try {
+      const applied = await database.migrate?.() ?? 0;
+      if (applied > 0) terminal.progress(`${countMigrations(applied)} applied`);
+    } catch (error) {
+      terminal.warn(`${(error as Error).message}\n${ADVICE}`);
+    }
+  }
+
+  listRefused(options).forEach(warnOnce);
+  return {
+    folders: () => [folder, join(folder, "meta")].filter((path) => existsSync(path)),
+    update(): void {
+      const current = readStamps(folder);
+      if (database.migrate === undefined || current === stamps || hasEmptyFile(folder)) return;
+      stamps = current;
+      work = work.then(apply);
+    },
+    settled: () => work,
+  };
+}
+
+const ADVICE = "Fix the migration and save it. To begin again with an empty database: " +
+  "trellis dev --reset";
+
+/** Returns `1 migration` or `2 migrations`. */
+export function countMigrations(count: number): string {
+  return `${count} ${count === 1 ? "migration" : "migrations"}`;
+}
+
+function listFiles(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
+}
+
+function readStamps(folder: string): string {
+  const names = [...listFiles(folder), join("meta", "_journal.json")];
+  return names.map((name) => `${name} ${getStamp(join(folder, name))}`).join("\n");
+}
+
+/** An editor may create a file before it writes its content. */
+function hasEmptyFile(folder: string): boolean {
+  return listFiles(folder).some((name) => getStamp(join(folder, name)).endsWith(" 0"));
+}
+
+/** Lists what Aurora DSQL refuses, one line each; none if the local database refuses it itself. */
+function listRefused(
+  { folder, database, config, namesDistSql }: MigrationWatchOptions,
+): string[] {
+  const isOther = database.migrate !== undefined && database.config?.provider !== "distsql";
+  if (!isOther || !existsSync(folder) || !isDeployedToDistSql(config, namesDistSql)) return [];
+  try {
+    const { findings } = planMigrationFolder(folder, "distsql", config.database.translation);
+    return findings.filter(({ severity }) => severity === "error")
+      .map((finding) => `Aurora DSQL will refuse ${formatPlanFinding(finding)}`);
+  } catch {
+    // an invalid folder is reported when it is applied
+    return [];
+  }
+}
+
+function isDeployedToDistSql(
+  { infra, database }: ResolvedConfig,
+  namesDistSql: () => boolean,
+): boolean {
+  const chosen = infra.database ?? database.provider;
+  return chosen === undefined ? namesDistSql() : chosen === "distsql";
+}
