@@ -10,7 +10,6 @@ import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../testing/distsql/server.ts";
-import { countMigrations } from "./local_migrations.ts";
 import { runSeed } from "./seed.ts";
 
 /**
@@ -146,6 +145,11 @@ export async function openLocalDatabase(
     throw error;
   }
   return { summary: parts.join(", "), config, migrate, close };
+}
+
+/** Returns `1 migration` or `2 migrations`. */
+export function countMigrations(count: number): string {
+  return `${count} ${count === 1 ? "migration" : "migrations"}`;
 }
 
 interface Opened {

@@ -4,7 +4,7 @@ import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { getStamp } from "./file_stamps.ts";
-import type { LocalDatabase } from "./local_database.ts";
+import { countMigrations, type LocalDatabase } from "./local_database.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Options of {@link createMigrationWatch}. */
@@ -70,11 +70,6 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
 
 const ADVICE = "Fix the migration and save it. To begin again with an empty database: " +
   "trellis dev --reset";
-
-/** Returns `1 migration` or `2 migrations`. */
-export function countMigrations(count: number): string {
-  return `${count} ${count === 1 ? "migration" : "migrations"}`;
-}
 
 function listFiles(folder: string): string[] {
   if (!existsSync(folder)) return [];
