@@ -1,6 +1,11 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { copyPreparedCluster, findPostgresBin, SERVER_USER } from "./postgres_files.ts";
+import {
+  copyPreparedCluster,
+  findPostgresBin,
+  makeServerFolder,
+  SERVER_USER,
+} from "./postgres_files.ts";
 
 /** A PostgreSQL server that belongs to a test. */
 export interface TestPostgres {
@@ -51,7 +56,7 @@ async function untilReady(child: Deno.ChildProcess): Promise<void> {
  */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
   const bin = await findPostgresBin();
-  const folder = await Deno.makeTempDir({ prefix: "trellis-postgres-" });
+  const folder = await makeServerFolder();
   const data = join(folder, "data");
   await copyPreparedCluster(bin, folder);
   const port = await freePort();

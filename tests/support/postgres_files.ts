@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 
@@ -12,6 +13,22 @@ const CLUSTER_OPTIONS = [
   // one segment of 1 MB instead of 16 MB: less to copy for each server
   "--wal-segsize=1",
 ];
+
+/** Folder in memory. Each table is several files, which take most of the time of a small test on a disk. */
+const MEMORY = "/dev/shm";
+const MIN_FREE_MEMORY_BYTES = 2 ** 30;
+
+/** Makes a folder for a server's files: in memory if it has space, else in the temporary folder. */
+export function makeServerFolder(): Promise<string> {
+  const dir = hasSpace(MEMORY) ? MEMORY : undefined;
+  return Deno.makeTempDir({ prefix: "trellis-postgres-", dir });
+}
+
+function hasSpace(folder: string): boolean {
+  if (!exists(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= MIN_FREE_MEMORY_BYTES;
+}
 
 /** Finds a folder with `initdb` and `postgres`; the binaries come from npm if the system has none. */
 export async function findPostgresBin(): Promise<string> {
