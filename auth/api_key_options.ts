@@ -97,7 +97,6 @@ const UNSUPPORTED = ["customAPIKeyGetter", "customAPIKeyValidator", "customStora
 /**
  * Validates the options and adds defaults.
  *
- * @param options The options.
  * @returns The settings.
  * @throws {ConfigurationError} If an option is unknown, invalid or not supported, or the table lacks
  * columns.

@@ -5,7 +5,6 @@ import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
  * Returns the cookies of a request as one `Cookie` header. An HTTP API passes them as a list.
  * Several headers are joined with `; ` (RFC 6265, section 5.4).
  *
- * @param event The event.
  * @returns The header's value, or `undefined` when there are no cookies.
  */
 export function readCookieHeader(event: ApiEvent): string | undefined {

@@ -13,7 +13,6 @@ const SAFE_METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 /**
  * Checks that a request has a session credential, before anything is loaded or connected.
  *
- * @param event The event.
  * @throws {UnauthorizedError} If it has neither a bearer token nor a cookie.
  */
 export function requireCredential(event: ApiEvent): void {

@@ -66,7 +66,6 @@ export function withTables<T extends object>(
  * Converts a text to a UUID. A UUID is returned unchanged. Any other text results in a UUID of
  * version 8 (RFC 9562, section 5.8) from its SHA-256.
  *
- * @param text The text.
  * @throws {UnexpectedError} If the runtime has no `node:crypto`.
  */
 export function toUuid(text: string): string {

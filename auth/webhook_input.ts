@@ -82,7 +82,6 @@ function hexDigit(code: number): number {
 /**
  * Decodes padded base64 (RFC 4648 section 4).
  *
- * @param text The text.
  * @returns The bytes, or `undefined` if the text is malformed.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {

@@ -7,7 +7,6 @@ import type { RouteMatch } from "./route_matcher.ts";
  * Returns the path of a request below the base path of a custom domain and the stage of an HTTP API. Gateways leave
  * both in the path of the event; the template of the gateway's own route shows where it begins.
  *
- * @param event The event.
  * @returns The path, still encoded.
  */
 export function getRoutePath(event: ApiEvent): string {

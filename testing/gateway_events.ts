@@ -6,9 +6,9 @@ import type {
   WebSocketEvent,
 } from "../core/triggers/trigger_events.ts";
 import { createHttpApiEvent, createRestApiEvent, type EventOptions } from "./events.ts";
+import { TIME_MS } from "./sample_account.ts";
 
 const API_ARN = "arn:aws:execute-api:eu-west-1:123456789012:a1b2c3d4e5/test";
-const TIME_MS = Date.parse("2026-01-01T00:00:00.000Z");
 
 /** A WebSocket connection and its message. */
 export interface WebSocketEventOptions {

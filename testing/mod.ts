@@ -44,14 +44,16 @@ export {
   createEventBridgeEvent,
   createQueueEvent,
   createScheduleEvent,
-  createStorageEvent,
-  createStorageEventBridgeEvent,
-  createStorageTestEvent,
   createTopicEvent,
   createTopicNotification,
   type EventBridgeEventOptions,
   type QueueRecordOptions,
   type ScheduleEventOptions,
-  type StorageRecordOptions,
   type TopicRecordOptions,
 } from "./trigger_events.ts";
+export {
+  createStorageEvent,
+  createStorageEventBridgeEvent,
+  createStorageTestEvent,
+  type StorageRecordOptions,
+} from "./storage_events.ts";

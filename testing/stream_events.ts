@@ -7,10 +7,7 @@ import type {
   KinesisEvent,
   TableStreamEvent,
 } from "../core/triggers/stream_events.ts";
-
-const REGION = "eu-west-1";
-const ACCOUNT = "123456789012";
-const TIME_MS = Date.parse("2026-01-01T00:00:00.000Z");
+import { ACCOUNT, REGION, TIME_MS } from "./sample_account.ts";
 
 /** A record of {@link createStreamEvent}. */
 export interface StreamRecordOptions {

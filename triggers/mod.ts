@@ -94,10 +94,6 @@ export type {
   EventBridgeEvent,
   HttpAuthorizerEvent,
   RequestAuthorizerEvent,
-  S3Event,
-  S3EventBridgeEvent,
-  S3Record,
-  S3TestEvent,
   ScheduleEvent,
   SnsEvent,
   SnsMessage,
@@ -109,6 +105,12 @@ export type {
   WebSocketEvent,
   WebSocketResult,
 } from "../core/triggers/trigger_events.ts";
+export type {
+  S3Event,
+  S3EventBridgeEvent,
+  S3Record,
+  S3TestEvent,
+} from "../core/triggers/storage_events.ts";
 export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
 export type {
   AsyncTriggerOptions,

@@ -8,7 +8,6 @@ import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts"
 /**
  * Compares the request's bearer token with those of the environment variable `API_BEARER_TOKEN`.
  *
- * @param event The event.
  * @throws {UnauthorizedError} When the token is missing, malformed or none of them.
  * @throws {ConfigurationError} When the variable is not set, or has a value that no request can
  * match.

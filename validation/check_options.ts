@@ -110,7 +110,7 @@ export type AnyOptions = DefineApiHandlerOptions<
 export const RESTRICTIONS = ["authorize", "roles", "organization", "freshWithin", "permissions"];
 
 /**
- * Refuses invalid options when the module is loaded, not at the first request.
+ * Checks options when the module is loaded, not at the first request.
  *
  * @throws {ConfigurationError} Naming the option and the value.
  */

@@ -30,7 +30,7 @@ import type { ResponseSchemas, ResponseValidation } from "./response_types.ts";
 export type WithAuth<TAuth, TMode extends AuthMode, TOption> = TAuth extends TMode ? TOption
   : never;
 
-/** Options of `defineApiHandler`. What a type argument leaves out (`never`), the handler's parameters leave out too. */
+/** Options of `defineApiHandler`. Without a type argument (`never`) its parameter is omitted. */
 export interface DefineApiHandlerOptions<
   TBody = never,
   TQuery = never,
@@ -134,7 +134,7 @@ export interface DefineApiHandlerOptions<
   openapi?: OpenApiMetadata;
 }
 
-/** What every handler gets. */
+/** Parameters of every handler. */
 export interface ApiHandlerParams {
   /**
    * The gateway's event, untouched. Typed as that of a REST API; behind an HTTP API, a function URL or a load balancer
@@ -239,10 +239,10 @@ export type ApiHandlerFunction<TParams, TResult = ProxyResult> = (
   params: TParams,
 ) => TResult | Promise<TResult>;
 
-/** The function to export for Lambda. It carries the user's own, so that this can be tested apart from its wrapper. */
+/** The function to export for Lambda. It has the user's function as a property, for tests without the wrapper. */
 export interface ApiHandler<TParams, TResult = ProxyResult> {
   (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
-  /** The user's own function. */
+  /** The user's function. */
   readonly handler: ApiHandlerFunction<TParams, TResult>;
   /** What the OpenAPI document says of it. */
   readonly operation: RegisteredOperation;

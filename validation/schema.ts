@@ -79,7 +79,6 @@ export async function validateSchemaAsync<T>(
  * has passed. zod's synchronous parser cannot be used before that: it drops the promise of an asynchronous refinement,
  * and an unhandled rejection ends the process. A schema that can be compiled runs no user code and is synchronous.
  *
- * @param schema The schema.
  * @returns Validates a value. `length` is the length of its source text, if known.
  */
 export function createValidator<T>(

@@ -23,7 +23,6 @@ const MODES: readonly unknown[] = [
 /**
  * Describes an invalid value of the option `auth`.
  *
- * @param value The value.
  * @returns The message, or `undefined` if the value is valid.
  */
 export function describeInvalidAuth(value: unknown): string | undefined {

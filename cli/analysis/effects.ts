@@ -236,11 +236,7 @@ export function isUnused(path: Path): boolean {
   return path[0] === NONE || path[0] === DEFER;
 }
 
-/**
- * Checks whether a step is a call with known arguments.
- *
- * @param step The step.
- */
+/** Checks whether a step is a call with known arguments. */
 export function isCall(step: Step | undefined): step is CallStep {
   return typeof step === "object";
 }

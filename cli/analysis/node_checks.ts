@@ -12,11 +12,7 @@ export function isWithin(node: ts.Node, scope: readonly ts.Node[]): boolean {
   );
 }
 
-/**
- * Checks whether an identifier refers to a member of the enclosing enum: `B = A`.
- *
- * @param name The name.
- */
+/** Checks whether an identifier refers to a member of the enclosing enum: `B = A`. */
 export function isEnumMember(name: ts.Identifier): boolean {
   for (let node: ts.Node = name.parent; node !== undefined; node = node.parent) {
     if (ts.isEnumDeclaration(node)) {
@@ -26,11 +22,7 @@ export function isEnumMember(name: ts.Identifier): boolean {
   return false;
 }
 
-/**
- * Checks whether an identifier is the target of an assignment.
- *
- * @param name The name.
- */
+/** Checks whether an identifier is the target of an assignment. */
 export function isAssigned(name: ts.Identifier): boolean {
   const { parent } = name;
   if (ts.isPrefixUnaryExpression(parent) || ts.isPostfixUnaryExpression(parent)) {

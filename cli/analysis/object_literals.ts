@@ -10,7 +10,6 @@ export type Names = { readonly names: readonly string[] } | { readonly unknown: 
 /**
  * Returns a value as an object literal.
  *
- * @param value The value.
  * @returns The object; `undefined` for other values.
  */
 export function asObject(value: Value): ScopedObject | undefined {

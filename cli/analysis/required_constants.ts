@@ -38,11 +38,7 @@ const PLUGIN_MODELS: readonly string[] = listWords(`
   walletAddress
 `);
 
-/**
- * Checks whether a step requires a value that must be known statically.
- *
- * @param step The step.
- */
+/** Checks whether a step requires a value that must be known statically. */
 export function isRequiredConstant(step: Step | undefined): step is string {
   return typeof step === "string" &&
     (step === AUTH_EXTENSION || step === AUTH_MODE || step === AUTH_SCHEMA ||
@@ -53,11 +49,7 @@ export function isRequiredConstant(step: Step | undefined): step is string {
       step.startsWith(ENV_NAME));
 }
 
-/**
- * Returns the subject of a required constant.
- *
- * @param step The step.
- */
+/** Returns the subject of a required constant. */
 export function getSubject(step: string): Subject {
   return step.startsWith(ENV_NAME) ? "environment" : "grants";
 }
@@ -73,8 +65,6 @@ export function getEnvNameStep(read: "required" | "optional" | "secret"): Step {
 
 /**
  * Checks whether a step requires the auth schema, or a replacement of a table of the auth package.
- *
- * @param step The step.
  */
 export function isAuthTable(step: Step | undefined): boolean {
   return typeof step === "string" && (step === AUTH_SCHEMA || step.startsWith(AUTH_TABLE));

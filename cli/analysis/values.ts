@@ -94,11 +94,7 @@ export function isTrellis(module: string): boolean {
   return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
 }
 
-/**
- * Formats a table name as in declarations: `app.notes`.
- *
- * @param table The table.
- */
+/** Formats a table name as in declarations: `app.notes`. */
 export function printTable(table: TableName): string {
   return table.schema === undefined ? table.name : `${table.schema}.${table.name}`;
 }

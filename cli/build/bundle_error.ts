@@ -10,11 +10,7 @@ export interface BundleError {
   readonly message: string;
 }
 
-/**
- * Converts a message of esbuild, with advice on a missing package.
- *
- * @param message The message.
- */
+/** Converts a message of esbuild, with advice on a missing package. */
 export function toBundleError({ text, location, notes }: Message): BundleError {
   const [, missing = ""] = /^Could not resolve "([^"]+)"/.exec(text) ?? [];
   const install = getInstallCommand(getPackageName(missing));

@@ -121,7 +121,6 @@ export interface ReadProviders {
 /**
  * Reads the providers of configurations: `{ provider: "distsql" }`, also inside `?:`, `??` and `||`.
  *
- * @param file The file.
  * @returns The names; if there are none, the calls that open a database count as unread.
  */
 export function readProviders(file: ts.SourceFile): ReadProviders {

@@ -48,7 +48,6 @@ export function getSizes(
 /**
  * Sums up modules by package.
  *
- * @param modules The modules.
  * @returns Packages, largest first.
  */
 export function sumByPackage(modules: readonly ModuleSize[]): PackageSize[] {

@@ -18,7 +18,6 @@ const HEADER = `// ${MARKER}. Do not edit. Without this line the file is not ove
 /**
  * Renders the types of a document with openapi-typescript.
  *
- * @param document The document.
  * @returns A module that exports the interfaces `routes`, `paths`, `components` and `operations`.
  * @throws {ConfigurationError} If openapi-typescript is not installed.
  */

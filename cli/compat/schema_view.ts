@@ -24,11 +24,7 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   "xml",
 ]);
 
-/**
- * Checks whether a keyword restricts values.
- *
- * @param keyword The keyword.
- */
+/** Checks whether a keyword restricts values. */
 export function isConstraint(keyword: string): boolean {
   return !ANNOTATIONS.has(keyword) && !keyword.startsWith("x-");
 }
@@ -69,8 +65,6 @@ const MAX_STEPS = 50;
 /**
  * Resolves a reference within a document: `#/components/schemas/Note`.
  *
- * @param document The document.
- * @param reference The reference.
  * @returns What it points to; `undefined` if there is nothing.
  */
 export function resolvePointer(document: Json, reference: string): Json | undefined {
@@ -86,11 +80,7 @@ export function resolvePointer(document: Json, reference: string): Json | undefi
 /** All types of JSON; an integer is a number. */
 const TYPES = ["string", "number", "boolean", "null", "array", "object"] as const;
 
-/**
- * Lists the types of the values of a schema.
- *
- * @param schema The schema.
- */
+/** Lists the types of the values of a schema. */
 export function listTypes({ type }: Json): readonly string[] {
   if (type === undefined) return TYPES;
   return Array.isArray(type) ? type : [type as string];
@@ -99,7 +89,6 @@ export function listTypes({ type }: Json): readonly string[] {
 /**
  * Lists the values of a schema with `enum` or `const`.
  *
- * @param schema The schema.
  * @returns The values; `undefined` if it has neither.
  */
 export function listValues(schema: Json): readonly unknown[] | undefined {
@@ -110,7 +99,6 @@ export function listValues(schema: Json): readonly unknown[] | undefined {
 /**
  * Returns the variants of `anyOf` and `oneOf`.
  *
- * @param schema The schema.
  * @returns The variants; `undefined` if it has none.
  */
 export function listVariants({ anyOf, oneOf }: Json): readonly Json[] | undefined {

@@ -3,7 +3,6 @@ import { UsageError } from "../command.ts";
 /**
  * Parses the option `--numeric`.
  *
- * @param text `38,10`.
  * @returns Precision and scale; `undefined` if the option is not set.
  * @throws {UsageError} If the value is invalid.
  */

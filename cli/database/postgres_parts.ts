@@ -35,11 +35,7 @@ export function readPostgresParts(
   return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
 }
 
-/**
- * Removes the parts that a connection string contains itself.
- *
- * @param parts The parts.
- */
+/** Removes the parts that a connection string contains itself. */
 export function withoutAddress({ pooler, iamAuth }: PostgresParts): PostgresParts {
   return {
     ...(pooler === undefined ? {} : { pooler }),
@@ -47,11 +43,7 @@ export function withoutAddress({ pooler, iamAuth }: PostgresParts): PostgresPart
   };
 }
 
-/**
- * Renders an address for people, without the password.
- *
- * @param parts The parts.
- */
+/** Renders an address for people, without the password. */
 export function formatPostgresParts(
   { host = "", port = 5432, database = "postgres", username }: PostgresParts,
 ): string {

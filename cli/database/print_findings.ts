@@ -21,11 +21,7 @@ export function printFindings(output: Output, findings: readonly PlanFinding[], 
   }
 }
 
-/**
- * Counts findings for a summary: `2 errors, 1 warning`.
- *
- * @param findings The findings.
- */
+/** Counts findings for a summary: `2 errors, 1 warning`. */
 export function countFindings(findings: readonly PlanFinding[]): string {
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const warnings = findings.length - errors;

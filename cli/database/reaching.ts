@@ -50,8 +50,6 @@ export function toDatabaseError(error: unknown, label: string, what?: string): E
  * Runs work and closes the client afterwards: an embedded database would otherwise keep the process
  * alive.
  *
- * @param database The database.
- * @param work The work.
  * @returns The result of the work.
  */
 export async function closing<T>(database: DatabaseConfig, work: () => Promise<T>): Promise<T> {

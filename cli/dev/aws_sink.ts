@@ -97,7 +97,6 @@ export function answerAwsClient(
  * Rejects requests that a browser page made. AWS clients run in functions and never send these
  * headers.
  *
- * @param request The request.
  * @throws {ForbiddenError} If the request has `Origin` or `Sec-Fetch-Site`.
  */
 export function assertNoPage({ headers }: IncomingMessage): void {

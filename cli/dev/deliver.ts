@@ -1,9 +1,9 @@
 import {
   createEventBridgeEvent,
   createQueueEvent,
-  createStorageEvent,
   createTopicEvent,
 } from "../../testing/trigger_events.ts";
+import { createStorageEvent } from "../../testing/storage_events.ts";
 import type { SqsEvent } from "../../core/triggers/trigger_events.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

@@ -9,11 +9,7 @@ export interface EventStream {
   close(): void;
 }
 
-/**
- * Creates the stream of a recorder's events.
- *
- * @param recorder The recorder.
- */
+/** Creates the stream of a recorder's events. */
 export function createEventStream(recorder: Recorder): EventStream {
   const responses = new Set<ServerResponse>();
   const unlisten = recorder.listen((event) => {
@@ -38,11 +34,7 @@ function toMessage(event: DevEvent): unknown {
   return event.type === "call" ? { type: "call", call: getSummary(event.call) } : event;
 }
 
-/**
- * Returns a call without its details, for lists.
- *
- * @param call The call.
- */
+/** Returns a call without its details, for lists. */
 export function getSummary(call: Call): Partial<Call> & { logCount: number } {
   const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } =
     call;

@@ -234,11 +234,7 @@ export function sendResult(response: ServerResponse, result: ProxyResult): void 
   response.end(result.isBase64Encoded ? Buffer.from(result.body, "base64") : result.body);
 }
 
-/**
- * Creates the sink of a function that streams its response.
- *
- * @param response The response.
- */
+/** Creates the sink of a function that streams its response. */
 export function createServerSink(response: ServerResponse): ResponseSink {
   return {
     open(head): ServerResponse {

@@ -16,11 +16,7 @@ export async function answerPreflight(
   return await getPreflightResponder(handler)?.(event);
 }
 
-/**
- * Returns the method that a preflight request asks for.
- *
- * @param request The request.
- */
+/** Returns the method that a preflight request asks for. */
 export function getRequestedMethod(
   { method, headers }: {
     readonly method?: string;

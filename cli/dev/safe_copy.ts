@@ -8,8 +8,6 @@ const MAX_TEXT = 16_384;
 /**
  * Returns a copy of an event for the page: credentials are redacted and long texts are cut. A
  * replay uses the original event, which stays in the process.
- *
- * @param event The event.
  */
 export function toSafeInput(event: unknown): unknown {
   if (typeof event !== "object" || event === null) return redactValue(event);

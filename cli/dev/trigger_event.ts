@@ -15,10 +15,10 @@ import {
   createEventBridgeEvent,
   createQueueEvent,
   createScheduleEvent,
-  createStorageEventBridgeEvent,
   createTopicEvent,
   type QueueRecordOptions,
 } from "../../testing/trigger_events.ts";
+import { createStorageEventBridgeEvent } from "../../testing/storage_events.ts";
 import { isObject } from "../config/settings.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";

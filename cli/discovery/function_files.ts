@@ -65,11 +65,7 @@ export function findFunctionFiles(folder: string, naming: FunctionNaming = {}): 
   return functions.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/**
- * Returns the routes of functions, the most specific first. Routers are not included.
- *
- * @param functions The functions.
- */
+/** Returns the routes of functions, the most specific first. Routers are not included. */
 export function sortRoutes<F extends Pick<FunctionFile, "method" | "path">>(
   functions: readonly F[],
 ): F[] {

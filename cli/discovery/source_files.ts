@@ -19,7 +19,6 @@ const UNFIT = /[\p{Cc}\\\u2028-\u202e\u2066-\u2069]/u;
  * Lists the source files of a folder, recursively. Files and folders whose names begin with `_` or
  * a dot, tests and declaration files are ignored. Links are not followed.
  *
- * @param folder The folder.
  * @returns The sorted paths.
  * @throws {ConfigurationError} If a name contains a backslash, a line break or another control
  * character.
@@ -62,11 +61,7 @@ export function nameOfSegments(segments: readonly string[]): string {
   }).join("");
 }
 
-/**
- * Converts a text to Pascal case: `sign-up` becomes `SignUp`.
- *
- * @param text The text.
- */
+/** Converts a text to Pascal case: `sign-up` becomes `SignUp`. */
 export function pascal(text: string): string {
   return text.split(/[^A-Za-z0-9]+/).filter(Boolean).map((word) =>
     word[0].toUpperCase() + word.slice(1)

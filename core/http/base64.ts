@@ -4,7 +4,6 @@ import { builtinModule } from "../../env/builtin_module.ts";
  * Decodes base64 text (RFC 4648, sections 4 and 5). Padding may be missing, and characters
  * of no base64 alphabet are passed over, on every runtime.
  *
- * @param text The text.
  * @returns The bytes.
  */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
@@ -27,7 +26,6 @@ export function decodeByWebStandards(text: string): Uint8Array<ArrayBuffer> {
 /**
  * Returns bytes as base64, with padding (RFC 4648, section 4).
  *
- * @param bytes The bytes.
  * @returns The text.
  */
 export function encodeBase64(bytes: Uint8Array): string {

@@ -13,7 +13,6 @@ const MAX_LEVELS = 1_000;
  * Parses JSON from an untrusted source. Rejects invalid syntax, keys that could reach an object's prototype, and more
  * than 1,000 levels. Accepts a byte order mark. The error contains nothing of the text, unlike V8's own.
  *
- * @param text The text.
  * @returns The value, or the error: `is not valid JSON`.
  */
 export function parseJson(text: string): JsonResult {

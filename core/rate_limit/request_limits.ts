@@ -111,7 +111,6 @@ const RULES: OptionRules = {
 /**
  * Checks the option `rateLimit` of a handler.
  *
- * @param options The option.
  * @throws {ConfigurationError} If a setting is missing, unknown or out of range.
  */
 export function checkRateLimit(options: RateLimitOptions): void {

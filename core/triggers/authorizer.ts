@@ -70,10 +70,10 @@ export type AuthorizerHandlerFunction = (
   params: AuthorizerHandlerParams,
 ) => AuthorizerDecision | Promise<AuthorizerDecision>;
 
-/** The function to export for Lambda. It carries the user's own, so that this can be tested apart from its wrapper. */
+/** The function to export for Lambda. It has the user's function as a property, for tests without the wrapper. */
 export interface AuthorizerHandler {
   <E extends AuthorizerEvent>(event: E, context: LambdaContext): Promise<AuthorizerResult<E>>;
-  /** The user's own function. */
+  /** The user's function. */
   readonly handler: AuthorizerHandlerFunction;
 }
 
@@ -82,12 +82,12 @@ const RESERVED: ReadonlySet<string> = new Set(["userStatus", "userId", "principa
 const STATUSES: readonly string[] = Object.values(UserStatus);
 
 /**
- * Declares the authorizer of an API: it finds out who calls, and handlers with auth `authorizer` or `authorizer-optional`
- * read what it found. REST APIs (types TOKEN and REQUEST) and WebSocket APIs get an IAM policy for the whole stage, since
+ * Declares the authorizer of an API. It identifies the caller, and handlers with auth `authorizer` or
+ * `authorizer-optional` read its result. REST APIs (types TOKEN and REQUEST) and WebSocket APIs get an IAM policy for the whole stage, since
  * the gateway remembers it for other methods too; HTTP APIs (payload format 2.0) get a simple response, which must be
  * enabled there.
  *
- * @param options What becomes of callers who are not authenticated, names.
+ * @param options Decisions about callers who are not authenticated, names.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *
@@ -222,7 +222,7 @@ interface CheckedDecision {
   facts: Record<string, string | number | boolean>;
 }
 
-/** Refuses what the gateway or the handlers would misread. The messages name keys and types, never values. */
+/** Throws if the gateway or the handlers would misread a decision. The messages name keys and types, never values. */
 function checkDecision(decision: AuthorizerDecision): CheckedDecision {
   const { userStatus, userId, context = {} } = decision ?? {};
   if (!STATUSES.includes(userStatus)) {

@@ -28,7 +28,6 @@ export interface AuthorizerRequest {
 /**
  * Reads the request of an authorizer event.
  *
- * @param event The event.
  * @returns The request.
  */
 export function readAuthorizerRequest(event: AuthorizerEvent): AuthorizerRequest {

@@ -14,7 +14,6 @@ export function findCorrelationId(candidates: readonly unknown[]): string | unde
 /**
  * Lists what may be the correlation id of an EventBridge event: `correlationId` in its detail, then its own id.
  *
- * @param event The event.
  * @returns The candidates, best first.
  */
 export function listEventCorrelationIds(event: EventBridgeEvent | undefined): unknown[] {

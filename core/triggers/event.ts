@@ -16,7 +16,7 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineEventHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineEventHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface EventHandlerOptions<TDetail = never, TTransaction = never>
   extends AsyncTriggerOptions {
   /** Parses the event's detail; synchronous or not. */
@@ -50,7 +50,7 @@ export type EventHandlerFunction<TDetail = never, TResult = unknown, TTransactio
  * Declares the target of an EventBridge rule. A failure, also of a detail that does not fit the schema, is thrown:
  * Lambda then invokes it again (`retryAttempts`) and hands the event to the dead-letter queue.
  *
- * @param options Schema, names, what happens to failed events.
+ * @param options Schema, names, destination and retries of failed events.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

@@ -16,7 +16,7 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineKafkaHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineKafkaHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface KafkaHandlerOptions<TValue = never> extends StreamTriggerOptions {
   /** Parses the JSON of each record; synchronous or not. The value of a tombstone is `null`. */
   schema?: StandardSchema<TValue>;
@@ -57,7 +57,7 @@ export type KafkaHandlerFunction<TValue = never> = (params: KafkaHandlerParams<T
  * processed in order. A partition stops at its first record that fails; the others continue. Without
  * `partialFailures` the invocation then fails and Lambda delivers the whole batch again.
  *
- * @param options Schema, report of failures, names. Checked here, so that a mistake shows when the module is loaded.
+ * @param options Schema, report of failures, names. They are checked when the module is loaded.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

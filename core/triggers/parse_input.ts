@@ -6,7 +6,6 @@ import { parseJson } from "../http/parse_json.ts";
 /**
  * Parses the JSON of a message.
  *
- * @param text The text.
  * @returns The value.
  * @throws {ValidationError} If it is not valid JSON, or has keys that reach an object's prototype. V8's own error is not
  * the cause, because it quotes the text.

@@ -23,7 +23,7 @@ import {
   type TriggerOptions,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineQueueHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineQueueHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface QueueHandlerOptions<TBody = never, TTransaction = never> extends TriggerOptions {
   /** Parses the JSON of each message; synchronous or not. A message that does not fit fails, the others do not. */
   schema?: StandardSchema<TBody>;
@@ -71,7 +71,7 @@ export type QueueHandlerFunction<TBody = never, TTransaction = never> = (
  * In a FIFO queue the messages of a group that come after a failed one are not worked on and count as failed, so that
  * their order stays. Messages that are not finished shortly before the function's time is up count as failed.
  *
- * @param options Schema, envelope, concurrency, names. Checked here, so that a mistake shows when the module is loaded.
+ * @param options Schema, envelope, concurrency, names. They are checked when the module is loaded.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

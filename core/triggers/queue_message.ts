@@ -16,12 +16,7 @@ export interface QueueMessage {
   readonly readInput: () => unknown;
 }
 
-/**
- * Takes a message out of its envelope. Never throws: `readInput` reports an invalid message.
- *
- * @param record The record.
- * @param envelope The envelope.
- */
+/** Takes a message out of its envelope. Never throws: `readInput` reports an invalid message. */
 export function openMessage(record: SqsRecord, envelope: QueueEnvelope): QueueMessage {
   const own = record.messageAttributes?.correlationId?.stringValue;
   const { correlationIds, readInput } = OPENERS[envelope](record.body);

@@ -29,10 +29,10 @@ export type ScheduleHandlerFunction<TResult = unknown> = (
 ) => TResult | Promise<TResult>;
 
 /**
- * Declares what runs on a schedule: of EventBridge Scheduler, as the function module makes it, or of a rule. A failure is
+ * Declares a function that runs on a schedule of EventBridge Scheduler, as the function module creates it, or of a rule. A failure is
  * thrown: Lambda then invokes it again (`retryAttempts`). A schedule may fire twice, so the work must be idempotent.
  *
- * @param options Names, what happens to failed runs.
+ * @param options Names, destination and retries of failed runs.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

@@ -5,7 +5,7 @@ import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
-import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./trigger_events.ts";
+import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./storage_events.ts";
 import {
   ASYNC_KEYS,
   type AsyncTriggerOptions,
@@ -47,11 +47,10 @@ export interface StorageHandlerParams {
 export type StorageHandlerFunction = (params: StorageHandlerParams) => unknown;
 
 /**
- * Declares what happens when objects of a bucket change, whether the bucket notifies the function itself or through
- * EventBridge. Keys are decoded. A failure fails the invocation after all its changes were tried: Lambda then invokes it
+ * Declares a function for changes of a bucket's objects. The bucket notifies it directly or through EventBridge. Keys are decoded. A failure fails the invocation after all its changes were tried: Lambda then invokes it
  * again (`retryAttempts`). S3 may send a change twice and in another order.
  *
- * @param options Names, what happens to failed events.
+ * @param options Names, destination and retries of failed events.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

@@ -16,7 +16,7 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineStreamHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface StreamHandlerOptions<TData = never> extends StreamTriggerOptions {
   /** Parses the JSON of each record; synchronous or not. */
   schema?: StandardSchema<TData>;
@@ -48,7 +48,7 @@ export type StreamHandlerFunction<TData = never> = (params: StreamHandlerParams<
  *
  * Records that are not finished shortly before the function's time is up are delivered again too.
  *
- * @param options Schema, names. Checked here, so that a mistake shows when the module is loaded.
+ * @param options Schema, names. They are checked when the module is loaded.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

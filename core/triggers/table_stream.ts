@@ -21,7 +21,7 @@ import {
   type TriggerHandler,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineTableStreamHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineTableStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface TableStreamHandlerOptions<TItem = never> extends StreamTriggerOptions {
   /** Parses the item after a creation or an update; synchronous or not. The stream must contain new images. */
   schema?: StandardSchema<TItem>;
@@ -70,7 +70,7 @@ const CHANGES = { INSERT: "created", MODIFY: "updated", REMOVE: "removed" } as c
  *
  * Numbers that JavaScript cannot hold exactly stay strings, sets become arrays.
  *
- * @param options Schema, names. Checked here, so that a mistake shows when the module is loaded.
+ * @param options Schema, names. They are checked when the module is loaded.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

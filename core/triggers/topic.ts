@@ -18,7 +18,7 @@ import {
 const FOREIGN_EVENT =
   "The event holds no messages of SNS: the trigger of this function must be a topic";
 
-/** Options of {@link defineTopicHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineTopicHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface TopicHandlerOptions<TMessage = never> extends AsyncTriggerOptions {
   /** Parses the JSON of each message; synchronous or not. */
   schema?: StandardSchema<TMessage>;
@@ -46,7 +46,7 @@ export type TopicHandlerFunction<TMessage = never> = (
  * Declares a subscriber of an SNS topic. A failure, also of a message that does not fit the schema, fails the invocation
  * after all its records were tried: Lambda then invokes it again (`retryAttempts`) and hands it to the dead-letter queue.
  *
- * @param options Schema, names, what happens to failed events.
+ * @param options Schema, names, destination and retries of failed events.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *

@@ -20,7 +20,7 @@ import {
 /** Options of the handlers of all triggers. */
 export type TriggerOptions = FunctionOptions;
 
-/** Options of the triggers that do not wait for an answer: Lambda itself invokes again what failed. */
+/** Options of the triggers that do not wait for an answer: Lambda retries failed invocations. */
 export type AsyncTriggerOptions = AsyncFunctionOptions;
 
 /** Options of the triggers that read a stream in order. */
@@ -33,10 +33,10 @@ export interface StreamTriggerOptions extends TriggerOptions {
   deadLetterQueue?: boolean | { targetArn?: string };
 }
 
-/** The function to export for Lambda. It carries the user's own, so that this can be tested apart from its wrapper. */
+/** The function to export for Lambda. It has the user's function as a property, for tests without the wrapper. */
 export interface TriggerHandler<TEvent, TResult, TFunction> {
   (event: TEvent, context: LambdaContext): Promise<TResult>;
-  /** The user's own function. */
+  /** The user's function. */
   readonly handler: TFunction;
 }
 
@@ -59,7 +59,7 @@ const RULES: OptionRules = {
 };
 
 /**
- * Refuses invalid options when the module is loaded, not at the first event.
+ * Checks options when the module is loaded, not at the first event.
  *
  * @param factory Name of the function that got them, for messages.
  * @param options The options.
@@ -76,7 +76,7 @@ export function checkTriggerOptions(
 }
 
 /**
- * Refuses a value that is not in a list.
+ * Throws if a value is not in a list.
  *
  * @throws {ConfigurationError} Naming the option, the value and the list.
  */
@@ -84,7 +84,7 @@ export function checkChoice(name: string, value: unknown, choices: readonly stri
   if (value !== undefined) checkOption(name, value, oneOf(choices));
 }
 
-/** Refuses a handler that is none, such as the result of calling it. */
+/** Throws if the handler is not a function, such as the result of calling it. */
 export function checkHandler(factory: string, handler: unknown): void {
   if (typeof handler !== "function") {
     throw new ConfigurationError(

@@ -16,7 +16,7 @@ import {
   type TriggerOptions,
 } from "./trigger_options.ts";
 
-/** Options of {@link defineWebSocketHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+/** Options of {@link defineWebSocketHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface WebSocketHandlerOptions<TBody = never> extends TriggerOptions {
   /** Parses the JSON of messages; synchronous or not. Connects and disconnects have no body. */
   schema?: StandardSchema<TBody>;
@@ -58,7 +58,7 @@ export type WebSocketHandlerFunction<TBody = never> = (
  * Declares a function behind routes of a WebSocket API. What it throws becomes the same status and body as that of an API
  * handler: a client reads the status when it connects, and the body as a message where the route is two-way.
  *
- * Nothing here asks who calls: that is the authorizer's part, once, when the connection is made.
+ * It does not authenticate callers: the authorizer does, once, when the connection is made.
  *
  * @param options Schema, names.
  * @returns A function that takes the handler and returns the one to export for Lambda.

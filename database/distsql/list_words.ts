@@ -7,3 +7,12 @@
 export function listWords(text: string): string[] {
   return text.trim().split(/\s+/);
 }
+
+/**
+ * Returns a set of keywords.
+ *
+ * @param text The keywords, as for {@link listWords}.
+ */
+export function keywordSet(text: string): ReadonlySet<string> {
+  return new Set(listWords(text));
+}

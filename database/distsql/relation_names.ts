@@ -1,6 +1,6 @@
 import { getName } from "./sql_name.ts";
 import type { StatementReader } from "./statement_reader.ts";
-import { listWords } from "./list_words.ts";
+import { keywordSet } from "./list_words.ts";
 
 /** Role of a name in a statement. */
 export type NameRole =
@@ -24,26 +24,19 @@ export interface NameUse {
   readonly role: NameRole;
 }
 
-const CLAUSES_AFTER_FROM: ReadonlySet<string> = new Set(listWords(`
+const CLAUSES_AFTER_FROM: ReadonlySet<string> = keywordSet(`
   WHERE GROUP HAVING ORDER LIMIT OFFSET FETCH FOR WINDOW UNION INTERSECT EXCEPT
   RETURNING SET FROM SELECT ; )
-`));
-const QUERY_STARTS: ReadonlySet<string> = new Set([
-  "SELECT",
-  "WITH",
-  "VALUES",
-  "TABLE",
-  "INSERT",
-  "UPDATE",
-  "DELETE",
-  "MERGE",
-]);
+`);
+const QUERY_STARTS: ReadonlySet<string> = keywordSet(
+  "SELECT WITH VALUES TABLE INSERT UPDATE DELETE MERGE",
+);
 const END_OF_USING: ReadonlySet<string> = new Set(["USING", "WHERE", "RETURNING", ")"]);
 /** Objects of GRANT that are not tables. */
-const NOT_TABLES: ReadonlySet<string> = new Set(listWords(`
+const NOT_TABLES: ReadonlySet<string> = keywordSet(`
   SCHEMA SEQUENCE FUNCTION PROCEDURE ROUTINE ALL DATABASE DOMAIN FOREIGN LANGUAGE
   LARGE PARAMETER TABLESPACE TYPE
-`));
+`);
 
 /** Collector of the unqualified names of tables, views, indexes and constraints in a statement. */
 class NameCollector {

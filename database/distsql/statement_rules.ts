@@ -1,6 +1,6 @@
 import { getIncompatibility } from "./incompatibilities.ts";
 import { DistSqlAction } from "./incompatibility.ts";
-import { listWords } from "./list_words.ts";
+import { keywordSet, listWords } from "./list_words.ts";
 import { translateAlterTable } from "./rules/alter_table.ts";
 import { translateCreateIndex } from "./rules/create_index.ts";
 import { translateCreateTable } from "./rules/create_table.ts";
@@ -37,19 +37,9 @@ import type { StatementTranslation } from "./translation.ts";
 export type Rule = (reader: StatementReader, t: StatementTranslation) => void;
 
 /** Keywords between CREATE and the object. */
-const MODIFIERS: ReadonlySet<string> = new Set([
-  "OR",
-  "REPLACE",
-  "UNIQUE",
-  "TEMP",
-  "TEMPORARY",
-  "LOCAL",
-  "GLOBAL",
-  "UNLOGGED",
-  "RECURSIVE",
-  "CONSTRAINT",
-  "EVENT",
-]);
+const MODIFIERS: ReadonlySet<string> = keywordSet(`
+  OR REPLACE UNIQUE TEMP TEMPORARY LOCAL GLOBAL UNLOGGED RECURSIVE CONSTRAINT EVENT
+`);
 
 /** Returns the position of the object in CREATE, ALTER, DROP and COMMENT ON. */
 export function objectAt(reader: StatementReader): number {
@@ -192,11 +182,11 @@ const DROP: Readonly<Record<string, Rule>> = {
 };
 
 /** Objects whose comments are omitted because the objects cannot exist. */
-const NO_COMMENT: ReadonlySet<string> = new Set(listWords(`
+const NO_COMMENT: ReadonlySet<string> = keywordSet(`
   EXTENSION TYPE TRIGGER POLICY RULE MATERIALIZED AGGREGATE OPERATOR PROCEDURE CAST
   COLLATION CONVERSION DATABASE FOREIGN SERVER LANGUAGE LARGE PUBLICATION SUBSCRIPTION
   TABLESPACE TEXT TRANSFORM EVENT ACCESS
-`));
+`);
 
 function translateComment(reader: StatementReader, t: StatementTranslation): void {
   if (reader.isOneOf(2, NO_COMMENT)) stripObject(reader, t);

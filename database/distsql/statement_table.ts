@@ -1,6 +1,6 @@
 import { readName } from "./sql_name.ts";
 import type { StatementReader } from "./statement_reader.ts";
-import { listWords } from "./list_words.ts";
+import { keywordSet } from "./list_words.ts";
 
 /** Keywords between the object's kind and its name. */
 const BEFORE_NAME: ReadonlySet<string> = new Set(["IF", "NOT", "EXISTS", "ONLY"]);
@@ -50,24 +50,14 @@ export function getTable(reader: StatementReader): string | undefined {
 }
 
 /** Keywords that may precede the kind of object after CREATE, ALTER, DROP or COMMENT ON. */
-const BEFORE_KIND: ReadonlySet<string> = new Set([
-  "ON",
-  "OR",
-  "REPLACE",
-  "TEMP",
-  "TEMPORARY",
-  "LOCAL",
-  "GLOBAL",
-  "UNLOGGED",
-  "RECURSIVE",
-  "MATERIALIZED",
-  "EVENT",
-]);
+const BEFORE_KIND: ReadonlySet<string> = keywordSet(`
+  ON OR REPLACE TEMP TEMPORARY LOCAL GLOBAL UNLOGGED RECURSIVE MATERIALIZED EVENT
+`);
 /** Kinds of objects that are followed by the name. */
-const NAMED_KINDS: ReadonlySet<string> = new Set(listWords(`
+const NAMED_KINDS: ReadonlySet<string> = keywordSet(`
   TYPE DOMAIN SEQUENCE VIEW FUNCTION PROCEDURE AGGREGATE SCHEMA EXTENSION ROLE USER
   INDEX STATISTICS COLLATION SERVER PUBLICATION SUBSCRIPTION DATABASE LANGUAGE TRIGGER
-`));
+`);
 
 /**
  * Returns the object that a statement defines, changes or drops, if it is not a table or part of

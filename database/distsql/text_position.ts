@@ -11,7 +11,6 @@ export interface TextPosition {
 /**
  * Creates a function that converts offsets of a text to positions; scans the text once.
  *
- * @param text The text.
  * @returns A function from an offset to its position.
  */
 export function createLocator(text: string): (offset: number) => TextPosition {

@@ -10,19 +10,12 @@ import { StatementReader } from "./statement_reader.ts";
 import { findRule, keep, objectAt } from "./statement_rules.ts";
 import { getObject, getTable } from "./statement_table.ts";
 import type { StatementTranslation } from "./translation.ts";
+import { keywordSet } from "./list_words.ts";
 
 const DEFINED_WITH_EXPRESSIONS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "DOMAIN", "VIEW"]);
-const QUERIES: ReadonlySet<string> = new Set([
-  "SELECT",
-  "WITH",
-  "INSERT",
-  "VALUES",
-  "EXPLAIN",
-  "(",
-  "UPDATE",
-  "DELETE",
-  "CALL",
-]);
+const QUERIES: ReadonlySet<string> = keywordSet(
+  "SELECT WITH INSERT VALUES EXPLAIN ( UPDATE DELETE CALL",
+);
 
 /**
  * Translates one statement, or its replacements if it names an enum or serial column.

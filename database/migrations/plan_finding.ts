@@ -56,11 +56,7 @@ export function formatPlanFinding(finding: PlanFinding, folder = ""): string {
   return `${place === "" ? "" : `${place} `}${message} (${rule}). ${advice}`;
 }
 
-/**
- * Formats a finding as a sentence, without rule and advice.
- *
- * @param finding The finding.
- */
+/** Formats a finding as a sentence, without rule and advice. */
 export function describeFinding({ file, line, column, message }: PlanFinding): string {
   if (file === undefined) return message;
   return line === undefined ? `${file} ${message}` : `${file}:${line}:${column}: ${message}`;

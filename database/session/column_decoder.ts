@@ -21,7 +21,6 @@ const derivedColumns: WeakMap<Column, Column> = new WeakMap();
  * 0.45.4 parses every text from a json column, which turns the JSON string `"null"` into null, and
  * decodes NULL in a text array as `NULL`, in an int8 array as 0.
  *
- * @param field The field.
  * @returns The field itself, or a copy with another decoder.
  */
 export function withSafeDecoder<T extends SelectedField>(field: T): T {
@@ -36,20 +35,12 @@ export function withSafeDecoder<T extends SelectedField>(field: T): T {
   return "fieldAlias" in field ? derive(field, { sql: derived }) : field;
 }
 
-/**
- * Checks whether a json column decodes a field's values.
- *
- * @param field The field.
- */
+/** Checks whether a json column decodes a field's values. */
 export function isJsonField(field: SelectedField): boolean {
   return isJson(getDecoder(field));
 }
 
-/**
- * Returns the decoder of a field's values.
- *
- * @param field The field.
- */
+/** Returns the decoder of a field's values. */
 export function getDecoder(field: SelectedField): Decoder {
   return (isColumn(field) ? field : getSql(field).decoder) as Decoder;
 }

@@ -6,7 +6,6 @@ const KEYWORD = /^(?:\s|\()*([a-z]+)/i;
 /**
  * Describes a statement without its SQL, which may contain values.
  *
- * @param statement The statement.
  * @returns For example `the select from notes`.
  */
 export function describeStatement({ text, name, metadata }: Statement): string {

@@ -43,7 +43,6 @@ export function toTimestampText(date: Date): string {
 /**
  * Formats bytes in PostgreSQL's hex format.
  *
- * @param bytes The bytes.
  * @returns For example `\x00ff`.
  */
 export function toHexText(bytes: Uint8Array): string {

@@ -56,7 +56,6 @@ function createStorage(): typeof storage {
 /**
  * Returns the transaction on a pool that the calling code belongs to.
  *
- * @param pool The pool.
  * @returns The innermost transaction whose work has not ended.
  */
 export function currentScope(pool: object): TransactionScope | undefined {

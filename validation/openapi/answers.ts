@@ -66,20 +66,12 @@ const TITLES: Readonly<Record<number, string>> = {
   ...Object.fromEntries(Object.values(ERROR_CODES).map(({ status, title }) => [status, title])),
 };
 
-/**
- * Returns the description of a status that has no other description.
- *
- * @param status The status.
- */
+/** Returns the description of a status that has no other description. */
 export function getTitle(status: number): string {
   return TITLES[status] ?? (status < 400 ? "The answer" : "An error");
 }
 
-/**
- * Returns the name of the shared answer of a status: `NotFound`, `Status418`.
- *
- * @param status The status.
- */
+/** Returns the name of the shared answer of a status: `NotFound`, `Status418`. */
 export function getAnswerName(status: number): string {
   return TITLES[status]?.replace(/\W+/g, "") ?? `Status${status}`;
 }

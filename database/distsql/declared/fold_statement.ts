@@ -12,6 +12,7 @@ import {
   foldSequence,
 } from "./fold_objects.ts";
 import { foldAlterDomain, foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Effect of a statement on the schema. */
 export interface FoldedStatement {
@@ -24,16 +25,9 @@ export interface FoldedStatement {
   readonly names: ReadonlyMap<number, string>;
 }
 
-const MODIFIERS: ReadonlySet<string> = new Set([
-  "OR",
-  "REPLACE",
-  "UNIQUE",
-  "UNLOGGED",
-  "RECURSIVE",
-  "MATERIALIZED",
-  "LOCAL",
-  "GLOBAL",
-]);
+const MODIFIERS: ReadonlySet<string> = keywordSet(`
+  OR REPLACE UNIQUE UNLOGGED RECURSIVE MATERIALIZED LOCAL GLOBAL
+`);
 
 function foldCreate(
   state: DeclaredSchema,

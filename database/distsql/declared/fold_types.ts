@@ -14,16 +14,10 @@ import {
 } from "./declared_schema.ts";
 import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
+import { keywordSet } from "../list_words.ts";
 
 const DEFAULT: ReadonlySet<string> = new Set(["DEFAULT"]);
-const DOMAIN_CLAUSES: ReadonlySet<string> = new Set([
-  "CONSTRAINT",
-  "NOT",
-  "NULL",
-  "CHECK",
-  "DEFAULT",
-  "COLLATE",
-]);
+const DOMAIN_CLAUSES: ReadonlySet<string> = keywordSet("CONSTRAINT NOT NULL CHECK DEFAULT COLLATE");
 
 /**
  * Applies CREATE TYPE … AS ENUM and CREATE DOMAIN; ignores other types and types that exist

@@ -1,6 +1,7 @@
 import { deriveName, truncateName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { readPart } from "./read_object.ts";
+import { keywordSet } from "../list_words.ts";
 
 /**
  * Returns the part of the name for an index key: its column, its function, or `expr` (PostgreSQL
@@ -16,15 +17,7 @@ function nameKey(reader: StatementReader, from: number): string {
 }
 
 /** Expressions that are named by their keyword. */
-const KEYWORDS: ReadonlySet<string> = new Set([
-  "COALESCE",
-  "GREATEST",
-  "LEAST",
-  "NULLIF",
-  "CASE",
-  "ARRAY",
-  "ROW",
-]);
+const KEYWORDS: ReadonlySet<string> = keywordSet("COALESCE GREATEST LEAST NULLIF CASE ARRAY ROW");
 
 /**
  * Returns the name of an expression that is a single column, call, cast or CASE; others have none.

@@ -13,6 +13,7 @@ import { type EnumClass, getEnums, mergeClasses, NO_ENUM } from "./enum_class.ts
 import { TRANSPARENT } from "./keywords.ts";
 import { operandStart, type Range, unwrap } from "./operands.ts";
 import { readNames, type Relation, type StatementNames } from "./statement_names.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Literal of an enum in a statement. */
 export interface EnumLiteral {
@@ -23,19 +24,9 @@ export interface EnumLiteral {
 
 const BRANCHES: ReadonlySet<string> = new Set(["THEN", "ELSE"]);
 const BRANCH_ENDS: ReadonlySet<string> = new Set(["WHEN", "ELSE", "END"]);
-const SELECT_ENDS: ReadonlySet<string> = new Set([
-  "FROM",
-  "WHERE",
-  "GROUP",
-  "HAVING",
-  "ORDER",
-  "LIMIT",
-  "UNION",
-  "INTERSECT",
-  "EXCEPT",
-  "WINDOW",
-  "OFFSET",
-]);
+const SELECT_ENDS: ReadonlySet<string> = keywordSet(`
+  FROM WHERE GROUP HAVING ORDER LIMIT UNION INTERSECT EXCEPT WINDOW OFFSET
+`);
 const MAX_DEPTH = 20;
 
 function maybe(types: readonly DeclaredEnum[]): EnumClass {

@@ -1,7 +1,7 @@
-import { listWords } from "../list_words.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Keywords that end an operand, or that cannot be an alias or column without quotes. */
-export const RESERVED: ReadonlySet<string> = new Set(listWords(`
+export const RESERVED: ReadonlySet<string> = keywordSet(`
   ALL ANALYSE ANALYZE AND ANY AS ASC BETWEEN BY CASE CHECK COLLATE CONSTRAINT CREATE
   CROSS DEFAULT DELETE DESC DISTINCT DO ELSE END EXCEPT EXISTS FETCH FILTER FOR
   FOREIGN FROM FULL GENERATED GROUP HAVING ILIKE IN INCLUDE INNER INSERT INTERSECT
@@ -9,7 +9,7 @@ export const RESERVED: ReadonlySet<string> = new Set(listWords(`
   OR ORDER OUTER OVER OVERLAPS PARTITION PRIMARY RANGE REFERENCES RETURNING RIGHT ROWS
   SELECT SET SIMILAR SOME SYMMETRIC TABLE THEN TO UNION UNIQUE UPDATE USING VALUES
   VIEW WHEN WHERE WINDOW WITH WITHIN
-`));
+`);
 
 /** Operators that compare by order. */
 export const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
@@ -28,11 +28,11 @@ export function endsOperand(key: string): boolean {
 }
 
 /** Functions that return an argument, and so its enum. */
-export const TRANSPARENT: ReadonlySet<string> = new Set(listWords(`
+export const TRANSPARENT: ReadonlySet<string> = keywordSet(`
   COALESCE NULLIF GREATEST LEAST MIN MAX FIRST_VALUE LAST_VALUE NTH_VALUE LAG LEAD
   ANY_VALUE MODE UNNEST ARRAY_AGG ARRAY_APPEND ARRAY_PREPEND ARRAY_CAT ROW ARRAY
   PERCENTILE_DISC
-`));
+`);
 
 /** Functions that select by the order of their arguments. */
 export const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);

@@ -5,7 +5,7 @@ import { type EnumClass, getEnums } from "./enum_class.ts";
 import { type EnumLiteral, ExpressionClass } from "./expression_class.ts";
 import { EQUALITY, EXTREMES, ORDERING } from "./keywords.ts";
 import { operandEnd, operandStart, type Range, unwrap } from "./operands.ts";
-import { listWords } from "../list_words.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Use of the order of an enum's labels in a statement. */
 export type OrderUse =
@@ -64,9 +64,9 @@ export interface OrderUses {
 
 const QUANTIFIERS: ReadonlySet<string> = new Set(["ANY", "ALL", "SOME"]);
 const AND: ReadonlySet<string> = new Set(["AND"]);
-const SORT_ENDS: ReadonlySet<string> = new Set(listWords(`
+const SORT_ENDS: ReadonlySet<string> = keywordSet(`
   LIMIT OFFSET FETCH FOR UNION INTERSECT EXCEPT RETURNING ROWS RANGE GROUPS ) ;
-`));
+`);
 const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
 const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
 

@@ -7,6 +7,7 @@ import {
 import { readObject, readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { RESERVED } from "./keywords.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Table or view of a statement. */
 export type Relation = DeclaredTable | DeclaredView;
@@ -24,18 +25,9 @@ export interface StatementNames {
 }
 
 /** Keywords and symbols before a relation. */
-const BEFORE_RELATION: ReadonlySet<string> = new Set([
-  "FROM",
-  "JOIN",
-  "UPDATE",
-  "INTO",
-  "USING",
-  "ONLY",
-  "LATERAL",
-  "TABLE",
-  ",",
-  "(",
-]);
+const BEFORE_RELATION: ReadonlySet<string> = keywordSet(
+  "FROM JOIN UPDATE INTO USING ONLY LATERAL TABLE , (",
+);
 
 function isKeyword(reader: StatementReader, at: number): boolean {
   return reader.token(at)?.kind === "word" && reader.isOneOf(at, RESERVED);

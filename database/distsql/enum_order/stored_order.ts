@@ -12,6 +12,7 @@ import { ExpressionClass } from "./expression_class.ts";
 import { RESERVED } from "./keywords.ts";
 import type { Range } from "./operands.ts";
 import { findOrderUses } from "./order_uses.ts";
+import { keywordSet } from "../list_words.ts";
 
 /**
  * Returns the enums whose order a stored expression uses.
@@ -36,18 +37,9 @@ export function readStoredOrder(
 }
 
 const SELECT: ReadonlySet<string> = new Set(["SELECT"]);
-const LIST_ENDS: ReadonlySet<string> = new Set([
-  "FROM",
-  "WHERE",
-  "GROUP",
-  "HAVING",
-  "ORDER",
-  "LIMIT",
-  "OFFSET",
-  "FETCH",
-  "WINDOW",
-  "FOR",
-]);
+const LIST_ENDS: ReadonlySet<string> = keywordSet(`
+  FROM WHERE GROUP HAVING ORDER LIMIT OFFSET FETCH WINDOW FOR
+`);
 const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
 
 /** Parses an output of a query into its name and its expression. */

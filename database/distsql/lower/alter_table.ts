@@ -16,16 +16,9 @@ import type { Lowered } from "./lowered.ts";
 import { dropSerialDefault } from "./serial_column.ts";
 import { lowerType } from "./alter_type.ts";
 import type { Alteration } from "./alteration.ts";
+import { keywordSet } from "../list_words.ts";
 
-const INTEGERS: ReadonlySet<string> = new Set([
-  "bigint",
-  "int8",
-  "integer",
-  "int",
-  "int4",
-  "smallint",
-  "int2",
-]);
+const INTEGERS: ReadonlySet<string> = keywordSet("bigint int8 integer int int4 smallint int2");
 
 /** Checks whether another action of the statement uses or changes the default of a column. */
 function changesDefault(

@@ -22,6 +22,7 @@ import { lowerOrder } from "./enum_order.ts";
 import { checkInsertedLabels } from "./insert_labels.ts";
 import type { Lowered } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
+import { keywordSet } from "../list_words.ts";
 
 /**
  * Writes PostgreSQL's generated names into an ALTER TABLE, because its constraints become several
@@ -201,18 +202,9 @@ function lowerCreate(
 }
 
 /** Statements in which a type can only be the target of a cast. */
-const WITH_EXPRESSIONS: ReadonlySet<string> = new Set([
-  "SELECT",
-  "WITH",
-  "INSERT",
-  "VALUES",
-  "EXPLAIN",
-  "(",
-  "UPDATE",
-  "DELETE",
-  "CALL",
-  "MERGE",
-]);
+const WITH_EXPRESSIONS: ReadonlySet<string> = keywordSet(`
+  SELECT WITH INSERT VALUES EXPLAIN ( UPDATE DELETE CALL MERGE
+`);
 
 function lowerEnums(
   reader: StatementReader,

@@ -18,14 +18,14 @@ import {
   readTableConstraint,
   type TableConstraint,
 } from "./table_constraint.ts";
-import { listWords } from "../list_words.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Words of expressions that are not columns. */
-const EXPRESSION_WORDS: ReadonlySet<string> = new Set(listWords(`
+const EXPRESSION_WORDS: ReadonlySet<string> = keywordSet(`
   AND OR NOT IS NULL IN LIKE ILIKE SIMILAR BETWEEN TRUE FALSE DISTINCT FROM CASE WHEN
   THEN ELSE END ANY ALL SOME ARRAY COLLATE UNKNOWN ESCAPE TO SYMMETRIC CAST AS
   CURRENT_DATE CURRENT_TIMESTAMP INTERVAL
-`));
+`);
 
 /**
  * Returns the only column of an expression, which PostgreSQL uses in the name of a CHECK;

@@ -10,6 +10,7 @@ import { alterPass } from "./alter_pass.ts";
 import { type AlterResult, type AlterTarget, step, validateStep } from "./alter_target.ts";
 import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
 import { isTableConstraint } from "./table_constraint.ts";
+import { keywordSet } from "../list_words.ts";
 
 function strip(t: StatementTranslation): undefined {
   t.warn("table-settings");
@@ -97,14 +98,7 @@ function translateValidate(
 
 const SETTING_STARTS: ReadonlySet<string> = new Set(["SET", "RESET", "CLUSTER", "REPLICA"]);
 const SWITCH_STARTS: ReadonlySet<string> = new Set(["ENABLE", "DISABLE", "FORCE"]);
-const FAMILY_STARTS: ReadonlySet<string> = new Set([
-  "INHERIT",
-  "NO",
-  "OF",
-  "NOT",
-  "ATTACH",
-  "DETACH",
-]);
+const FAMILY_STARTS: ReadonlySet<string> = keywordSet("INHERIT NO OF NOT ATTACH DETACH");
 
 function translateAction(
   reader: StatementReader,

@@ -1,6 +1,6 @@
 import { type QualifiedName, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import { listWords } from "../list_words.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Kind of a column clause. */
 export type ColumnClauseKind =
@@ -45,10 +45,10 @@ export interface ColumnDefinition {
   readonly clauses: readonly ColumnClause[];
 }
 
-const CLAUSE_STARTS: ReadonlySet<string> = new Set(listWords(`
+const CLAUSE_STARTS: ReadonlySet<string> = keywordSet(`
   CONSTRAINT NOT NULL CHECK DEFAULT GENERATED UNIQUE PRIMARY REFERENCES COLLATE
   STORAGE COMPRESSION DEFERRABLE INITIALLY ENFORCED
-`));
+`);
 
 /**
  * Checks whether the token before a position requires an operand, so that the next token starts no

@@ -2,16 +2,11 @@ import { readName } from "../sql_name.ts";
 import { type DeclaredDomain, findObject } from "../declared/declared_schema.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
-import { listWords } from "../list_words.ts";
+import { keywordSet } from "../list_words.ts";
 
-const SERIAL: ReadonlySet<string> = new Set([
-  "serial",
-  "serial2",
-  "serial4",
-  "serial8",
-  "smallserial",
-  "bigserial",
-]);
+const SERIAL: ReadonlySet<string> = keywordSet(
+  "serial serial2 serial4 serial8 smallserial bigserial",
+);
 const JSON_TYPES: ReadonlySet<string> = new Set(["json", "jsonb"]);
 const NUMERIC: ReadonlySet<string> = new Set(["numeric", "decimal", "dec"]);
 const SMALL_INTEGERS: ReadonlySet<string> = new Set(["smallint", "int2", "int", "integer", "int4"]);
@@ -38,32 +33,23 @@ const STORABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** PostgreSQL's built-in types that cannot be stored. */
-const BUILT_IN: ReadonlySet<string> = new Set(listWords(`
+const BUILT_IN: ReadonlySet<string> = keywordSet(`
   money xml inet cidr macaddr macaddr8 bit varbit pg_lsn jsonpath name oid point line
   lseg box path polygon circle tsvector tsquery refcursor xid xid8 int4range int8range
   numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange
   tsmultirange tstzmultirange datemultirange txid_snapshot pg_snapshot cid tid
   regclass regtype regproc regprocedure regrole regnamespace regconfig regdictionary
-`));
+`);
 
-const OF_EXTENSIONS: ReadonlySet<string> = new Set(listWords(`
+const OF_EXTENSIONS: ReadonlySet<string> = keywordSet(`
   vector halfvec sparsevec citext hstore geometry geography ltree lquery cube seg isbn
   isbn13 issn ean13 upc semver
-`));
+`);
 
 /** Types that only occur in expressions, and first words of other spellings. */
-const OTHERS: ReadonlySet<string> = new Set([
-  "record",
-  "unknown",
-  "cstring",
-  "void",
-  "anyelement",
-  "anyarray",
-  "aclitem",
-  "int2vector",
-  "oidvector",
-  "setof",
-]);
+const OTHERS: ReadonlySet<string> = keywordSet(`
+  record unknown cstring void anyelement anyarray aclitem int2vector oidvector setof
+`);
 
 /** Checks by its first word whether a type can be used in expressions without a declaration. */
 export function isBuiltInType(name: string): boolean {

@@ -5,6 +5,7 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { findTable, refuseJsonKeys } from "./known_table.ts";
+import { keywordSet } from "../list_words.ts";
 
 const MAX_KEY_COLUMNS = 8;
 const TREE_METHODS: ReadonlySet<string> = new Set(["btree", "btree_index", "hash"]);
@@ -14,14 +15,9 @@ const SAME_ORDER =
 /**
  * Functions that are STABLE for timestamptz, and casts of it to text: not allowed in index keys.
  */
-const UNSTABLE: ReadonlySet<string> = new Set([
-  "DATE_TRUNC",
-  "TO_CHAR",
-  "NOW",
-  "AGE",
-  "CURRENT_TIMESTAMP",
-  "CURRENT_DATE",
-]);
+const UNSTABLE: ReadonlySet<string> = keywordSet(
+  "DATE_TRUNC TO_CHAR NOW AGE CURRENT_TIMESTAMP CURRENT_DATE",
+);
 
 /** Checks whether a key is a column, not an expression. */
 function isColumn(reader: StatementReader, from: number): boolean {

@@ -3,6 +3,7 @@ import { readName } from "../sql_name.ts";
 import { splitStatements } from "../statement.ts";
 import { parseStatement, StatementReader } from "../statement_reader.ts";
 import { type SqlToken, tokenize } from "../tokenize.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Conditions for objects that exist already, with their SQLSTATEs (PostgreSQL 18, appendix A). */
 const DUPLICATES: Readonly<Record<string, string>> = {
@@ -53,17 +54,7 @@ function ignoredBy(reader: StatementReader, from: number): string[] | undefined 
 }
 
 /** Keywords by which a condition would match more or less than one type. */
-const OTHER_LOGIC = new Set([
-  "OR",
-  "NOT",
-  "UNION",
-  "EXCEPT",
-  "INTERSECT",
-  "LIMIT",
-  "OFFSET",
-  "HAVING",
-  "GROUP",
-]);
+const OTHER_LOGIC = keywordSet("OR NOT UNION EXCEPT INTERSECT LIMIT OFFSET HAVING GROUP");
 
 /** Checks whether a subquery only searches pg_type for a name, in the current schema. */
 function looksForType(block: StatementReader, from: number, to: number, name: string): boolean {

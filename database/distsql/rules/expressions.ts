@@ -4,6 +4,7 @@ import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { checkCast } from "./cast_types.ts";
 import { isExtensionFunction } from "./extension_functions.ts";
+import { keywordSet } from "../list_words.ts";
 
 const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
 const UUID_OTHERS: ReadonlySet<string> = new Set([
@@ -13,16 +14,10 @@ const UUID_OTHERS: ReadonlySet<string> = new Set([
   "uuid_generate_v5",
   "uuidv7",
 ]);
-const TEXT_SEARCH: ReadonlySet<string> = new Set([
-  "to_tsvector",
-  "to_tsquery",
-  "plainto_tsquery",
-  "phraseto_tsquery",
-  "websearch_to_tsquery",
-  "ts_headline",
-  "json_to_tsvector",
-  "jsonb_to_tsvector",
-]);
+const TEXT_SEARCH: ReadonlySet<string> = keywordSet(`
+  to_tsvector to_tsquery plainto_tsquery phraseto_tsquery websearch_to_tsquery ts_headline
+  json_to_tsvector jsonb_to_tsvector
+`);
 /** Collations with the order of the database. */
 const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "default", "c"]);
 

@@ -2,16 +2,12 @@ import { readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Role options with their default value. */
-const DEFAULT_OPTIONS: ReadonlySet<string> = new Set([
-  "NOSUPERUSER",
-  "NOCREATEDB",
-  "NOCREATEROLE",
-  "NOREPLICATION",
-  "NOBYPASSRLS",
-  "INHERIT",
-]);
+const DEFAULT_OPTIONS: ReadonlySet<string> = keywordSet(`
+  NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS INHERIT
+`);
 
 function originalText(reader: StatementReader): string {
   return reader.tokens.map((token) => token.text).join("");

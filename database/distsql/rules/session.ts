@@ -2,16 +2,13 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import { readTransactionControl } from "../transaction_blocks.ts";
 import type { StatementTranslation } from "../translation.ts";
+import { keywordSet } from "../list_words.ts";
 
 /** Settings written by pg_dump that have no effect here, in lower case. */
-const DUMP_SETTINGS: ReadonlySet<string> = new Set([
-  "xmloption",
-  "row_security",
-  "default_tablespace",
-  "default_table_access_method",
-  "check_function_bodies",
-  "default_with_oids",
-]);
+const DUMP_SETTINGS: ReadonlySet<string> = keywordSet(`
+  xmloption row_security default_tablespace default_table_access_method check_function_bodies
+  default_with_oids
+`);
 
 /** Translates BEGIN and START TRANSACTION: omits other isolation levels. */
 function translateBegin(reader: StatementReader, t: StatementTranslation): void {
