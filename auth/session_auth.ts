@@ -32,17 +32,17 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  * ```
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
-  factory = () => getAuth(getDb, config);
+  const getInstance = factory = () => getAuth(getDb, config);
   setTrustedOriginCheck(createOriginCheck(config));
   setSessionAuthenticator(async function authenticateSession(event, access) {
     if (access !== undefined) {
       // kept, because import() costs time on each request although the module is loaded
       accessCheck ??= await import("./session_access.ts");
-      return await accessCheck.authenticateWithAccess(event, access, getConfiguredSessionAuth);
+      return await accessCheck.authenticateWithAccess(event, access, getInstance);
     }
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
-    return await checkRequestSession(await getConfiguredSessionAuth(), event);
+    return await checkRequestSession(await getInstance(), event);
   });
 }
 

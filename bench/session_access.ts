@@ -1,18 +1,22 @@
 // deno-lint-ignore-file no-console
 /**
- * Measures a session check with the active organization and the user's role, against the same join by hand and
- * against better-auth, on PostgreSQL over postgres.js. Each is in a handler; better-auth's getSession is not.
+ * Measures a session check with the active organization and the user's role, on PostgreSQL, with the environment of
+ * a Lambda function: against the same join by hand, once with postgres.js and once prepared with drizzle on the
+ * client of `getDrizzleClient`, and against better-auth. Each is in a handler; better-auth's getSession is not.
+ * The subjects run in turn in each round.
  *
  *   deno run -A bench/session_access.ts
  */
 import { organization as organizationPlugin } from "better-auth/plugins";
+import { and, eq, sql } from "drizzle-orm";
 import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { createAuth } from "../auth/instance.ts";
 import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
 import { AUTH_SESSION_COLUMNS } from "../auth/columns.ts";
 import { configureSessionAuth } from "../auth/session_auth.ts";
+import { authUsers as user } from "../auth/session_tables.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import { defineApiHandler } from "../validation/define_api_handler.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { createLambdaContext } from "../testing/context.ts";
@@ -20,6 +24,8 @@ import { createRestApiEvent } from "../testing/events.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 setLogOutput(() => {});
+// settings are read once in a Lambda sandbox
+Deno.env.set("AWS_EXECUTION_ENV", "AWS_Lambda_nodejs24.x");
 const ROUNDS = 40;
 const CALLS = 100;
 
@@ -77,13 +83,11 @@ const JOIN =
   WHERE s.token = $1 LIMIT 1`;
 
 const server = await startPostgres();
-const client = postgres(server.url, { max: 1, onnotice: () => {} });
-await client.unsafe(AUTH_MIGRATION_SQL);
-await client.unsafe(SETUP);
-const [{ token }] = await client`SELECT md5('u7@example.com') AS token`;
-// drizzle replaces the parsers of its client
 const hand = postgres(server.url, { max: 1, onnotice: () => {} });
-const db = drizzle(client);
+await hand.unsafe(AUTH_MIGRATION_SQL);
+await hand.unsafe(SETUP);
+const [{ token }] = await hand`SELECT md5('u7@example.com') AS token`;
+const db = await getDrizzleClient({ provider: "postgres", connectionString: server.url });
 const config = {
   secret: "Zr8vY2kQ0b7Xn4Wm1Tj6Lp3Hs9Dg5FcA-bench",
   baseURL: "http://localhost:3000",
@@ -97,22 +101,47 @@ const event = createRestApiEvent({ headers: { authorization: `Bearer ${token}` }
 const context = createLambdaContext();
 const respond = () => ({ statusCode: 200, body: "" });
 const options = { logging: { level: "SILENT" }, metrics: false, tracing: false } as const;
-const plain = defineApiHandler(options)(respond);
 const handler = defineApiHandler({
   ...options,
   auth: "session",
   organization: { role: "owner" },
 })(respond);
 
-/** The same in a handler without auth, so that the rest of a handler's work is in both figures. */
-async function checkByHand(): Promise<void> {
+const prepared = db.select({
+  id: session.id,
+  token: session.token,
+  expiresAt: session.expiresAt,
+  userId: user.id,
+  email: user.email,
+  name: user.name,
+  image: user.image,
+  emailVerified: user.emailVerified,
+  createdAt: session.createdAt,
+  updatedAt: session.updatedAt,
+  organizationId: organization.id,
+  organization: organization.name,
+  slug: organization.slug,
+  memberId: member.id,
+  role: member.role,
+}).from(session).innerJoin(user, eq(user.id, session.userId))
+  .leftJoin(organization, eq(organization.id, session.activeOrganizationId))
+  .leftJoin(member, and(eq(member.organizationId, organization.id), eq(member.userId, user.id)))
+  .where(eq(session.token, sql.placeholder("token"))).prepare("by_hand");
+
+const drizzleHandler = defineApiHandler(options)(async function checkByDrizzle() {
+  const [row] = await prepared.execute({ token });
+  if (!(row.expiresAt > new Date()) || row.role !== "owner") throw new Error("refused");
+  return respond();
+});
+const handHandler = defineApiHandler(options)(async function checkByHand() {
   const [row] = await hand.unsafe(JOIN, [token], { prepare: true });
   if (!(row.expires_at > new Date()) || row.role !== "owner") throw new Error("refused");
-  await plain(event, context);
-}
+  return respond();
+});
 
 const subjects: Record<string, () => Promise<unknown>> = {
-  "by hand": checkByHand,
+  "by hand, postgres.js": () => handHandler(event, context),
+  "by hand, drizzle": () => drizzleHandler(event, context),
   "organization option": () => handler(event, context),
   "better-auth getSession": () => auth.api.getSession({ headers }),
 };
@@ -129,10 +158,11 @@ for (let round = -5; round < ROUNDS; round++) {
   }
 }
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1];
-const base = median(times.get("by hand")!);
+const bases = [...times.keys()].slice(0, 2).map((name) => median(times.get(name)!));
 for (const [name, values] of times) {
   const value = median(values);
-  console.log(`${name}: ${value.toFixed(0)} µs, ${(value / base).toFixed(2)} × by hand`);
+  const ratios = bases.map((base) => `${(value / base).toFixed(2)} ×`);
+  console.log(`${name}: ${value.toFixed(0)} µs, ${ratios.join(" / ")}`);
 }
-await Promise.all([client.end(), hand.end()]);
+await Promise.all([closeDrizzleClient(), hand.end()]);
 await server.stop();

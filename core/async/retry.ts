@@ -62,8 +62,8 @@ export async function retry<T>(
   options: RetryOptions,
 ): Promise<T> {
   const { maxRetries = 3, baseDelayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
-  for (const [name, value] of Object.entries({ maxRetries, baseDelayMs, maxDelayMs })) {
-    if (!(value >= 0)) throw new RangeError(`${name} must be a number from 0, got ${value}`);
+  if (!(maxRetries >= 0 && baseDelayMs >= 0 && maxDelayMs >= 0)) {
+    refuse({ maxRetries, baseDelayMs, maxDelayMs });
   }
   for (let retries = 0;; retries++) {
     try {
@@ -80,4 +80,9 @@ export async function retry<T>(
       await clock.sleep(delayMs);
     }
   }
+}
+
+function refuse(options: Record<string, number>): never {
+  const [name, value] = Object.entries(options).find(([, each]) => !(each >= 0))!;
+  throw new RangeError(`${name} must be a number from 0, got ${value}`);
 }
