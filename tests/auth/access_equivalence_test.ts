@@ -14,7 +14,14 @@ import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { testSeed } from "../support/seed.ts";
-import { askBetterAuth, askOrigin, isGoodToken, readKeys, type Verdict } from "./access_oracle.ts";
+import {
+  askBetterAuth,
+  askOrigin,
+  isGoodToken,
+  readKeys,
+  type Remember,
+  type Verdict,
+} from "./access_oracle.ts";
 import { createAccessWorld } from "./access_world.ts";
 import { ACCOUNTS_CONFIG, getPluginApi, type PluginApi, type SignedIn } from "./accounts_app.ts";
 import { accountsSchema, openAccountsDatabase } from "./accounts_database.ts";
@@ -26,7 +33,7 @@ const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const CALLS = IS_FULL ? 1_000_000 : 700;
 /** The full form ends after this time with the calls that it made. */
 const MAX_MS = 10 * 60_000;
-const CALLS_BETWEEN_CHANGES = IS_FULL ? 2000 : 60;
+const CALLS_BETWEEN_CHANGES = IS_FULL ? 5000 : 60;
 const FRESH_SECONDS = 300;
 
 const database = await openAccountsDatabase();
@@ -173,8 +180,6 @@ async function run(
   return { counts, violations, byKind };
 }
 
-type Remember = <T>(key: string, ask: () => Promise<T>) => Promise<T>;
-
 interface Call {
   readonly handler: Handler;
   readonly method: string;
@@ -245,7 +250,7 @@ function makeSessionCall(
     }
     const verdict = await remember(
       `session ${JSON.stringify([headers.cookie, headers.authorization])}`,
-      () => askBetterAuth(auth, credential),
+      () => askBetterAuth(auth, credential, remember),
     );
     if (verdict.userId === undefined) return "session";
     return RULES[name].isMet(verdict, organizationId) ? undefined : name;

@@ -17,16 +17,33 @@ const REFUSED: Verdict = { isFresh: false, isAdmin: false };
 
 type RequestHeaders = Readonly<Record<string, string>>;
 
-/** Asks better-auth's own endpoints about the credential of a request. */
+/** Returns the remembered answer for a key, or asks. */
+export type Remember = <T>(key: string, ask: () => Promise<T>) => Promise<T>;
+
+/**
+ * Asks better-auth's own endpoints about the credential of a request. Its other endpoints read the
+ * same session as `getSession`, so they are asked once for each session while nothing changes.
+ */
 export async function askBetterAuth(
   auth: BetterAuthInstance,
   given: RequestHeaders,
+  remember: Remember,
 ): Promise<Verdict> {
-  const api = getPluginApi(auth);
   const headers = new Headers(given);
   const found = await auth.api.getSession({ headers });
   if (found === null) return REFUSED;
-  const userId = found.user.id;
+  return await remember(
+    `session of ${found.session.token}`,
+    () => describeSession(auth, headers, found.user.id),
+  );
+}
+
+async function describeSession(
+  auth: BetterAuthInstance,
+  headers: Headers,
+  userId: string,
+): Promise<Verdict> {
+  const api = getPluginApi(auth);
   const permission = await api.userHasPermission({
     body: { userId, permissions: { user: ["ban"] } },
   });
