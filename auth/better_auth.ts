@@ -14,6 +14,7 @@ import { getBasePath } from "./auth_request.ts";
 import { withMailRoutes } from "./mail_routes.ts";
 import { withSilentFailures } from "./silent_failures.ts";
 import { trackStatements } from "./statement_scope.ts";
+import { withTakenAddresses } from "./taken_addresses.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { guardTransactions } from "../database/transaction_guard.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
@@ -97,7 +98,8 @@ export async function startBetterAuth(
     );
   }
   const basePath = getBasePath(settings);
-  const routes = withSilentFailures(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
+  const served = withTakenAddresses(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
+  const routes = withSilentFailures(served, basePath);
   const handler = settings.mail === undefined
     ? routes
     : withMailRoutes(routes, db as unknown as JobClient, basePath);
