@@ -5,7 +5,9 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuditSettings } from "./audit_option.ts";
 import { type AuthRoute, listAuthRoutes } from "./auth_routes.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
-import type { AuthSettings } from "./config.ts";
+import type { AccountMails } from "./account_mails.ts";
+import { toBetterAuthOptions } from "./better_auth_options.ts";
+import type { AuthMails, AuthSettings } from "./config.ts";
 import { type BetterAuthLibrary, loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
 import type { ProviderOptions } from "./providers.ts";
@@ -58,7 +60,10 @@ export async function startBetterAuth(
   settings: AuthSettings,
   options: BetterAuthOptions,
 ): Promise<StartedBetterAuth> {
-  const { providers } = settings;
+  const { providers, mail } = settings;
+  if (typeof mail === "function") {
+    return await startBetterAuth(db, ...await addMails(settings, mail, options));
+  }
   const { social, custom } = typeof providers === "function" ? await providers() : providers;
   const loaded = await loadBetterAuth();
   const { betterAuth, drizzleAdapter } = loaded;
@@ -69,7 +74,7 @@ export async function startBetterAuth(
   // creates a user and their account in one transaction, because an incomplete sign-up would
   // block the email address
   const tables = acceptTextAsUuid(schema);
-  const client = settings.mail === undefined ? db : prepareMails(db);
+  const client = mail === undefined ? db : prepareMails(db);
   const adapter = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
     provider: "pg",
     schema: tables,
@@ -100,7 +105,7 @@ export async function startBetterAuth(
   const basePath = getBasePath(settings);
   const served = withTakenAddresses(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
   const routes = withSilentFailures(served, basePath);
-  const handler = settings.mail === undefined
+  const handler = mail === undefined
     ? routes
     : withMailRoutes(routes, db as unknown as JobClient, basePath);
   return {
@@ -111,6 +116,24 @@ export async function startBetterAuth(
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };
+}
+
+/** Adds mails that a function loads to the settings and to the options of better-auth. */
+async function addMails(
+  settings: AuthSettings,
+  load: Extract<AuthMails, () => unknown>,
+  { logger }: BetterAuthOptions,
+): Promise<[settings: AuthSettings, options: BetterAuthOptions]> {
+  const mail: Partial<AccountMails> | undefined = await load();
+  if (typeof mail?.addTo !== "function") {
+    throw new ConfigurationError(
+      "AuthConfig.mail must return the mails that createAccountMails returns, such as " +
+        'async () => (await import("./mails.ts")).mails',
+    );
+  }
+  const library = mail.addTo(settings.library);
+  const loaded = { ...settings, library, mail: mail as AccountMails };
+  return [loaded, { ...toBetterAuthOptions(loaded), logger }];
 }
 
 function checkProviders(providers: readonly string[], known: readonly string[]): void {

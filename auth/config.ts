@@ -31,6 +31,12 @@ export type AuthPlugins =
   | (() => readonly BetterAuthPlugin[] | Promise<readonly BetterAuthPlugin[]>);
 
 /**
+ * Mails of accounts, or a function that loads them. Use a function with `import()` inside, so that
+ * functions that only check sessions do not evaluate the mails and their templates.
+ */
+export type AuthMails = AccountMails | (() => AccountMails | Promise<AccountMails>);
+
+/**
  * Configuration of {@link createAuth}. The keys below are Trellis's own; all other keys are
  * better-auth's options, such as `emailAndPassword`, `emailVerification`, `rateLimit` or
  * `databaseHooks` (https://better-auth.com/docs/reference/options). The object is read once: later
@@ -103,10 +109,10 @@ export interface AuthConfig extends LibraryOptions {
    */
   audit?: AuditOption;
   /**
-   * Sends the mails of accounts through the outbox of jobs: `createAccountMails`. Sets better-auth's
-   * functions for password resets, verifications and changes of address.
+   * Sends the mails of accounts through the outbox of jobs: `createAccountMails`, or a function that
+   * loads them. Sets better-auth's functions for password resets, verifications and changes of address.
    */
-  mail?: AccountMails;
+  mail?: AuthMails;
   /**
    * Limits on failed sign-ins and on messages by account. They apply where `rateLimit` is enabled
    * and counts in the database, which is the default unless `baseURL` is a loopback address.
@@ -146,7 +152,7 @@ export interface AuthSettings {
   readonly encryptOAuthTokens: boolean;
   readonly experimentalJoins: boolean;
   readonly audit: AuditOption;
-  readonly mail: AccountMails | undefined;
+  readonly mail: AuthMails | undefined;
   readonly rateLimits: RateLimitSettings;
   readonly clientAddress: ClientAddressSource;
   /** Options that are passed to better-auth. */
@@ -180,8 +186,8 @@ const OWN_RULES = {
     "true, or an object such as { exclude: [] }",
   ],
   mail: [
-    (value) => FUNCTION_OPTION[0]((value as AccountMails | null)?.addTo),
-    "the mails that createAccountMails returns",
+    (value) => FUNCTION_OPTION[0](value) || FUNCTION_OPTION[0]((value as AccountMails)?.addTo),
+    "the mails that createAccountMails returns, or a function that loads them",
   ],
   accountLimits: [
     (value) => value === false || OBJECT_OPTION[0](value),
@@ -228,7 +234,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     ...given
   } = config;
   // the object contains the code, so that functions without mails do not
-  const library = mail?.addTo(given) ?? given;
+  const library = typeof mail === "object" ? mail.addTo(given) : given;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
   const url = parseBaseUrl(baseURL, library.basePath);
   const isLoopback = isLoopbackHost(url.hostname);

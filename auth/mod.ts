@@ -56,7 +56,7 @@ export type { AccountLimits } from "./rate_limit_settings.ts";
 export type { ClientAddressSource } from "../core/http/client_address.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { LibraryOptions } from "./library_options.ts";
-export type { AuthPlugins } from "./config.ts";
+export type { AuthMails, AuthPlugins } from "./config.ts";
 export type { HmacAlgorithm } from "./hmac.ts";
 export type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./instance.ts";

@@ -18,6 +18,7 @@ import {
 import type { SourcePosition } from "./provider_location.ts";
 import { providerModulesPlugin } from "./provider_modules.ts";
 import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
+import { authConfigPlugin } from "./auth_config_parts.ts";
 import { authLocalesPlugin } from "./auth_locales.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
@@ -219,6 +220,7 @@ function createPlugins(
   const { providers, betterAuth } = parts;
   return [
     optionalPartsPlugin({ betterAuth, paths, isExternal }),
+    ...betterAuth ? [] : [authConfigPlugin(paths)],
     // Deno downloads packages
     providerModulesPlugin({ providers, required: isDeno ? [] : required, paths, isExternal }),
     lazyBuiltinsPlugin(),

@@ -105,6 +105,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
   };
 }
 
-const NO_BETTER_AUTH =
+/** Message of code that was omitted with better-auth. */
+export const NO_BETTER_AUTH: string =
   "trellis build omitted better-auth from this function, because its sources do not use the auth " +
   "instance. Add the function's name to build.betterAuth in trellis.config.ts";

@@ -1,6 +1,5 @@
 import { getTableName, noopDecoder } from "drizzle-orm";
 import { PgColumn, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
-import type { Row } from "../providers/provider.ts";
 import { getDecoder, isColumn, type SelectedField } from "./column_decoder.ts";
 
 /** Tables of a query by name: true if the join may not leave their columns empty. */
@@ -9,19 +8,11 @@ export type NotNullable = Record<string, boolean> | undefined;
 type Decode = (value: unknown) => unknown;
 
 interface Cell {
-  /** Names of the objects that contain the value. */
-  readonly parents: readonly string[];
-  readonly name: string;
+  readonly path: readonly string[];
   /** `undefined` if the value is kept. */
   readonly decode: Decode | undefined;
-}
-
-/** Columns of one table that are selected as `table.column`. */
-interface TableGroup {
-  readonly name: string;
-  readonly table: string;
-  /** Name of the first column. drizzle takes a row without this value for a missing row. */
-  readonly first: string;
+  /** Table of a column that is selected as `table.column`. */
+  readonly table: string | undefined;
 }
 
 /**
@@ -30,16 +21,14 @@ interface TableGroup {
  */
 export class RowMapper {
   readonly #cells: readonly Cell[];
-  readonly #groups: readonly TableGroup[];
   readonly #isFlat: boolean;
 
   /**
    * @param fields The fields that drizzle selected, in the order of the columns.
    */
   constructor(fields: SelectedFieldsOrdered) {
-    this.#cells = fields.map(toCell);
-    this.#groups = listTableGroups(fields);
-    this.#isFlat = this.#cells.every(({ parents }) => parents.length === 0);
+    this.#cells = fields.map(({ path, field }) => toCell(path, field as SelectedField));
+    this.#isFlat = this.#cells.every(({ path }) => path.length === 1);
   }
 
   /**
@@ -49,65 +38,57 @@ export class RowMapper {
    * @param notNullable Which tables a join may not leave empty, if the query has joins.
    * @returns The object: nested by table for joins, with null for a table without a row.
    */
-  map(row: readonly unknown[], notNullable: NotNullable): Row {
+  map(row: readonly unknown[], notNullable: NotNullable): Record<string, unknown> {
     return this.#isFlat ? this.#mapFlat(row) : this.#mapNested(row, notNullable);
   }
 
-  #mapFlat(row: readonly unknown[]): Row {
-    const result: Row = {};
+  #mapFlat(row: readonly unknown[]): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
     const cells = this.#cells;
     for (let at = 0; at < cells.length; at++) {
-      const { name, decode } = cells[at];
+      const { path, decode } = cells[at];
       const value = row[at];
-      result[name] = value === null || decode === undefined ? value : decode(value);
+      result[path[0]] = value === null || decode === undefined ? value : decode(value);
     }
     return result;
   }
 
-  #mapNested(row: readonly unknown[], notNullable: NotNullable): Row {
-    const result: Row = {};
-    const cells = this.#cells;
-    for (let at = 0; at < cells.length; at++) {
-      const { parents, name, decode } = cells[at];
-      const value = row[at];
-      let node = result;
-      for (const parent of parents) {
-        node = (Object.hasOwn(node, parent) ? node[parent] : node[parent] = {}) as Row;
-      }
-      node[name] = value === null || decode === undefined ? value : decode(value);
+  #mapNested(row: readonly unknown[], notNullable: NotNullable): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    const emptyTables = new Map<string, string | false>();
+    for (const [at, { path, decode, table }] of this.#cells.entries()) {
+      const raw = row[at];
+      const value = raw === null || decode === undefined ? raw : decode(raw);
+      setPath(result, path, value);
+      if (notNullable === undefined || table === undefined) continue;
+      const known = emptyTables.get(path[0]);
+      if (known === undefined) emptyTables.set(path[0], value === null ? table : false);
+      else if (known !== table) emptyTables.set(path[0], false);
     }
-    if (notNullable === undefined) return result;
-    for (const { name, table, first } of this.#groups) {
-      if (!notNullable[table] && (result[name] as Row)[first] === null) result[name] = null;
+    for (const [name, table] of emptyTables) {
+      if (table !== false && !notNullable![table]) result[name] = null;
     }
     return result;
   }
 }
 
-function toCell({ path, field }: SelectedFieldsOrdered[number]): Cell {
-  const decoder = getDecoder(field as SelectedField);
+function toCell(path: readonly string[], field: SelectedField): Cell {
+  const decoder = getDecoder(field);
   const { mapFromDriverValue } = decoder;
   const isKept = mapFromDriverValue === PgColumn.prototype.mapFromDriverValue ||
     mapFromDriverValue === noopDecoder.mapFromDriverValue;
   return {
-    parents: path.slice(0, -1),
-    name: path[path.length - 1],
+    path,
     decode: isKept ? undefined : (value) => decoder.mapFromDriverValue(value),
+    table: isColumn(field) && path.length === 2 ? getTableName(field.table) : undefined,
   };
 }
 
-/** Lists the objects whose columns all belong to one table. */
-function listTableGroups(fields: SelectedFieldsOrdered): TableGroup[] {
-  const groups = new Map<string, TableGroup | undefined>();
-  for (const { path: [name, column], field } of fields.filter(isTableColumn)) {
-    const table = getTableName((field as PgColumn).table);
-    const group = groups.get(name);
-    if (!groups.has(name)) groups.set(name, { name, table, first: column });
-    else if (group?.table !== table) groups.set(name, undefined);
+function setPath(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let node = target;
+  for (const name of path.slice(0, -1)) {
+    if (!Object.hasOwn(node, name)) node[name] = {};
+    node = node[name] as Record<string, unknown>;
   }
-  return [...groups.values()].filter((group) => group !== undefined);
-}
-
-function isTableColumn({ path, field }: SelectedFieldsOrdered[number]): boolean {
-  return path.length === 2 && isColumn(field);
+  node[path[path.length - 1]] = value;
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { emailOTP, magicLink } from "better-auth/plugins";
 import {
@@ -413,4 +413,45 @@ Deno.test("AuthConfig.mail is refused beside a function of the application, and 
     inviter: { user: ADA },
   };
   assertThrows(() => mails.sendInvitationEmail(invitation), ConfigurationError, "invitationUrl");
+});
+
+Deno.test("AuthConfig.mail can be a function, which is called when better-auth starts", async () => {
+  await reset();
+  let loads = 0;
+  const lab = createLab((mails) => ({
+    mail: () => Promise.resolve((loads++, mails)),
+    emailVerification: { sendOnSignUp: true },
+  }));
+  assertEquals(loads, 0);
+  await lab.auth.api.signUpEmail({ body: ADA });
+  await lab.auth.api.requestPasswordReset({ body: { email: ADA.email } });
+  const { rows } = await pglite.query<{ job: string }>(
+    "select name as job from trellis_jobs order by 1",
+  );
+  assertEquals(rows.map(({ job }) => job), [
+    "mail.account.reset-password",
+    "mail.account.verify-email",
+  ]);
+  assertEquals(loads, 1);
+});
+
+Deno.test("AuthConfig.mail is refused when its function returns no mails", async () => {
+  const lab = createLab((mails) => ({ mail: (() => ({ mails })) as never }));
+  await assertRejects(
+    () => lab.auth.api.ok(),
+    ConfigurationError,
+    'async () => (await import("./mails.ts")).mails',
+  );
+});
+
+Deno.test("AuthConfig.mail that a function loads is refused beside a mail function of better-auth", async () => {
+  const lab = createLab((mails) => ({
+    mail: () => mails,
+    emailAndPassword: { enabled: true, sendResetPassword: () => Promise.resolve() },
+  }));
+  await assertRejects(
+    () => lab.auth.api.ok(),
+    ConfigurationError,
+    "AuthConfig.emailAndPassword.sendResetPassword are both set",
+  );
 });

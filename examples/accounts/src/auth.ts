@@ -1,9 +1,8 @@
 import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { authSchema } from "./auth_schema.ts";
-import { loadPlugins } from "./auth_plugins.ts";
 import { getDb } from "./database.ts";
-import { mails, webOrigin } from "./mails.ts";
+import { webOrigin } from "./web_origin.ts";
 
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 /** The user with this address becomes an administrator. */
@@ -18,15 +17,18 @@ export const authConfig: AuthConfig = {
   schema: authSchema,
   // the events are on the local page of trellis dev
   audit: true,
-  // resets, verifications and changes of address
-  mail: mails,
+  // resets, verifications and changes of address; functions that only check sessions do not load it
+  mail: async () => (await import("./mails.ts")).mails,
   emailAndPassword: { enabled: true, requireEmailVerification: true },
   emailVerification: { sendOnSignUp: true, autoSignInAfterVerification: true },
   user: {
     changeEmail: { enabled: true },
     deleteUser: {
       enabled: true,
-      sendDeleteAccountVerification: mails.sendDeleteAccountVerification,
+      async sendDeleteAccountVerification(mail) {
+        const { mails } = await import("./mails.ts");
+        await mails.sendDeleteAccountVerification(mail);
+      },
     },
   },
   databaseHooks: {
@@ -39,7 +41,7 @@ export const authConfig: AuthConfig = {
       },
     },
   },
-  plugins: loadPlugins,
+  plugins: async () => (await import("./auth_plugins.ts")).loadPlugins(),
 };
 
 configureSessionAuth(getDb, authConfig);

@@ -1,4 +1,5 @@
-import { mails, webOrigin } from "./mails.ts";
+import { mails } from "./mails.ts";
+import { webOrigin } from "./web_origin.ts";
 
 /**
  * Loads the plugins of better-auth. Only the function of the auth routes calls it, so that handlers

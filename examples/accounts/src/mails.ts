@@ -3,9 +3,7 @@ import { getOptionalEnv } from "@trellis/fn/env";
 import { configureJobs, createSqsDelivery } from "@trellis/fn/jobs";
 import { configureMail, createSesTransport } from "@trellis/fn/mail";
 import { getDb } from "./database.ts";
-
-/** The web page is on another origin, so it must be trusted. */
-export const webOrigin = getOptionalEnv("WEB_ORIGIN", "http://localhost:3000");
+import { webOrigin } from "./web_origin.ts";
 
 // trellis dev shows the mails on its page, and sends none
 configureMail({

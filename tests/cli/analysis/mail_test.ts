@@ -45,6 +45,38 @@ testGrants([
     },
   ],
   [
+    "grants the auth routes INSERT on the table of jobs if a function loads the mails of accounts",
+    "accounts SELECT+INSERT+UPDATE+DELETE, sessions SELECT+INSERT+UPDATE+DELETE, trellis_jobs INSERT, " +
+    "users SELECT+INSERT+UPDATE+DELETE, verification SELECT+INSERT+UPDATE+DELETE",
+    {
+      ...ACCOUNTS,
+      "auth.ts":
+        `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+        configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost",
+          mail: async () => (await import("./account_mails.ts")).mails,
+          plugins: async () => (await import("./plugins.ts")).loadPlugins() });`,
+      "plugins.ts": `import { mails } from "./account_mails.ts";
+        export const loadPlugins = async () =>
+          [(await import("better-auth/plugins")).magicLink({ sendMagicLink: mails.sendMagicLink })];`,
+      "fn.ts":
+        `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+        export const handler = createAuthHandler(getConfiguredSessionAuth);`,
+    },
+  ],
+  [
+    "grants session checks no table of jobs if a function loads the mails of accounts",
+    "sessions SELECT+UPDATE, users SELECT",
+    {
+      ...ACCOUNTS,
+      "auth.ts":
+        `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+        configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost",
+          mail: async () => (await import("./account_mails.ts")).mails });`,
+      "fn.ts": `import "./auth.ts"; import { defineApiHandler } from "@trellis/fn/validation";
+        export const handler = defineApiHandler({ auth: "session" })(async () => ({ statusCode: 200, body: "" }));`,
+    },
+  ],
+  [
     "grants routes that send no mail no table of jobs if mails of accounts are configured",
     "sessions SELECT+UPDATE+DELETE, users SELECT",
     {

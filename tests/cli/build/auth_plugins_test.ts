@@ -7,7 +7,16 @@ import { getDrizzleClient } from "@trellis/fn/database";
 configureSessionAuth(() => getDrizzleClient({ provider: "serverless-pg" }), {
   secret: "at-least-32-random-characters-0123456789",
   baseURL: "https://api.example.com",
+  mail: async () => (await import("./mails.ts")).mails,
   plugins: async () => [${plugins}],
+});
+`;
+
+const MAILS = `import { createAccountMails } from "@trellis/fn/auth";
+import { getDrizzleClient } from "@trellis/fn/database";
+export const mails = createAccountMails({
+  getDb: () => getDrizzleClient({ provider: "serverless-pg" }),
+  appName: "Text of a template",
 });
 `;
 
@@ -34,6 +43,7 @@ async function getSizes(
     ...await denoProjectFiles(),
     ...functions,
     "src/auth.ts": AUTH(plugins),
+    "src/mails.ts": MAILS,
   });
   try {
     const { exitCode, stderr } = await project.build();
@@ -44,6 +54,7 @@ async function getSizes(
       if (name === "Me" && plugins !== "") {
         assertStringIncludes(code, "trellis build omitted better-auth from this function");
       }
+      assertEquals(code.includes("Text of a template"), name !== "Me", name);
       sizes[name] = code.length;
     }
     return sizes;
@@ -52,7 +63,7 @@ async function getSizes(
   }
 }
 
-Deno.test("trellis build leaves plugins out of a function that only checks sessions", async () => {
+Deno.test("trellis build leaves plugins and mails out of a function that only checks sessions", async () => {
   const bare = await getSizes("", SESSION_CHECK);
   const full = await getSizes(
     `(await import("better-auth/plugins/organization")).organization(), (await import("@better-auth/passkey")).passkey()`,
