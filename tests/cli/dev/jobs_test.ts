@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { JOBS_MIGRATION_SQL } from "../../../jobs/mod.ts";
+import { browserPath, launchBrowser } from "../../support/browser.ts";
 import { createTestProject, SERVED } from "./fixtures/project.ts";
 
 const PROJECT = {
@@ -20,7 +21,7 @@ import { defineApiHandler } from "@trellis/fn/validation";
 import { getDb, greet, state } from "../../../jobs.ts";
 export const handler = defineApiHandler()(async function ask({ event, context }) {
   const { name, delay, mend } = { ...event.queryStringParameters, ...event.pathParameters } as Record<string, string>;
-  if (mend !== undefined) state.isBroken = false;
+  if (mend !== undefined) state.isBroken = mend === "0";
   const id = await greet.enqueue(await getDb(), name, { delaySeconds: Number(delay ?? 0) });
   return buildValidatedResponse(context, 202, { id });
 });`,
@@ -31,6 +32,35 @@ export const handler = defineJobRelayHandler({ getDb, jobs: [greet] });`,
 
 // deno-lint-ignore no-explicit-any
 type Json = any;
+
+/** Opens the tab of jobs in a browser, shows the only dead job, and sends it again. */
+async function retryOnPage(url: string): Promise<void> {
+  const browser = await launchBrowser();
+  try {
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(String(error)));
+    await page.goto(`${url}/_trellis`, { waitUntil: "domcontentloaded" });
+    await page.click("#tab-jobs");
+    const choice = await page.waitForSelector('#panel-jobs select[aria-label="State"]');
+    await choice!.select("dead");
+    await page.waitForFunction(`document.querySelectorAll("#panel-jobs li").length === 1`);
+    await page.click("#panel-jobs li button[aria-expanded]");
+    await page.waitForFunction(
+      `document.querySelector("#panel-jobs .detail")?.textContent.includes("nobody")`,
+    );
+    const text = await page.$eval("#panel-jobs li", (item) => item.textContent ?? "");
+    assertStringIncludes(text, "there is nobody to greet");
+    assertStringIncludes(text, "1 attempt");
+    await page.click('#panel-jobs button[aria-label="Send again: greet"]');
+    await page.waitForFunction(
+      `document.querySelector("#panel-jobs .empty")?.textContent === "No jobs."`,
+    );
+    assertEquals(faults, []);
+  } finally {
+    await browser.close();
+  }
+}
 
 Deno.test(
   "startDevServer() runs due jobs by itself, and the page sends dead ones again",
@@ -80,6 +110,12 @@ Deno.test(
       }
       assertEquals((await page("jobs?state=none")).status, 400);
       assertEquals((await page(`jobs/${done}/delete`, "POST")).status, 404);
+      const broken = await enqueue("nobody?mend=0");
+      await waitFor(broken, "dead");
+      await enqueue("Mo?mend=1&delay=3600");
+      if (browserPath !== undefined) await retryOnPage(server.url);
+      else await page(`jobs/${broken}/retry`, "POST");
+      await waitFor(broken, "done");
       const html = await (await fetch(`${server.url}/_trellis`)).text();
       assert(html.includes('id="tab-jobs"'));
       assertEquals(
