@@ -30,7 +30,7 @@ import { startIssuer } from "./jwt_issuer.ts";
 import { createRandom, type Random } from "./random.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const CALLS = IS_FULL ? 1_000_000 : 700;
+const CALLS = IS_FULL ? 1_000_000 : 1200;
 /** The full form ends after this time with the calls that it made. */
 const MAX_MS = 10 * 60_000;
 const CALLS_BETWEEN_CHANGES = IS_FULL ? 5000 : 60;

@@ -15,6 +15,7 @@ import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { authUsers } from "../../auth/schema.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 const { pglite, db, queries, reset: resetAccounts } = await openAuthDatabase();
 async function reset(): Promise<void> {
@@ -38,6 +39,7 @@ globalThis.addEventListener("unload", () => void pglite.close());
 const transport = createMemoryTransport();
 configureMail({ transport, from: "Notes <notes@example.com>" });
 
+const EMAIL_AND_PASSWORD = { enabled: true, password: FAST_PASSWORDS };
 const ADA = { name: "Ada <3", email: "ada@example.com", password: "correct horse battery" };
 
 function createLab(
@@ -54,6 +56,7 @@ function createLab(
     secret: SECRET,
     baseURL: "http://localhost:3000",
     mail: mails,
+    emailAndPassword: EMAIL_AND_PASSWORD,
     ...getConfig(mails),
   });
   const handler = createAuthHandler(() => auth, { logging: { level: "ERROR" } });
@@ -92,7 +95,8 @@ Deno.test(
   options,
   async () => {
     await reset();
-    const { post, deliver } = createLab();
+    // without the option, better-auth's own hash applies
+    const { post, deliver } = createLab(() => ({ emailAndPassword: undefined }));
     await post("/sign-up/email", ADA);
     assertEquals((await deliver()).length, 0);
     const known = await post("/request-password-reset", { email: ADA.email });
@@ -122,7 +126,7 @@ Deno.test(
 Deno.test("AuthConfig.mail verifies addresses, and their changes", options, async () => {
   await reset();
   const { post, deliver, auth } = createLab(() => ({
-    emailAndPassword: { enabled: true, requireEmailVerification: true },
+    emailAndPassword: { ...EMAIL_AND_PASSWORD, requireEmailVerification: true },
     user: { changeEmail: { enabled: true } },
   }));
   await post("/sign-up/email", ADA);
@@ -191,7 +195,7 @@ for (const isAudited of [false, true]) {
     Deno.test(name, options, async () => {
       await reset();
       const { post } = createLab((own) => ({
-        emailAndPassword: { enabled: true, requireEmailVerification: true },
+        emailAndPassword: { ...EMAIL_AND_PASSWORD, requireEmailVerification: true },
         audit: isAudited,
         plugins: [
           emailOTP({ sendVerificationOTP: own.sendVerificationOTP }),
@@ -254,7 +258,7 @@ Deno.test(
   async () => {
     await reset();
     const { post, deliver } = createLab(() => ({
-      emailAndPassword: { enabled: true, requireEmailVerification: true },
+      emailAndPassword: { ...EMAIL_AND_PASSWORD, requireEmailVerification: true },
     }));
     // the outbox is checked before, and breaks afterwards
     await post("/request-password-reset", { email: ADA.email });
@@ -279,7 +283,7 @@ Deno.test(
   async () => {
     await reset();
     const { post, deliver } = createLab((own) => ({
-      emailAndPassword: { enabled: true, requireEmailVerification: true },
+      emailAndPassword: { ...EMAIL_AND_PASSWORD, requireEmailVerification: true },
       emailVerification: { sendOnSignUp: true, sendVerificationEmail: undefined },
       plugins: [
         emailOTP({
@@ -307,7 +311,7 @@ Deno.test(
   async () => {
     await reset();
     const { post, deliver } = createLab(() => ({
-      emailAndPassword: { enabled: true, requireEmailVerification: true },
+      emailAndPassword: { ...EMAIL_AND_PASSWORD, requireEmailVerification: true },
     }));
     await post("/sign-up/email", ADA);
     await deliver();

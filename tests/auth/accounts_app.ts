@@ -4,6 +4,7 @@ import { type AuthConfig, type BetterAuthInstance, createAuth } from "../../auth
 import type { AuthDatabase } from "../../auth/mod.ts";
 import { accountsSchema } from "./accounts_database.ts";
 import { SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 /** Address of the test application. */
 export const ORIGIN = "https://api.example.com";
@@ -16,6 +17,7 @@ export const ACCOUNTS_CONFIG: AuthConfig = {
   schema: accountsSchema,
   plugins: () => [organization({ allowUserToCreateOrganization: true }), admin()],
   rateLimit: { enabled: false },
+  emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
 };
 
 /** Endpoints of plugins, which the configuration's type does not show. */

@@ -19,6 +19,7 @@ import { defineApiHandler } from "../../validation/mod.ts";
 import { testSeed } from "../support/seed.ts";
 import { accountsSchema, openAccountsDatabase } from "./accounts_database.ts";
 import { SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 const { pglite, db, queries } = await openAccountsDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());
@@ -32,6 +33,7 @@ const config: AuthConfig = {
   schema: accountsSchema,
   emailAndPassword: {
     enabled: true,
+    password: FAST_PASSWORDS,
     sendResetPassword: ({ user, url }) =>
       Promise.resolve(void mails.push({ email: user.email, url })),
   },

@@ -13,8 +13,13 @@ import {
 } from "../../testing/mod.ts";
 import { withEnv } from "../support/with_env.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
-const config: AuthConfig = { secret: SECRET, baseURL: "http://localhost:3000" };
+const config: AuthConfig = {
+  secret: SECRET,
+  baseURL: "http://localhost:3000",
+  emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
+};
 const ADA = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
 
 const { pglite, db, reset } = await openAuthDatabase();

@@ -25,11 +25,13 @@ import {
   type EventOptions,
 } from "../../testing/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 const config: AuthConfig = {
   secret: SECRET,
   baseURL: "http://localhost:3000",
   trustedOrigins: ["https://app.example.com"],
+  emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
 };
 const ADA = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
 

@@ -16,6 +16,7 @@ import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 const { db, pglite, reset, queries } = await openAuthDatabase();
 Deno.test.beforeEach(reset);
@@ -25,14 +26,7 @@ const PASSWORD = "correct horse battery";
 const defaults: AuthConfig = {
   secret: SECRET,
   baseURL: "https://api.example.com",
-  // scrypt is not what these tests are about
-  emailAndPassword: {
-    enabled: true,
-    password: {
-      hash: (password) => Promise.resolve(`#${password}`),
-      verify: ({ hash, password }) => Promise.resolve(hash === `#${password}`),
-    },
-  },
+  emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
 };
 /** better-auth's limit with a window that lasts longer than a test. */
 const config: AuthConfig = {

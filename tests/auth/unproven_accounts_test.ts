@@ -3,6 +3,7 @@ import { emailOTP } from "better-auth/plugins/email-otp";
 import { magicLink } from "better-auth/plugins/magic-link";
 import { type AuthConfig, type BetterAuthInstance, createAuth } from "../../auth/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 const { db, pglite, reset } = await openAuthDatabase();
 Deno.test.beforeEach(reset);
@@ -26,10 +27,7 @@ const config: AuthConfig = {
     enabled: true,
     sendResetPassword: ({ token }) => Promise.resolve(void (sent.reset = token)),
     onPasswordReset: () => Promise.resolve(void calls.push("onPasswordReset")),
-    password: {
-      hash: (password) => Promise.resolve(`#${password}`),
-      verify: ({ hash, password }) => Promise.resolve(hash === `#${password}`),
-    },
+    password: FAST_PASSWORDS,
   },
   user: {
     validateUserInfo: ({ source }) => void calls.push(source.action),

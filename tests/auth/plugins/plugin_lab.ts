@@ -1,12 +1,12 @@
 import { createAuthClient } from "better-auth/client";
 import type { BetterAuthClientPlugin } from "better-auth/client";
-import { createHash } from "node:crypto";
 import { createAuthHandler } from "../../../auth/auth_handler.ts";
 import type { AuthDatabase } from "../../../auth/better_auth_types.ts";
 import type { AuthConfig } from "../../../auth/config.ts";
 import { type BetterAuthInstance, createAuth } from "../../../auth/instance.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { SECRET } from "../auth_database.ts";
+import { FAST_PASSWORDS } from "../fast_passwords.ts";
 
 /** Base URL of all instances. */
 export const BASE_URL = "http://localhost:3000";
@@ -44,14 +44,6 @@ export interface Browser {
   /** Signs up with an e-mail address and returns the user's id. */
   signUp(email: string): Promise<string>;
 }
-
-/** Saves the tests the time of scrypt. */
-const FAST_PASSWORDS = {
-  hash: (password: string) =>
-    Promise.resolve(createHash("sha256").update(password).digest("base64url")),
-  verify: ({ hash, password }: { hash: string; password: string }) =>
-    Promise.resolve(createHash("sha256").update(password).digest("base64url") === hash),
-};
 
 /** Password of all users. */
 export const PASSWORD = "correct horse battery";
