@@ -213,22 +213,28 @@ export function defineUpload(options: UploadOptions): Upload {
       return { url, method: "PUT", headers, key };
     },
 
-    async createDownloadUrl({ key, attachment = false }): Promise<string> {
-      const isOwnKey: OptionRule = [
-        () => parseUploadKey(prefix, key) !== undefined,
-        `a key of this upload: ${prefix}/<owner>/<id>`,
-      ];
-      checkOption("key", key, isOwnKey);
-      const presigner = await loadPresigner("createDownloadUrl");
-      const { sdk, client } = await connectS3();
-      const command = new sdk.GetObjectCommand({
-        Bucket: getBucket(),
-        Key: key,
-        ...(attachment && { ResponseContentDisposition: "attachment" }),
-      });
-      return await presigner.getSignedUrl(client, command, { expiresIn: expiresInSeconds });
-    },
+    createDownloadUrl: (request) => signDownload(all, getBucket, request),
   };
+}
+
+async function signDownload(
+  { prefix, expiresInSeconds }: { readonly prefix: string; readonly expiresInSeconds: number },
+  getBucket: () => string,
+  { key, attachment = false }: DownloadRequest,
+): Promise<string> {
+  const isOwnKey: OptionRule = [
+    () => parseUploadKey(prefix, key) !== undefined,
+    `a key of this upload: ${prefix}/<owner>/<id>`,
+  ];
+  checkOption("key", key, isOwnKey);
+  const presigner = await loadPresigner("createDownloadUrl");
+  const { sdk, client } = await connectS3();
+  const command = new sdk.GetObjectCommand({
+    Bucket: getBucket(),
+    Key: key,
+    ...(attachment && { ResponseContentDisposition: "attachment" }),
+  });
+  return await presigner.getSignedUrl(client, command, { expiresIn: expiresInSeconds });
 }
 
 function loadPresigner(operation: string): Promise<typeof import("@aws-sdk/s3-request-presigner")> {
