@@ -86,16 +86,15 @@ export const FUNCTION_RULES: Readonly<Record<string, OptionRule>> = {
   deadLetterQueue: DEAD_LETTER_QUEUE,
 };
 
+const { retryAttempts: _retries, deadLetterQueue: _target, ...RESOURCE_RULES } = FUNCTION_RULES;
+
 /** The rules of {@link FunctionOptions}. */
 const COMMON_RULES: OptionRules = {
   operationName: ANY_OPTION,
   logging: ANY_OPTION,
-  timeout: FUNCTION_RULES.timeout,
-  memorySize: FUNCTION_RULES.memorySize,
-  reservedConcurrency: FUNCTION_RULES.reservedConcurrency,
-  ephemeralStorage: FUNCTION_RULES.ephemeralStorage,
   metrics: BOOLEAN_OPTION,
   tracing: BOOLEAN_OPTION,
+  ...RESOURCE_RULES,
 };
 
 /**
