@@ -118,19 +118,46 @@ function evaluate(
   return undefined;
 }
 
+/** What the kinds of functions read. */
+const TITLES: Readonly<Record<string, string>> = {
+  queue: "SQS queue",
+  topic: "SNS topic",
+  event: "EventBridge bus",
+  stream: "Kinesis stream",
+  "table-stream": "DynamoDB stream",
+  kafka: "Kafka topic",
+};
+
 /** Describes the channel of a function by the resource that it reads. */
 function getChannel({ kind, name }: MessageReceiver["fn"], config: ResolvedConfig) {
-  const { queue, topic, bus, pattern } = config.infra.functions[name] ?? {};
-  const address = { queue, topic, event: bus }[kind as "queue" | "topic" | "event"];
-  const title = { queue: "SQS queue", topic: "SNS topic", event: "EventBridge bus" }[
-    kind as "queue" | "topic" | "event"
-  ];
+  const settings = config.infra.functions[name] ?? {};
+  const address = getAddress(kind, settings);
+  const { pattern } = settings;
   // patterns divide the events of a bus
   const id = address === undefined || kind === "event" ? name : `${kind}_${address}`;
   return {
     id: id.replaceAll(/[^\w-]/g, "_"),
     address: address ?? null,
-    title,
+    title: TITLES[kind],
     ...kind === "event" && pattern !== undefined && { "x-event-pattern": pattern },
   };
+}
+
+/** Returns the name of the resource; `undefined` for one that only has an ARN or none. */
+function getAddress(
+  kind: string,
+  { queue, topic, bus, kafka }: ResolvedConfig["infra"]["functions"][string],
+): string | undefined {
+  switch (kind) {
+    case "queue":
+      return queue;
+    case "topic":
+      return topic;
+    case "event":
+      return bus;
+    case "kafka":
+      return kafka?.topic;
+    default:
+      return undefined;
+  }
 }

@@ -11,6 +11,9 @@ const DEFINERS: Readonly<Record<string, string>> = {
   queue: "defineQueueHandler",
   topic: "defineTopicHandler",
   event: "defineEventHandler",
+  stream: "defineStreamHandler",
+  "table-stream": "defineTableStreamHandler",
+  kafka: "defineKafkaHandler",
 };
 
 /** A function that receives messages, as described by its source file. */
@@ -29,7 +32,7 @@ export interface MessageReceivers {
 }
 
 /**
- * Reads the functions that receive messages of queues, topics and event buses. Static analysis only.
+ * Reads the functions that receive messages of queues, topics, event buses and streams. Static analysis only.
  *
  * @param root Absolute path of the project.
  * @param files The functions; other kinds are ignored.

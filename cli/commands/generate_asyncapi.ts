@@ -12,9 +12,9 @@ export const generateAsyncapi: Command = {
   name: "generate asyncapi",
   summary: "Generates an AsyncAPI 3.0 document of the messages that functions receive.",
   description: [
-    "Reads the functions in queue/, topic/ and event/: the schema of defineQueueHandler,\n" +
-    "defineTopicHandler and defineEventHandler. Handlers are not loaded, as by trellis generate openapi.\n" +
-    "Addresses of channels are the queue, topic and bus in infra.functions.",
+    "Reads the functions in queue/, topic/, event/, stream/, table-stream/ and kafka/: the schema of\n" +
+    "defineQueueHandler, defineTopicHandler and so on. Handlers are not loaded, as by trellis generate\n" +
+    "openapi. Addresses of channels are the queue, topic, bus and Kafka topic in infra.functions.",
     "Writes asyncapi.json, or asyncapi.file. A file that was not generated is never changed.",
   ],
   options: [

@@ -2,6 +2,7 @@ import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/describ
 import { getAnswerName } from "../../validation/openapi/answers.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";
+import { allowNulls, completeResponses } from "./auth_corrections.ts";
 import { getAuthSchemaName, toJsonSchema } from "./auth_schemas.ts";
 import type { OpenApiFinding } from "./read_operations.ts";
 
@@ -13,9 +14,12 @@ const AUTH_ERROR = {
   type: "object",
   properties: {
     message: { type: "string", description: "Text for the client" },
-    code: { type: "string", description: "The condition, such as INVALID_EMAIL_OR_PASSWORD" },
+    code: {
+      type: "string",
+      description: "The condition, such as INVALID_EMAIL_OR_PASSWORD; most errors have one",
+    },
   },
-  required: ["message", "code"],
+  required: ["message"],
 } as const;
 
 const ERROR_NAME = getAuthSchemaName("Error");
@@ -42,10 +46,10 @@ export function addAuthRoutes(
   functions: readonly AuthFunction[],
   auth: DescribedAuthRoutes,
 ): DocumentWithAuth {
-  const routes = auth.described.map((route) => ({
-    ...route,
-    path: route.path.replace(/\{(\w+)\}/g, ":$1"),
-  }));
+  const routes = auth.described.map((described) => {
+    const route = { ...described, path: described.path.replace(/\{(\w+)\}/g, ":$1") };
+    return { ...route, operation: { ...route.operation, responses: completeResponses(route) } };
+  });
   const { mounted, unknown } = mountRoutes(functions, routes);
   const paths = structuredClone(document.paths);
   const shared = findSharedErrors(mounted.filter(({ mount }) => !mount.hasErrorBody));
@@ -182,7 +186,7 @@ function addComponents(
   const added: Json = { [ERROR_NAME]: AUTH_ERROR };
   // a schema may refer to further ones, which are appended to the set
   for (const name of found) {
-    added[getAuthSchemaName(name)] = toJsonSchema(schemas[name] ?? {}, found);
+    added[getAuthSchemaName(name)] = allowNulls(toJsonSchema(schemas[name] ?? {}, found) as Json);
   }
   return {
     ...components,

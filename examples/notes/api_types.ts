@@ -388,8 +388,8 @@ export interface components {
         AuthError: {
             /** @description Text for the client */
             message: string;
-            /** @description The condition, such as INVALID_EMAIL_OR_PASSWORD */
-            code: string;
+            /** @description The condition, such as INVALID_EMAIL_OR_PASSWORD; most errors have one */
+            code?: string;
         };
         AuthSession: {
             readonly id: string;
@@ -400,8 +400,8 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
-            ipAddress?: string;
-            userAgent?: string;
+            ipAddress?: string | null;
+            userAgent?: string | null;
             userId: string;
         };
         AuthUser: {
@@ -410,7 +410,7 @@ export interface components {
             email: string;
             /** @default false */
             readonly emailVerified: boolean;
-            image?: string;
+            image?: string | null;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -493,6 +493,12 @@ export interface components {
                 "application/json": components["schemas"]["AuthError"];
             };
         };
+        /** @description Method Not Allowed. Use GET. */
+        AuthMethodNotAllowed: {
+            content: {
+                "application/json": components["schemas"]["AuthError"];
+            };
+        };
         /** @description Not Found. The requested resource was not found. */
         AuthNotFound: {
             content: {
@@ -513,6 +519,12 @@ export interface components {
         };
         /** @description Unprocessable Entity. User already exists or failed to create user. */
         AuthUnprocessableContent: {
+            content: {
+                "application/json": components["schemas"]["AuthError"];
+            };
+        };
+        /** @description Unsupported Media Type. The type of the body is not JSON. */
+        AuthUnsupportedMediaType: {
             content: {
                 "application/json": components["schemas"]["AuthError"];
             };
@@ -647,6 +659,10 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
+            };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
@@ -675,10 +691,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
+            };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -715,6 +736,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -775,6 +797,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -812,6 +835,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -837,6 +861,10 @@ export interface operations {
                         message: "User deleted";
                     };
                 };
+            };
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
             };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
@@ -905,6 +933,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -950,6 +979,8 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            405: components["responses"]["AuthMethodNotAllowed"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1004,6 +1035,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1117,6 +1149,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1147,6 +1180,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1176,6 +1210,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1199,6 +1234,10 @@ export interface operations {
                         token?: string;
                     };
                 };
+            };
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
             };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
@@ -1229,6 +1268,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1257,6 +1297,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1282,6 +1323,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1326,6 +1368,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1364,6 +1407,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1433,6 +1477,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1468,6 +1513,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1534,6 +1580,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             422: components["responses"]["AuthUnprocessableContent"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
@@ -1562,6 +1609,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1588,6 +1636,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1617,6 +1666,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1640,6 +1690,10 @@ export interface operations {
                         status: boolean;
                     };
                 };
+            };
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
             };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
@@ -1672,6 +1726,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };

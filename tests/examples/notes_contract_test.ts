@@ -15,12 +15,14 @@ const document: Json = JSON.parse(
 );
 const REQUESTS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 300;
 
-/** The operations of the project's own handlers; better-auth serves the others. */
-const OPERATIONS = Object.entries<Json>(document.paths)
-  .filter(([path]) => !path.startsWith("/auth/"))
-  .flatMap(([path, item]) =>
-    Object.entries<Json>(item).map(([method, operation]) => ({ path, method, operation }))
-  );
+const AUTH_REQUESTS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 150;
+const ALL_OPERATIONS = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+  Object.entries<Json>(item).map(([method, operation]) => ({ path, method, operation }))
+);
+/** The operations of the project's own handlers. */
+const OPERATIONS = ALL_OPERATIONS.filter(({ path }) => !path.startsWith("/auth/"));
+/** The operations that better-auth serves. */
+const AUTH_OPERATIONS = ALL_OPERATIONS.filter(({ path }) => path.startsWith("/auth/"));
 
 const NO_NOTE = "6d5f1f0e-3b86-4a3c-9d0a-111111111111";
 
@@ -99,14 +101,17 @@ function choose<T>(fits: boolean, good: T, ...odd: readonly T[]): fc.Arbitrary<T
 }
 
 /** Requests that fit the document, and as many that do not in any of their parts. */
-function generateRequest(known: Known): fc.Arbitrary<GeneratedRequest> {
-  return fc.tuple(fc.constantFrom(...OPERATIONS), fc.boolean()).chain(([operation, fits]) =>
+function generateRequest(
+  operations: typeof ALL_OPERATIONS,
+  known: Known,
+): fc.Arbitrary<GeneratedRequest> {
+  return fc.tuple(fc.constantFrom(...operations), fc.boolean()).chain(([operation, fits]) =>
     generateOf(operation, known, fits)
   );
 }
 
 function generateOf(
-  { path, method, operation }: typeof OPERATIONS[number],
+  { path, method, operation }: typeof ALL_OPERATIONS[number],
   { tokens, noteIds, secrets }: Known,
   fits: boolean,
 ): fc.Arbitrary<GeneratedRequest> {
@@ -137,7 +142,7 @@ function generateOf(
     return {
       path,
       method,
-      url: `${path.replace("{noteId}", noteId)}?${search}`,
+      url: `${path.replace("{noteId}", noteId).replace(/\{\w+\}/, "x1")}?${search}`,
       headers: {
         ...token !== undefined && { Authorization: `Bearer ${token}` },
         ...body !== undefined && { "Content-Type": type },
@@ -203,6 +208,15 @@ Deno.test("the notes example answers its generated client and describes every an
       assertEquals((await anonymous.GET("/notes")).error?.code, "UNAUTHORIZED");
     });
 
+    const explain = createResponseCheck(document);
+    async function send({ path, method, url, headers, body }: GeneratedRequest) {
+      const init = { method: method.toUpperCase(), headers, body, redirect: "manual" } as const;
+      const response = await fetch(notes.url + url, init);
+      const { status } = response;
+      const received = { status, headers: response.headers, body: await response.text() };
+      return { status, reason: explain(path, method, received) };
+    }
+
     await t.step(`${REQUESTS} generated requests, seed ${testSeed}`, async () => {
       const noteIds: string[] = [];
       // generated requests delete them
@@ -211,29 +225,47 @@ Deno.test("the notes example answers its generated client and describes every an
         const params = { header: { "Idempotency-Key": crypto.randomUUID() } };
         noteIds.push((await unwrap(client.POST("/notes", { params, body }))).id);
       }
-      const explain = createResponseCheck(document);
       const seen = new Set<string>();
-      const requests = fc.sample(generateRequest({ tokens, noteIds, secrets: notes.secrets }), {
-        numRuns: REQUESTS,
-        seed: testSeed,
-      });
-      for (const { path, method, url, headers, body } of requests) {
-        const response = await fetch(notes.url + url, {
-          method: method.toUpperCase(),
-          headers,
-          body,
-        });
-        const { status } = response;
-        const received = { status, headers: response.headers, body: await response.text() };
-        const reason = explain(path, method, received);
-        assertEquals(reason, undefined, `${method} ${url} ${JSON.stringify(headers)} ${body}`);
-        seen.add(`${method} ${path} ${status}`);
+      const requests = fc.sample(
+        generateRequest(OPERATIONS, { tokens, noteIds, secrets: notes.secrets }),
+        {
+          numRuns: REQUESTS,
+          seed: testSeed,
+        },
+      );
+      for (const request of requests) {
+        const { status, reason } = await send(request);
+        assertEquals(reason, undefined, JSON.stringify(request));
+        seen.add(`${request.method} ${request.path} ${status}`);
       }
       const successes = OPERATIONS.filter(({ method, path }) =>
         [200, 201, 202, 204].some((status) => seen.has(`${method} ${path} ${status}`))
       );
       assertEquals(successes.length, OPERATIONS.length, [...seen].sort().join("\n"));
       assert(seen.size > 2 * OPERATIONS.length, [...seen].sort().join("\n"));
+    });
+
+    await t.step(`${AUTH_REQUESTS} requests to the auth routes, seed ${testSeed}`, async () => {
+      const answered = new Set<string>();
+      // generated requests end sessions and delete users
+      const ROUND = 150;
+      for (let from = 0; from < AUTH_REQUESTS; from += ROUND) {
+        const known = {
+          tokens: [await signUp(notes, `user${from}@example.com`)],
+          noteIds: [NO_NOTE],
+          secrets: notes.secrets,
+        };
+        const requests = fc.sample(generateRequest(AUTH_OPERATIONS, known), {
+          numRuns: ROUND,
+          seed: testSeed + from,
+        });
+        for (const request of requests) {
+          const { status, reason } = await send(request);
+          assertEquals(reason, undefined, JSON.stringify(request));
+          if (status < 400) answered.add(`${request.method} ${request.path}`);
+        }
+      }
+      assert(answered.size >= 3, [...answered].join("\n"));
     });
   } finally {
     await notes.interrupt();

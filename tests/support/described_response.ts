@@ -47,7 +47,7 @@ export function createResponseCheck(document: Json) {
     }
     if (media === undefined) return `the type ${type} of ${status} is not described`;
     const validate = ajv.getSchema(`api#${pointer}${point("content", type, "schema")}`)!;
-    if (validate(JSON.parse(body))) return undefined;
+    if (validate(type === "application/json" ? JSON.parse(body) : body)) return undefined;
     return `the body of ${status} does not fit: ${ajv.errorsText(validate.errors)}: ${body}`;
   };
 }

@@ -390,8 +390,8 @@ export interface components {
         AuthError: {
             /** @description Text for the client */
             message: string;
-            /** @description The condition, such as INVALID_EMAIL_OR_PASSWORD */
-            code: string;
+            /** @description The condition, such as INVALID_EMAIL_OR_PASSWORD; most errors have one */
+            code?: string;
         };
         AuthSession: {
             readonly id: string;
@@ -402,8 +402,8 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
-            ipAddress?: string;
-            userAgent?: string;
+            ipAddress?: string | null;
+            userAgent?: string | null;
             userId: string;
         };
         AuthUser: {
@@ -412,13 +412,13 @@ export interface components {
             email: string;
             /** @default false */
             readonly emailVerified: boolean;
-            image?: string;
+            image?: string | null;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
             /** @default guest */
-            readonly role?: string;
+            readonly role?: string | null;
         };
         Booking: {
             /** Format: uuid */
@@ -522,6 +522,12 @@ export interface components {
                 "application/json": components["schemas"]["AuthError"];
             };
         };
+        /** @description Method Not Allowed. Use GET. */
+        AuthMethodNotAllowed: {
+            content: {
+                "application/json": components["schemas"]["AuthError"];
+            };
+        };
         /** @description Not Found. The requested resource was not found. */
         AuthNotFound: {
             content: {
@@ -542,6 +548,12 @@ export interface components {
         };
         /** @description Unprocessable Entity. User already exists or failed to create user. */
         AuthUnprocessableContent: {
+            content: {
+                "application/json": components["schemas"]["AuthError"];
+            };
+        };
+        /** @description Unsupported Media Type. The type of the body is not JSON. */
+        AuthUnsupportedMediaType: {
             content: {
                 "application/json": components["schemas"]["AuthError"];
             };
@@ -704,6 +716,10 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
+            };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
@@ -732,10 +748,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
+            };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -772,6 +793,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -832,6 +854,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -869,6 +892,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -894,6 +918,10 @@ export interface operations {
                         message: "User deleted";
                     };
                 };
+            };
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
             };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
@@ -962,6 +990,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1007,6 +1036,8 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            405: components["responses"]["AuthMethodNotAllowed"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1061,6 +1092,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1174,6 +1206,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1204,6 +1237,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1233,6 +1267,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1256,6 +1291,10 @@ export interface operations {
                         token?: string;
                     };
                 };
+            };
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
             };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
@@ -1286,6 +1325,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1314,6 +1354,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1339,6 +1380,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1383,6 +1425,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1421,6 +1464,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1490,6 +1534,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1525,6 +1570,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1591,6 +1637,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             422: components["responses"]["AuthUnprocessableContent"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
@@ -1619,6 +1666,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1645,6 +1693,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1674,6 +1723,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1697,6 +1747,10 @@ export interface operations {
                         status: boolean;
                     };
                 };
+            };
+            /** @description Redirects to the page of the request, or to the page of errors */
+            302: {
+                content?: never;
             };
             400: components["responses"]["AuthBadRequest"];
             401: components["responses"]["AuthUnauthorized"];
@@ -1729,6 +1783,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            415: components["responses"]["AuthUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };

@@ -24,9 +24,15 @@ export const OrderEvent = z.object({ order: Order, at: z.iso.datetime() });
     "defineEventHandler",
     "{ schema: OrderEvent.pick({ at: true }) }",
   ),
+  "src/functions/stream/click.ts": receiver("defineStreamHandler", "{ schema: Order }"),
+  "src/functions/table-stream/row.ts": receiver("defineTableStreamHandler", "{ schema: Order }"),
+  "src/functions/bus/bill-order.ts": receiver("defineKafkaHandler", "{ schema: Order }"),
   "src/functions/schedule/clean.ts": receiver("defineScheduleHandler", "{}"),
   "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli";
-export default defineConfig({ infra: { functions: {
+export default defineConfig({ folders: { bus: "kafka" }, infra: { functions: {
+  Click: { source: "aws_kinesis_stream.clicks.arn" },
+  Row: { source: "aws_dynamodb_table.rows.stream_arn" },
+  BillOrder: { source: "aws_msk_cluster.main.arn", kafka: { topic: "orders" } },
   SendOrder: { queue: "orders" },
   IndexOrder: { topic: "changes" },
   AuditOrder: { topic: "changes" },
@@ -56,7 +62,7 @@ function assertValid(document: Json): void {
 Deno.test("generate asyncapi describes the messages of queues, topics and buses", async () => {
   await withOpenapiProject(FILES, async (root) => {
     const { exitCode, stdout, stderr } = await generate(root);
-    assertEquals([exitCode, stdout], [0, "created asyncapi.json\n5 operations: done\n"], stderr);
+    assertEquals([exitCode, stdout], [0, "created asyncapi.json\n8 operations: done\n"], stderr);
     const text = await Deno.readTextFile(`${root}/asyncapi.json`);
     const document = JSON.parse(text);
     assertValid(document);
@@ -70,14 +76,18 @@ Deno.test("generate asyncapi describes the messages of queues, topics and buses"
       ]),
     ]);
     const event = "#/components/schemas/OrderEvent";
+    const order = "#/components/schemas/Order";
     assertEquals(Object.fromEntries(channels.map(([id, ...rest]) => [id, rest])), {
       Anything: [null, [["Anything", {}]]],
+      kafka_orders: ["orders", [["BillOrder", order]]],
+      Click: [null, [["Click", order]]],
+      Row: [null, [["Row", order]]],
       topic_changes: ["changes", [["AuditOrder", event], ["IndexOrder", event]]],
       OrderPaid: ["shop", [[
         "OrderPaid",
         document.channels.OrderPaid.messages.OrderPaid.payload,
       ]]],
-      queue_orders: ["orders", [["SendOrder", "#/components/schemas/Order"]]],
+      queue_orders: ["orders", [["SendOrder", order]]],
     });
     const { payload } = document.channels.OrderPaid.messages.OrderPaid;
     assertEquals(Object.keys(payload.properties), ["at"]);

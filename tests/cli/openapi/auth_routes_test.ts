@@ -202,7 +202,9 @@ Deno.test("generate openapi writes the routes that createAuthHandler mounts, wit
     const list: Operation = document.paths["/auth/list-sessions"].get;
     assertEquals(list.security, [{ session: [] }, { sessionCookie: [] }]);
     assertEquals(list.tags, ["Auth"]);
-    assertEquals<unknown>(list.responses["401"], { $ref: "#/components/responses/AuthUnauthorized" });
+    assertEquals<unknown>(list.responses["401"], {
+      $ref: "#/components/responses/AuthUnauthorized",
+    });
     assertEquals(document.components.responses.AuthUnauthorized.content, {
       "application/json": { schema: { $ref: "#/components/schemas/AuthError" } },
     });
