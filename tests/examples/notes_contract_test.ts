@@ -209,13 +209,13 @@ Deno.test("the notes example answers its generated client and describes every an
     });
 
     const explain = createResponseCheck(document);
-    async function send({ path, method, url, headers, body }: GeneratedRequest) {
+    const send = async ({ path, method, url, headers, body }: GeneratedRequest) => {
       const init = { method: method.toUpperCase(), headers, body, redirect: "manual" } as const;
       const response = await fetch(notes.url + url, init);
       const { status } = response;
       const received = { status, headers: response.headers, body: await response.text() };
       return { status, reason: explain(path, method, received) };
-    }
+    };
 
     await t.step(`${REQUESTS} generated requests, seed ${testSeed}`, async () => {
       const noteIds: string[] = [];
