@@ -48,12 +48,12 @@ export interface RequestIdempotency<TParams = never, TTransaction = never>
   fingerprint?: ((params: TParams) => string) | false;
 }
 
-/** Option `idempotency` of `defineQueueHandler` and `defineEventHandler`. */
+/** Option `idempotency` of handlers of queues, events, streams, table streams and Kafka. */
 export interface MessageIdempotency<TParams = never, TTransaction = never>
   extends IdempotencySettings<TTransaction> {
   /**
    * Returns the key of a message from its content.
-   * @default the id of the message or event
+   * @default the id of the message, event or record
    */
   key?: (params: TParams) => string;
 }

@@ -2,6 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { decodeText, openContent, toLoggableContent } from "./encoded_record.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
@@ -17,7 +18,8 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineKafkaHandler}. Without a type argument (`never`) its parameter is omitted. */
-export interface KafkaHandlerOptions<TValue = never> extends StreamTriggerOptions {
+export interface KafkaHandlerOptions<TValue = never, TTransaction = never>
+  extends StreamTriggerOptions {
   /** Parses the JSON of each record; synchronous or not. The value of a tombstone is `null`. */
   schema?: StandardSchema<TValue>;
   /**
@@ -32,6 +34,12 @@ export interface KafkaHandlerOptions<TValue = never> extends StreamTriggerOption
    * @default 1
    */
   concurrency?: number;
+  /**
+   * Processes a record that is delivered several times only once. Its default key is topic, partition and
+   * offset: give another `key` if the topic can be deleted and created again.
+   * @default undefined, no protection
+   */
+  idempotency?: MessageIdempotency<KafkaHandlerParams<TValue>, TTransaction>;
 }
 
 /** Parameters of a handler of Kafka records. */
@@ -50,7 +58,9 @@ export type KafkaHandlerParams<TValue = never> = Flat<
 >;
 
 /** The function that a user writes: called once for each record. What it returns is not used. */
-export type KafkaHandlerFunction<TValue = never> = (params: KafkaHandlerParams<TValue>) => unknown;
+export type KafkaHandlerFunction<TValue = never, TTransaction = never> = (
+  params: KafkaHandlerParams<TValue> & TransactionParam<TTransaction>,
+) => unknown;
 
 /**
  * Declares the consumer of a Kafka topic, in Amazon MSK or self-managed. Records of a partition are
@@ -84,21 +94,28 @@ export type KafkaHandlerFunction<TValue = never> = (params: KafkaHandlerParams<T
  * console.log(batchItemFailures[0].itemIdentifier); // { partition: "orders-1", offset: 7 }
  * ```
  */
-export function defineKafkaHandler<TValue = never>(
-  options: KafkaHandlerOptions<TValue> = {},
+export function defineKafkaHandler<TValue = never, TTransaction = never>(
+  options: KafkaHandlerOptions<TValue, TTransaction> = {},
 ): (
-  handler: KafkaHandlerFunction<TValue>,
-) => TriggerHandler<KafkaEvent, KafkaBatchResult, KafkaHandlerFunction<TValue>> {
+  handler: KafkaHandlerFunction<TValue, TTransaction>,
+) => TriggerHandler<KafkaEvent, KafkaBatchResult, KafkaHandlerFunction<TValue, TTransaction>> {
   checkTriggerOptions("defineKafkaHandler", options, [
     "schema",
     "deadLetterQueue",
     "partialFailures",
     "concurrency",
+    "idempotency",
   ]);
   const { schema, partialFailures = false, concurrency = 1 } = options;
 
   return function wrapHandler(handler) {
     checkHandler("defineKafkaHandler", handler);
+    const { idempotency } = options;
+    const run = idempotency?.store.protectMessage(
+      handler,
+      idempotency,
+      ({ record }) => getPosition(record),
+    ) ?? handler;
 
     async function handle(
       record: KafkaRecord,
@@ -108,7 +125,7 @@ export function defineKafkaHandler<TValue = never>(
       const key = typeof record.key === "string" ? decodeText(record.key) : undefined;
       const parsed = schema && { value: await parseInput(schema, readValue(record)) };
       const params = { record, key, context, metadata, ...parsed };
-      await handler(params as unknown as KafkaHandlerParams<TValue>);
+      await run(params as unknown as Parameters<typeof handler>[0]);
     }
 
     const report = partialFailures ? reportFailures : failOnFailures;
@@ -142,11 +159,17 @@ function failOnFailures(failed: readonly KafkaRecord[]): KafkaBatchResult {
   );
 }
 
-function identify({ topic, partition, offset, headers }: KafkaRecord): RecordIdentity {
+function identify(record: KafkaRecord): RecordIdentity {
+  const { topic, partition, offset, headers } = record;
   return {
-    correlationIds: [readHeader(headers, "correlationId"), `${topic}:${partition}:${offset}`],
+    correlationIds: [readHeader(headers, "correlationId"), getPosition(record)],
     fields: { topic, partition, offset },
   };
+}
+
+/** Returns the id of a record, which is the same in each delivery. */
+function getPosition({ topic, partition, offset }: KafkaRecord): string {
+  return `${topic}:${partition}:${offset}`;
 }
 
 function readHeader(headers: KafkaRecord["headers"], name: string): string | undefined {

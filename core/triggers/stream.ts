@@ -2,11 +2,12 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { openContent, type RecordContent, toLoggableContent } from "./encoded_record.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
-import { parseInput } from "./parse_input.ts";
+import { misfit, parseInput } from "./parse_input.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { KinesisEvent, KinesisRecord, StreamBatchResult } from "./stream_events.ts";
 import {
@@ -17,9 +18,15 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
-export interface StreamHandlerOptions<TData = never> extends StreamTriggerOptions {
+export interface StreamHandlerOptions<TData = never, TTransaction = never>
+  extends StreamTriggerOptions {
   /** Parses the JSON of each record; synchronous or not. */
   schema?: StandardSchema<TData>;
+  /**
+   * Processes a record that is delivered several times only once. Its default key is the event id.
+   * @default undefined, no protection
+   */
+  idempotency?: MessageIdempotency<StreamHandlerParams<TData>, TTransaction>;
 }
 
 /** Parameters of a handler of stream records. */
@@ -38,7 +45,9 @@ export type StreamHandlerParams<TData = never> = Flat<
 >;
 
 /** The function that a user writes: called once for each record. What it returns is not used. */
-export type StreamHandlerFunction<TData = never> = (params: StreamHandlerParams<TData>) => unknown;
+export type StreamHandlerFunction<TData = never, TTransaction = never> = (
+  params: StreamHandlerParams<TData> & TransactionParam<TTransaction>,
+) => unknown;
 
 /**
  * Declares the consumer of a Kinesis data stream. Records are processed in order. The batch stops at
@@ -74,16 +83,20 @@ export type StreamHandlerFunction<TData = never> = (params: StreamHandlerParams<
  * console.log(await handler(event, createLambdaContext())); // { batchItemFailures: [ { itemIdentifier: "2" } ] }
  * ```
  */
-export function defineStreamHandler<TData = never>(
-  options: StreamHandlerOptions<TData> = {},
+export function defineStreamHandler<TData = never, TTransaction = never>(
+  options: StreamHandlerOptions<TData, TTransaction> = {},
 ): (
-  handler: StreamHandlerFunction<TData>,
-) => TriggerHandler<KinesisEvent, StreamBatchResult, StreamHandlerFunction<TData>> {
-  checkTriggerOptions("defineStreamHandler", options, ["schema", "deadLetterQueue"]);
+  handler: StreamHandlerFunction<TData, TTransaction>,
+) => TriggerHandler<KinesisEvent, StreamBatchResult, StreamHandlerFunction<TData, TTransaction>> {
+  checkTriggerOptions("defineStreamHandler", options, ["schema", "deadLetterQueue", "idempotency"]);
   const { schema } = options;
 
   return function wrapHandler(handler) {
     checkHandler("defineStreamHandler", handler);
+    const { idempotency } = options;
+    const run =
+      idempotency?.store.protectMessage(handler, idempotency, ({ record }) => record.eventID) ??
+        handler;
 
     async function handle(
       { record, content }: OpenRecord,
@@ -91,9 +104,10 @@ export function defineStreamHandler<TData = never>(
       metadata: WrapperMetadata,
     ): Promise<void> {
       const { partitionKey } = record.kinesis;
+      if (schema !== undefined && isAggregated(record.kinesis.data)) throw misfit(AGGREGATED);
       const parsed = schema && { data: await parseInput(schema, content!.readInput()) };
       const params = { record, partitionKey, context, metadata, ...parsed };
-      await handler(params as unknown as StreamHandlerParams<TData>);
+      await run(params as unknown as Parameters<typeof handler>[0]);
     }
 
     const lambda = observeOrderedBatch<KinesisEvent, OpenRecord, StreamBatchResult>(
@@ -120,6 +134,20 @@ export function defineStreamHandler<TData = never>(
     );
     return Object.assign(lambda, { handler });
   };
+}
+
+/**
+ * The first bytes of a record with several user records, as base64 (Amazon Kinesis Producer Library,
+ * aggregation format: F3 89 9A C2).
+ */
+const AGGREGATED_START = /^84maw[g-v]/;
+
+const AGGREGATED =
+  "The record was aggregated by the Kinesis Producer Library: set AggregationEnabled to false in the " +
+  "producer, or leave the schema out and de-aggregate record.kinesis.data in the handler";
+
+function isAggregated(data: string): boolean {
+  return AGGREGATED_START.test(data);
 }
 
 /** A record with its content, if a schema asks for it. */

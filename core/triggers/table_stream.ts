@@ -2,6 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
+import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { readAttributes } from "./attribute_values.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
@@ -22,9 +23,15 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineTableStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
-export interface TableStreamHandlerOptions<TItem = never> extends StreamTriggerOptions {
+export interface TableStreamHandlerOptions<TItem = never, TTransaction = never>
+  extends StreamTriggerOptions {
   /** Parses the item after a creation or an update; synchronous or not. The stream must contain new images. */
   schema?: StandardSchema<TItem>;
+  /**
+   * Processes a change that is delivered several times only once. Its default key is the event id.
+   * @default undefined, no protection
+   */
+  idempotency?: MessageIdempotency<TableStreamHandlerParams<TItem>, TTransaction>;
 }
 
 /** The parameters that are the same for all changes. */
@@ -56,8 +63,8 @@ export type TableStreamHandlerParams<TItem = never> =
   >;
 
 /** The function that a user writes: called once for each change. What it returns is not used. */
-export type TableStreamHandlerFunction<TItem = never> = (
-  params: TableStreamHandlerParams<TItem>,
+export type TableStreamHandlerFunction<TItem = never, TTransaction = never> = (
+  params: TableStreamHandlerParams<TItem> & TransactionParam<TTransaction>,
 ) => unknown;
 
 const CHANGES = { INSERT: "created", MODIFY: "updated", REMOVE: "removed" } as const;
@@ -95,16 +102,28 @@ const CHANGES = { INSERT: "created", MODIFY: "updated", REMOVE: "removed" } as c
  * console.log(await handler(event, createLambdaContext())); // { batchItemFailures: [] }
  * ```
  */
-export function defineTableStreamHandler<TItem = never>(
-  options: TableStreamHandlerOptions<TItem> = {},
+export function defineTableStreamHandler<TItem = never, TTransaction = never>(
+  options: TableStreamHandlerOptions<TItem, TTransaction> = {},
 ): (
-  handler: TableStreamHandlerFunction<TItem>,
-) => TriggerHandler<TableStreamEvent, StreamBatchResult, TableStreamHandlerFunction<TItem>> {
-  checkTriggerOptions("defineTableStreamHandler", options, ["schema", "deadLetterQueue"]);
+  handler: TableStreamHandlerFunction<TItem, TTransaction>,
+) => TriggerHandler<
+  TableStreamEvent,
+  StreamBatchResult,
+  TableStreamHandlerFunction<TItem, TTransaction>
+> {
+  checkTriggerOptions("defineTableStreamHandler", options, [
+    "schema",
+    "deadLetterQueue",
+    "idempotency",
+  ]);
   const { schema } = options;
 
   return function wrapHandler(handler) {
     checkHandler("defineTableStreamHandler", handler);
+    const { idempotency } = options;
+    const run =
+      idempotency?.store.protectMessage(handler, idempotency, ({ record }) => record.eventID) ??
+        handler;
 
     async function handle(
       record: TableStreamRecord,
@@ -123,7 +142,7 @@ export function defineTableStreamHandler<TItem = never>(
       const before = readImage(OldImage);
       const keys = readAttributes(Keys);
       const params = { record, change, keys, before, after, context, metadata, ...parsed };
-      await handler(params as unknown as TableStreamHandlerParams<TItem>);
+      await run(params as unknown as Parameters<typeof handler>[0]);
     }
 
     const lambda = observeOrderedBatch<TableStreamEvent, TableStreamRecord, StreamBatchResult>(

@@ -1,10 +1,19 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { defineEventHandler, defineQueueHandler } from "../../triggers/mod.ts";
+import {
+  defineEventHandler,
+  defineKafkaHandler,
+  defineQueueHandler,
+  defineStreamHandler,
+  defineTableStreamHandler,
+} from "../../triggers/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   createEventBridgeEvent,
+  createKafkaEvent,
   createLambdaContext,
   createQueueEvent,
+  createStreamEvent,
+  createTableStreamEvent,
 } from "../../testing/mod.ts";
 import * as z from "zod";
 import { testStores } from "./stores.ts";
@@ -102,3 +111,39 @@ testStores("defineEventHandler() throws the handler's error and frees the event"
   await assertRejects(() => handler(event, context), TypeError, "broken");
   assertEquals(await lab.count(), 0);
 });
+
+testStores(
+  "handlers of streams skip records that were processed before a failure",
+  async ({ store }) => {
+    const options = { ...QUIET, idempotency: { store } };
+    let isBroken = true;
+    const seen: string[] = [];
+    const take = (id: string) => {
+      if (id.endsWith("2") && isBroken) throw new TypeError("broken");
+      seen.push(id);
+    };
+    const kinesis = createStreamEvent([1, 2].map((n) => ({ data: n, sequenceNumber: `${n}` })));
+    const table = createTableStreamEvent(
+      [1, 2].map((n) => ({ keys: { id: n }, sequenceNumber: `${n}` })),
+    );
+    const kafka = createKafkaEvent([1, 2].map((n) => ({ value: n, offset: n })), "orders");
+    const takeRecord = defineStreamHandler(options)(({ record }) =>
+      take(`k${record.kinesis.sequenceNumber}`)
+    );
+    const takeChange = defineTableStreamHandler(options)(({ keys }) => take(`t${keys.id}`));
+    const takeKafka = defineKafkaHandler({ ...options, partialFailures: true })(({ record }) =>
+      take(`o${record.offset}`)
+    );
+    for (let delivery = 0; delivery < 3; delivery++) {
+      const results = [
+        await takeRecord(kinesis, createLambdaContext({ functionName: "records" })),
+        await takeChange(table, createLambdaContext({ functionName: "changes" })),
+        await takeKafka(kafka, createLambdaContext({ functionName: "kafka" })),
+      ];
+      const failures = results.map(({ batchItemFailures }) => batchItemFailures.length);
+      assertEquals(failures, Array(3).fill(isBroken ? 1 : 0));
+      isBroken = false;
+    }
+    assertEquals(seen, ["k1", "t1", "o1", "k2", "t2", "o2"]);
+  },
+);

@@ -129,3 +129,19 @@ Deno.test("defineStreamHandler() refuses unknown options and a handler that is n
     "it must be a function",
   );
 });
+
+Deno.test("defineStreamHandler() with a schema refuses records of the Kinesis Producer Library, and says what to do", async () => {
+  const aggregated = [0xf3, 0x89, 0x9a, 0xc2, 0x0a, 0x01, 0x61, ...Array(16).fill(7)];
+  const data = btoa(String.fromCharCode(...aggregated));
+  const [record] = createStreamEvent([{ data: 1, sequenceNumber: "5" }]).Records;
+  const event = { Records: [{ ...record, kinesis: { ...record.kinesis, data } }] };
+  const { result, lines } = await captureLogs(() =>
+    defineStreamHandler({ schema: z.unknown() })(() => {})(event, createLambdaContext())
+  );
+  assertEquals(result, { batchItemFailures: [{ itemIdentifier: "5" }] });
+  assertStringIncludes(JSON.stringify(lines), "set AggregationEnabled to false in the producer");
+  const raw = defineStreamHandler({ logging: { level: "SILENT" }, metrics: false })(
+    ({ record }) => assertEquals(record.kinesis.data, data),
+  );
+  assertEquals(await raw(event, createLambdaContext()), { batchItemFailures: [] });
+});
