@@ -81,7 +81,10 @@ const RULES = {
   operationName: ANY_OPTION,
   logging: ANY_OPTION,
   routes: [Array.isArray, 'a list of paths such as ["/sign-in/*", "/sign-out"]'],
-  cors: [isCorsOption, "* or origins such as https://example.com, without a path, or false"],
+  cors: [
+    isCorsOption,
+    "* or origins such as https://example.com, without a path, { origins, credentials: true }, or false",
+  ],
   securityHeaders: [isSecurityHeadersOption, "false, or values by name"],
   errorBody: FUNCTION_OPTION,
 } as const satisfies OptionRules;

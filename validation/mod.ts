@@ -95,7 +95,7 @@ export type {
 } from "../core/http/session_registry.ts";
 export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
 export type { HttpOptions } from "../core/http/http_options.ts";
-export type { CorsOption } from "../core/http/cors.ts";
+export type { CorsOption, CredentialedOrigins } from "../core/http/cors.ts";
 export type { SecurityHeadersOption } from "../core/http/security_headers.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { RateLimitOptions, RateLimitRequest } from "../core/rate_limit/request_limits.ts";

@@ -2,6 +2,7 @@ import type { JobNeed } from "../analysis/effects.ts";
 import type { DatabaseClients } from "../analysis/database_clients.ts";
 import type { EnvironmentVariable } from "../analysis/environment_variables.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
+import type { CorsOption } from "../../core/http/cors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Expression, HclValue } from "./hcl.ts";
 
@@ -18,7 +19,7 @@ export interface HandlerOptions {
   /** `defineApiHandler`: the auth mode. */
   readonly auth?: string;
   /** `defineApiHandler`: the allowed origins, or `false` for none. */
-  readonly cors?: string | readonly string[] | false;
+  readonly cors?: CorsOption;
   /** `defineApiHandler`: true if the response is sent in parts. */
   readonly streaming?: true;
 }

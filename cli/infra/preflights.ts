@@ -55,8 +55,9 @@ interface Preflight {
 }
 
 /**
- * Finds the function that answers the preflight requests of a path: the auth routes, and handlers
- * that accept cookies. Only they know the trusted origins, which may send credentials.
+ * Finds the function that answers the preflight requests of a path: the auth routes, handlers that
+ * accept cookies, and handlers with several origins or with credentials. Only they know the trusted
+ * origins, and can answer with the origin of the request.
  */
 function planFunctionPreflights(
   functions: readonly InfraFunction[],
@@ -67,11 +68,35 @@ function planFunctionPreflights(
   for (const fn of functions) {
     const { cors, auth } = fn.options;
     const isAsked = fn.definer === "createAuthHandler" ||
-      (auth === "session" && (cors ?? corsOrigin) !== undefined);
+      (auth === "session" && (cors ?? corsOrigin) !== undefined) ||
+      needsRequestOrigin(fn, functions, corsOrigin);
     if (!isAsked || cors === false || answered.has(fn.path) || found.has(fn.path!)) continue;
     found.set(fn.path!, fn);
   }
   return found;
+}
+
+/**
+ * Checks whether the response to a preflight depends on the origin of the request. Without credentials,
+ * handlers of a path with different settings are left to the gateway, because one would answer for all.
+ */
+function needsRequestOrigin(
+  { path, definer, options }: InfraFunction,
+  functions: readonly InfraFunction[],
+  corsOrigin: HclValue | undefined,
+): boolean {
+  if (definer !== "defineApiHandler") return false;
+  const getOrigins = (cors: unknown): unknown =>
+    cors === undefined && typeof corsOrigin === "string" ? corsOrigin : cors;
+  const own = getOrigins(options.cors);
+  if (typeof own === "object" && own !== null && !Array.isArray(own)) return true;
+  const hasMany = Array.isArray(own)
+    ? own.length > 1
+    : typeof own === "string" && own.includes(",");
+  if (!hasMany) return false;
+  return functions.every((other) =>
+    other.path !== path || JSON.stringify(getOrigins(other.options.cors)) === JSON.stringify(own)
+  );
 }
 
 function renderFunctionPreflights(

@@ -4,10 +4,19 @@ import { getSettings } from "../../observability/settings.ts";
 import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
+/** Origins whose pages may send cookies and read the responses. */
+export interface CredentialedOrigins {
+  /** The origins, such as `["https://app.example.com"]`. `*` is refused, as browsers refuse it. */
+  origins: readonly string[];
+  /** Sends `Access-Control-Allow-Credentials: true`. */
+  credentials: true;
+}
+
 /**
- * Origins that may read the responses: `*`, one origin, a list, or `false` for none, even if the environment lists some.
+ * Origins that may read the responses: `*`, one origin, a list, a list whose pages may send cookies too, or `false` for none,
+ * even if the environment lists some.
  */
-export type CorsOption = string | readonly string[] | false;
+export type CorsOption = string | readonly string[] | CredentialedOrigins | false;
 
 /** No header at all. */
 export const NO_CORS_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
@@ -18,9 +27,21 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
 /** Checks whether a value is a {@link CorsOption}. */
 export function isCorsOption(value: unknown): boolean {
   if (value === false || value === "*") return true;
-  const origins: unknown[] = Array.isArray(value) ? value : [value];
+  if (isCredentialed(value)) {
+    const { origins, credentials, ...others } = value;
+    return Array.isArray(origins) && isOrigins(origins) && credentials === true &&
+      Object.keys(others).length === 0;
+  }
+  return isOrigins(Array.isArray(value) ? value : [value]);
+}
+
+function isOrigins(origins: readonly unknown[]): boolean {
   return origins.length > 0 &&
     origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
+}
+
+function isCredentialed(value: unknown): value is CredentialedOrigins {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Checks whether the page of a request may send cookies. */
@@ -53,6 +74,7 @@ export function createCorsHeaders(
   option: CorsOption | undefined,
 ): (event: ApiEvent) => Readonly<Record<string, string>> {
   if (option === false) return () => NO_CORS_HEADERS;
+  if (isCredentialed(option)) return createCredentialHeaders(option.origins);
   const fixed = typeof option === "string" ? [option] : option;
   if (fixed === undefined) readOriginsOfEnvironment();
   return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
@@ -67,6 +89,17 @@ export function createCorsHeaders(
     return allowed === undefined
       ? { Vary: "Origin" }
       : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
+  };
+}
+
+function createCredentialHeaders(
+  origins: readonly string[],
+): (event: ApiEvent) => Readonly<Record<string, string>> {
+  return function credentialHeaders(event: ApiEvent): Readonly<Record<string, string>> {
+    const origin = getHeader(event, "Origin", "origin");
+    if (origin === undefined) return { Vary: "Origin" };
+    const isAllowed = origins.includes(origin) || isTrusted?.(event, origin) === true;
+    return isAllowed ? allowCredentials(origin) : { Vary: "Origin" };
   };
 }
 

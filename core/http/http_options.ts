@@ -27,7 +27,10 @@ export interface HttpOptions extends FunctionOptions {
 
 /** The rules of the options that only {@link HttpOptions} has. */
 export const HTTP_RULES: OptionRules = {
-  cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
+  cors: [
+    isCorsOption,
+    '"*", an origin such as "https://example.com", a list of them, { origins, credentials: true }, or false',
+  ],
   securityHeaders: [isSecurityHeadersOption, "false, or values by name"],
   errorBody: FUNCTION_OPTION,
 };

@@ -155,6 +155,9 @@ const TRUSTED_CASES: [CorsOption | undefined, origin: string, sent: string, cred
     ["*", B, "*", "none"],
     [[B], A, A, "true"],
     [[A, B], B, B, "none"],
+    [{ origins: [B], credentials: true }, B, B, "true"],
+    [{ origins: [B], credentials: true }, A, A, "true"],
+    [{ origins: [B], credentials: true }, "https://c.example", "none", "none"],
   ];
 
 for (const [option, origin, sent, credentials] of TRUSTED_CASES) {
@@ -175,6 +178,48 @@ for (const [option, origin, sent, credentials] of TRUSTED_CASES) {
     assertEquals([answer.origin, answer.credentials], [sent, credentials]);
   });
 }
+
+Deno.test("defineApiHandler() allows credentials to the origins of cors without trusted origins", async () => {
+  const cors: CorsOption = { origins: [A, B], credentials: true };
+  const handler = defineApiHandler({ cors, metrics: false })(() => ({ statusCode: 200, body: "" }));
+  const read = async (method: string, headers: Record<string, string>) => {
+    const event = createRestApiEvent({ method, headers });
+    const { result } = await captureLogs(() => handler(event, createLambdaContext()));
+    return [
+      result.statusCode,
+      result.headers?.["Access-Control-Allow-Origin"],
+      result.headers?.["Access-Control-Allow-Credentials"],
+    ];
+  };
+  const asked = { "Access-Control-Request-Method": "GET" };
+  assertEquals(await read("GET", { Origin: B }), [200, B, "true"]);
+  assertEquals(await read("OPTIONS", { Origin: B, ...asked }), [204, B, "true"]);
+  assertEquals(await read("GET", { Origin: `${B}.evil` }), [200, undefined, undefined]);
+  assertEquals(await read("OPTIONS", { Origin: `${B}.evil`, ...asked }), [
+    204,
+    undefined,
+    undefined,
+  ]);
+  assertEquals(await read("GET", {}), [200, undefined, undefined]);
+});
+
+Deno.test("defineApiHandler() refuses credentials for all origins, and for none", () => {
+  const refused: unknown[] = [
+    { origins: ["*"], credentials: true },
+    { origins: "*", credentials: true },
+    { origins: [], credentials: true },
+    { origins: [A] },
+    { origins: [A], credentials: false },
+    { origins: [A], credentials: true, maxAge: 5 },
+  ];
+  for (const cors of refused) {
+    assertThrows(
+      () => defineApiHandler({ cors: cors as CorsOption }),
+      ConfigurationError,
+      "cors is",
+    );
+  }
+});
 
 Deno.test("defineApiHandler() sends no CORS headers with cors false, also to trusted origins", async () => {
   assertEquals(await askWithTrust({ headers: { Origin: A } }, false), {

@@ -733,6 +733,29 @@ Deno.test("generate infra names one origin for the gateway's own errors, never a
   }
 });
 
+Deno.test("generate infra sends preflights to handlers with several origins or with credentials", async () => {
+  const cors = (text: string) => define("defineApiHandler", `{ cors: ${text} }`);
+  const many = `["https://a.example", "https://b.example"]`;
+  const files = {
+    [`${API}/one.get.ts`]: cors(`["https://a.example"]`),
+    [`${API}/many.get.ts`]: cors(many),
+    [`${API}/mixed/index.get.ts`]: cors(many),
+    [`${API}/mixed/index.post.ts`]: cors(`"*"`),
+    [`${API}/cookies.post.ts`]: cors(`{ origins: ["https://a.example"], credentials: true }`),
+  };
+  await withProject(files, async (root) => {
+    const { exitCode, stderr } = await infra(root, "--modules-path", join(Deno.cwd(), "modules"));
+    assertEquals(exitCode, 0, stderr);
+    const text = (await readInfra(root, "api.tf")).replace(/ +/g, " ");
+    const listPaths = (name: string) => {
+      const table = text.slice(text.indexOf(` ${name} = {`)).split("\n}\n", 1)[0];
+      return [...table.matchAll(/"(\/\w+)" = \{/g)].map(([, path]) => path);
+    };
+    assertEquals(listPaths("preflight_functions"), ["/cookies", "/many"]);
+    assertEquals(listPaths("preflight"), ["/mixed", "/one"]);
+  });
+});
+
 Deno.test("generate infra gives the functions of an upload their bucket, and passes on forms with files", async () => {
   const files = {
     "src/uploads.ts": `import { getRequiredEnv } from "@trellis/fn/env";
