@@ -7,6 +7,7 @@
  *   deno run -A bench/first_byte.ts --requests=20000
  */
 // deno-lint-ignore-file no-console
+import process from "node:process";
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { setLogOutput } from "../observability/mod.ts";
 import { responseStreaming, streamResponse } from "../streaming/mod.ts";
@@ -16,7 +17,7 @@ import * as z from "zod";
 
 type OnLambda = (event: unknown, stream: ServerResponse, context: unknown) => Promise<unknown>;
 
-const requests = Number(Deno.args[0]?.split("=")[1] ?? 4000);
+const requests = Number(process.argv[2]?.split("=")[1] ?? 4000);
 const WARM_UP = 500;
 const Query = z.object({ rows: z.coerce.number().int().max(100) });
 
