@@ -78,7 +78,9 @@ function checkCdn(cdn: CdnInfra, functions: readonly CheckedFunction[]): string[
     `unknown setting infra.cdn.${key}; known settings: buckets, cacheMaxSeconds, originHeaders, priceClass`
   );
   if (!functions.some(({ kind, settings }) => kind === "api" && settings?.url === undefined)) {
-    errors.push("infra.cdn needs an API to serve: api/ contains no function without a URL of its own");
+    errors.push(
+      "infra.cdn needs an API to serve: api/ contains no function without a URL of its own",
+    );
   }
   for (const [pattern, bucket] of Object.entries(buckets)) {
     if (!/^\/[\w.$/~"'@:+*?-]+$/.test(pattern) || pattern === "/*") {
