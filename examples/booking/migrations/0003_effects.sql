@@ -19,8 +19,6 @@ CREATE TABLE IF NOT EXISTS "trellis_jobs" (
 --> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_due_idx" ON "trellis_jobs" ("shard","due_at");
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS "trellis_jobs_dead_idx" ON "trellis_jobs" ("finished_at") WHERE "state" = 'dead';
---> statement-breakpoint
 CREATE INDEX IF NOT EXISTS "trellis_jobs_group_idx" ON "trellis_jobs" ("group_key","enqueued_at") WHERE "group_key" IS NOT NULL AND "finished_at" IS NULL;
 --> statement-breakpoint
 CREATE UNIQUE INDEX IF NOT EXISTS "trellis_jobs_running_group_unique" ON "trellis_jobs" ("group_key") WHERE "group_key" IS NOT NULL AND "state" = 'running';
