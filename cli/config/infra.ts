@@ -103,6 +103,11 @@ export interface InfraSettings {
    * @default {}
    */
   buckets?: Record<string, BucketInfra>;
+  /**
+   * Name of an IAM policy of the account that bounds what every role of the project may do.
+   * `trellis init --ci` writes one, without which its roles cannot create others.
+   */
+  permissionsBoundary?: string;
   /** A CDN in front of the API and of buckets: `{}` for the defaults. */
   cdn?: CdnInfra;
   /**
@@ -170,6 +175,10 @@ export const INFRA_SETTINGS = {
     packageBucket: [
       "the name of a bucket",
       (value) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(String(value)),
+    ],
+    permissionsBoundary: [
+      "the name of an IAM policy",
+      (value) => /^[\w+=,.@/-]{1,128}$/.test(String(value)),
     ],
     cdn: ["an object", isObject],
     repositories: ["an object: { name: { … } }", isTable],

@@ -152,7 +152,11 @@ async function openAliases(alias: string, region: string | undefined): Promise<A
     async find(functionName) {
       const found = await client.send(
         new GetAliasCommand({ FunctionName: functionName, Name: alias }),
-      );
+      ).catch((cause: Error) => {
+        throw new StepError(
+          `the alias ${alias} of ${functionName} cannot be read: ${cause.name}: ${cause.message}`,
+        );
+      });
       return {
         version: found.FunctionVersion ?? "",
         description: found.Description ?? "",

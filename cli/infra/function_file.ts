@@ -3,6 +3,7 @@ import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { VPC_CONFIG } from "./database_access.ts";
+import { BOUNDARY } from "./permissions_boundary.ts";
 import { shorten } from "./names.ts";
 import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
 import type { Resources } from "./triggers.ts";
@@ -18,6 +19,8 @@ export interface FunctionBlockOptions {
   /** True for the authorizer of the API. */
   readonly isApiAuthorizer: boolean;
   readonly isHttpApi: boolean;
+  /** True if a policy bounds what the role may do. */
+  readonly hasBoundary: boolean;
   /** The bucket through which packages are uploaded. */
   readonly packageBucket?: string;
   /** The alias that triggers invoke. */
@@ -76,6 +79,7 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       assume_role_policy: expression("module.core.function_assume_role_policy"),
     },
     {
+      permissions_boundary_arn: options.hasBoundary ? BOUNDARY : undefined,
       package_bucket: fn.settings.image === undefined ? options.packageBucket : undefined,
       timeout: fn.options.timeout ?? (fn.kind === "api" ? API_TIMEOUT_SECONDS : undefined),
       memory_size: fn.options.memorySize,

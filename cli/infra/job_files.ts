@@ -1,3 +1,4 @@
+import { BOUNDARY } from "./permissions_boundary.ts";
 import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
 
@@ -98,8 +99,10 @@ export function renderJobAlarms(
 /**
  * Renders the Kinesis stream of the database's changes and the role with which Aurora DSQL writes to
  * it. The provider has no resource for the change stream itself: an output has the command.
+ *
+ * @param hasBoundary True if a policy bounds what roles may do.
  */
-export function renderChangeStream(): HclBlock[] {
+export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
   const tags = expression("module.core.common_tags");
   const name = expression(`"\${module.core.name_prefix}-changes"`);
   const stream = expression("aws_kinesis_stream.changes.arn");
@@ -120,6 +123,7 @@ export function renderChangeStream(): HclBlock[] {
     block("resource", ["aws_iam_role", "changes"], {
       name,
       tags,
+      permissions_boundary: hasBoundary ? BOUNDARY : undefined,
       assume_role_policy: call("jsonencode", {
         Version: "2012-10-17",
         Statement: [{

@@ -219,15 +219,17 @@ function listIdempotencyFiles({ functions, getEnvironment, getModule }: Resource
   return [{ name: "idempotency.tf", blocks: [renderIdempotencyTable(getModule("idempotency"))] }];
 }
 
-function listJobFiles({ functions, getEnvironment }: ResourcePlan, { jobs }: Infra): InfraFile[] {
+function listJobFiles({ functions, getEnvironment }: ResourcePlan, infra: Infra): InfraFile[] {
   const alarms = functions.filter(isRelay).flatMap((relay) =>
-    renderJobAlarms(relay, getEnvironment(relay.name), jobs.oldestJobSeconds)
+    renderJobAlarms(relay, getEnvironment(relay.name), infra.jobs.oldestJobSeconds)
   );
   return [
     { name: "jobs.tf", blocks: alarms },
     {
       name: "change_stream.tf",
-      blocks: functions.some(readsChanges) ? renderChangeStream() : [],
+      blocks: functions.some(readsChanges)
+        ? renderChangeStream(infra.permissionsBoundary !== undefined)
+        : [],
     },
   ];
 }
@@ -260,6 +262,7 @@ function toFunctionFile(
         queues,
         isApiAuthorizer: fn === authorizers.api?.fn,
         isHttpApi,
+        hasBoundary: infra.permissionsBoundary !== undefined,
         packageBucket: infra.packageBucket,
         alias: isRoute && infra.release !== undefined ? RELEASE_ALIAS : undefined,
       }),

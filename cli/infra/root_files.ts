@@ -1,4 +1,5 @@
 import { block, comment, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
+import { BOUNDARY, renderBoundary } from "./permissions_boundary.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 import { renderDisposable, renderStageGuard } from "./stage_files.ts";
 
@@ -7,6 +8,8 @@ export interface RootOptions {
   readonly projectName: string;
   readonly moduleSource: (name: string) => string;
   readonly region?: string;
+  /** Name of the policy that bounds all roles. */
+  readonly permissionsBoundary?: string;
   readonly hasDatabase: boolean;
   readonly hasApi: boolean;
   /** True if the API is a REST API, which needs a role of the account for its logs. */
@@ -72,8 +75,10 @@ function getProviderVersion(
  * @param options The project.
  */
 export function renderMain(
-  { projectName, moduleSource, hasRestApi, hasWebSocket, hasDatabase }: RootOptions,
+  options: RootOptions,
 ): HclBlock[] {
+  const { projectName, moduleSource, hasRestApi, hasWebSocket, hasDatabase } = options;
+  const { permissionsBoundary } = options;
   const core = block(
     "module",
     ["core"],
@@ -83,9 +88,14 @@ export function renderMain(
       manage_api_gateway_account: hasRestApi || hasWebSocket
         ? expression("var.manage_api_gateway_account")
         : undefined,
+      permissions_boundary_arn: permissionsBoundary === undefined ? undefined : BOUNDARY,
     },
   );
-  const stage = [renderStageGuard(projectName), renderDisposable()];
+  const stage = [
+    ...permissionsBoundary === undefined ? [] : renderBoundary(permissionsBoundary),
+    renderStageGuard(projectName),
+    renderDisposable(),
+  ];
   if (!hasDatabase) return [core, ...stage];
   return [
     core,

@@ -26,6 +26,7 @@ export function toRootOptions(
     projectName,
     moduleSource: plan.getModule,
     region: infra.region,
+    permissionsBoundary: infra.permissionsBoundary,
     hasDatabase: functions.some(({ name }) => getEnvironment(name).usesCluster),
     hasApi: plan.routes.length > 0,
     hasRestApi: plan.routes.length > 0 && infra.api.type !== "http",

@@ -125,7 +125,23 @@ const TEMPLATE =
 |  })
 |}
 |
-|# Roles and policies of functions, only under the names of the stage.
+|# The most that a role of the project may do, whatever its policies say: nothing about identities.
+|# infra.permissionsBoundary in trellis.config.ts names it.
+|resource "aws_iam_policy" "boundary" {
+|  name = "<project>-functions"
+|
+|  policy = jsonencode({
+|    Version = "2012-10-17"
+|    Statement = [{
+|      Effect    = "Allow"
+|      NotAction = ["account:*", "iam:*", "organizations:*", "sts:AssumeRole*"]
+|      Resource  = "*"
+|    }]
+|  })
+|}
+|
+|# Roles and policies of functions, only under the names of the stage, and only with the boundary: a
+|# workflow cannot give a function, or itself, more rights than these.
 |resource "aws_iam_role_policy" "roles" {
 |  for_each = toset(["preview", "dev", "prod"])
 |
@@ -134,14 +150,56 @@ const TEMPLATE =
 |
 |  policy = jsonencode({
 |    Version = "2012-10-17"
-|    Statement = [{
-|      Effect = "Allow"
-|      Action = ["iam:*Role", "iam:*RolePolicy", "iam:*RolePolicies", "iam:*Policy", "iam:*PolicyVersion", "iam:*PolicyVersions", "iam:*RoleTags", "iam:ListInstanceProfilesForRole"]
-|      Resource = [
-|        "arn:aws:iam::\${local.account}:role/<project>-\${each.key}-*",
-|        "arn:aws:iam::\${local.account}:policy/<project>-\${each.key}-*",
-|      ]
-|    }]
+|    Statement = [
+|      {
+|        Sid      = "WriteBoundedRoles"
+|        Effect   = "Allow"
+|        Action   = ["iam:AttachRolePolicy", "iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"]
+|        Resource = "arn:aws:iam::\${local.account}:role/<project>-\${each.key}-*"
+|        Condition = {
+|          StringEquals = { "iam:PermissionsBoundary" = aws_iam_policy.boundary.arn }
+|        }
+|      },
+|      {
+|        Sid    = "UseRoles"
+|        Effect = "Allow"
+|        Action = [
+|          "iam:DeleteRole",
+|          "iam:DeleteRolePolicy",
+|          "iam:DetachRolePolicy",
+|          "iam:GetRole",
+|          "iam:GetRolePolicy",
+|          "iam:ListAttachedRolePolicies",
+|          "iam:ListInstanceProfilesForRole",
+|          "iam:ListRolePolicies",
+|          "iam:ListRoleTags",
+|          "iam:PassRole",
+|          "iam:TagRole",
+|          "iam:UntagRole",
+|          "iam:UpdateAssumeRolePolicy",
+|          "iam:UpdateRole",
+|        ]
+|        Resource = "arn:aws:iam::\${local.account}:role/<project>-\${each.key}-*"
+|      },
+|      {
+|        Sid    = "WritePolicies"
+|        Effect = "Allow"
+|        Action = [
+|          "iam:CreatePolicy",
+|          "iam:CreatePolicyVersion",
+|          "iam:DeletePolicy",
+|          "iam:DeletePolicyVersion",
+|          "iam:GetPolicy",
+|          "iam:GetPolicyVersion",
+|          "iam:ListEntitiesForPolicy",
+|          "iam:ListPolicyVersions",
+|          "iam:SetDefaultPolicyVersion",
+|          "iam:TagPolicy",
+|          "iam:UntagPolicy",
+|        ]
+|        Resource = "arn:aws:iam::\${local.account}:policy/<project>-\${each.key}-*"
+|      },
+|    ]
 |  })
 |}
 |

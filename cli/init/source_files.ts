@@ -5,15 +5,21 @@ import { withoutMargin } from "./margin.ts";
  *
  * @param name The project name; it is a literal, so that resources keep their names if the folder
  * is renamed.
+ * @param withCi True if roles of a workflow deploy the project.
  */
-export function renderConfig(name: string): string {
+export function renderConfig(name: string, withCi: boolean): string {
+  const boundary = withCi
+    ? `|    // infra-ci/ creates this policy: its roles cannot create others without it
+|    permissionsBoundary: "${name}-functions",
+`
+    : "";
   return withoutMargin(`|import { defineConfig } from "@trellis/fn/cli";
 |
 |// parsed, not executed: use literals and constants only
 |export default defineConfig({
 |  infra: {
 |    projectName: "${name}",
-|    environment: {
+${boundary}|    environment: {
 |      AUTH_SECRET: { secret: true },
 |      AUTH_BASE_URL: { api: "/auth" },
 |    },

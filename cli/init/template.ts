@@ -23,7 +23,7 @@ export function createProjectFiles(
 ): ReadonlyMap<string, string> {
   const files = {
     ...(runtime === "node" ? nodeFiles(name) : denoFiles(name)),
-    "trellis.config.ts": renderConfig(name),
+    "trellis.config.ts": renderConfig(name, withCi),
     ...DATABASE_FILES,
     ...ROUTE_FILES,
     ...withCi ? ciFiles(name, runtime) : {},

@@ -64,6 +64,8 @@ resource "aws_iam_role" "api_gateway_logs" {
   description = "Lets API Gateway write the logs of all APIs of this account and region."
   tags        = local.common_tags
 
+  permissions_boundary = var.permissions_boundary_arn
+
   assume_role_policy = jsonencode({
     Version = "2012-10-17"
     Statement = [{

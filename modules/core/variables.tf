@@ -38,3 +38,14 @@ variable "manage_api_gateway_account" {
   default     = false
   nullable    = false
 }
+
+variable "permissions_boundary_arn" {
+  description = "ARN of the policy that bounds what the roles may do, where the account demands one."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.permissions_boundary_arn == null ? true : can(regex("^arn:[a-z-]+:iam::.*:policy/", var.permissions_boundary_arn))
+    error_message = "permissions_boundary_arn must be the ARN of a policy."
+  }
+}

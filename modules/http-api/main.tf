@@ -117,6 +117,7 @@ resource "aws_apigatewayv2_stage" "this" {
   default_route_settings {
     throttling_burst_limit   = var.throttle_burst_limit
     throttling_rate_limit    = var.throttle_rate_limit
+    data_trace_enabled       = false # It would write whole requests to the log.
     detailed_metrics_enabled = var.detailed_metrics_enabled
   }
 

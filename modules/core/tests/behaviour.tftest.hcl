@@ -88,3 +88,15 @@ run "account_setting_can_be_made" {
     error_message = "The role must be able to write logs, and nothing else."
   }
 }
+
+run "roles_have_the_boundary" {
+  variables {
+    manage_api_gateway_account = true
+    permissions_boundary_arn   = "arn:aws:iam::123456789012:policy/functions"
+  }
+
+  assert {
+    condition     = aws_iam_role.api_gateway_logs[0].permissions_boundary == "arn:aws:iam::123456789012:policy/functions"
+    error_message = "The role must have the boundary."
+  }
+}

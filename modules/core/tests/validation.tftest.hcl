@@ -80,3 +80,13 @@ run "environment_too_long" {
 
   expect_failures = [var.environment]
 }
+
+run "permissions_boundary_arn_name" {
+  command = plan
+
+  variables {
+    permissions_boundary_arn = "functions"
+  }
+
+  expect_failures = [var.permissions_boundary_arn]
+}

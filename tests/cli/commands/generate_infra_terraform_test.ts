@@ -267,7 +267,7 @@ Deno.test({
     const files = {
       ...DELIVERY,
       "trellis.config.ts": configure(
-        `${HTTP_SETTINGS}, release: {}, packageBucket: "acme-packages",
+        `${HTTP_SETTINGS}, release: {}, permissionsBoundary: "shop-functions", packageBucket: "acme-packages",
         environment: { PUSH: { push: "ios" }, SITE: { bucket: "site", access: "read" }, SELF: { api: true } },
         cdn: { buckets: { "/assets/*": "site" }, originHeaders: ["User-Agent"] },
         repositories: { "image-tools": { keepImages: 5 } },
@@ -295,6 +295,9 @@ Deno.test({
       );
       const fn = at("module.fn_devices.aws_lambda_function.this");
       assertEquals([fn.s3_bucket, fn.filename], ["acme-packages", null]);
+      const roles = [...found].filter(([address]) => address.includes(".aws_iam_role.this"));
+      assertEquals(new Set(roles.map(([, role]) => role.permissions_boundary)).size, 1);
+      assertMatch(roles[0][1].permissions_boundary, /:policy\/shop-functions$/);
       assertEquals(
         fn.environment[0].variables.SELF,
         at("module.api.aws_apigatewayv2_api.this").api_endpoint,

@@ -4,14 +4,16 @@
  * Aurora DSQL server, and local servers for the rest of AWS.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { systemClock } from "../../../core/async/clock.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import {
   getSecretsEnvironment,
   type SecretsServer,
   startSecretsServer,
 } from "../../support/secrets_server.ts";
+import { type ReleaseServer, startReleaseServer } from "../../support/release_server.ts";
 import { hasOffline, withProviders } from "../../support/terraform_providers.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { denoProjectFiles } from "../build/project.ts";
@@ -28,8 +30,11 @@ if (!hasOffline) {
 interface Rehearsal {
   readonly root: string;
   readonly secrets: SecretsServer;
+  readonly releases: ReleaseServer;
   /** Paths of requests to the deployed API. */
   readonly requests: string[];
+  /** Address of the deployed API. */
+  readonly url: string;
   /** Runs `trellis` in the project. */
   trellis(line: string, input?: string): Promise<CliResult>;
   deploy(line: string): Promise<CliResult>;
@@ -43,16 +48,22 @@ async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<v
   const work = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-rehearsal-" }));
   const root = join(work, "my-api");
   const secrets = startSecretsServer();
+  const releases = startReleaseServer();
+  const { sleep } = systemClock;
   const requests: string[] = [];
   const api = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     requests.push(new URL(request.url).pathname);
     return Response.json({ status: "ok" });
   });
+  // a release shares the requests for a minute
+  systemClock.sleep = () => Promise.resolve();
   try {
     await withDistSqlLab(async ({ server }) => {
       await Deno.writeTextFile(join(work, "ca.pem"), server.ca);
       const env = {
         ...getSecretsEnvironment(secrets),
+        AWS_ENDPOINT_URL_LAMBDA: releases.url,
+        AWS_ENDPOINT_URL_CLOUDWATCH: releases.url,
         AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
         AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
         DATABASE_CA_FILE: join(work, "ca.pem"),
@@ -71,7 +82,9 @@ async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<v
             serve: (folder) => providers.serve(folder),
             root,
             secrets,
+            releases,
             requests,
+            url: `http://127.0.0.1:${api.addr.port}`,
             trellis,
             deploy: (line) =>
               trellis(
@@ -83,7 +96,8 @@ async function rehearse(run: (rehearsal: Rehearsal) => Promise<void>): Promise<v
       });
     });
   } finally {
-    await Promise.all([secrets.stop(), api.shutdown()]);
+    systemClock.sleep = sleep;
+    await Promise.all([secrets.stop(), releases.stop(), api.shutdown()]);
     await Deno.remove(work, { recursive: true });
   }
 }
@@ -110,6 +124,55 @@ async function init({ root }: Rehearsal): Promise<void> {
     JSON.stringify({ ...config, imports: { ...config.imports, ...imports } }),
   );
   await Deno.writeTextFile(join(root, "deno.lock"), checkout["deno.lock"]);
+  const settings = join(root, "trellis.config.ts");
+  const text = await Deno.readTextFile(settings);
+  await Deno.writeTextFile(settings, text.replace("infra: {", "infra: { release: { minutes: 1 },"));
+}
+
+/** Deno with the commands of the project. */
+function runDeno({ root }: Rehearsal, ...args: string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: root,
+    // tasks call deno by its name
+    env: { NO_COLOR: "1", PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+/** Starts `trellis dev`, requests a path, and stops it. */
+async function requestFromDev(rehearsal: Rehearsal, path: string): Promise<unknown> {
+  const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+  const child = runDeno(
+    rehearsal,
+    ...["run", "-A", "--no-check", main, "dev", "--port", "0", "--project", rehearsal.root],
+  ).spawn();
+  const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const stderr = new Response(child.stderr).text();
+  try {
+    let text = "";
+    while (!text.includes("Press Ctrl-C to stop")) {
+      const { value, done } = await stdout.read();
+      if (done) throw new Error(`trellis dev ended: ${text}${await stderr}`);
+      text += value;
+    }
+    const url = /runs at (\S+)/.exec(text)![1];
+    return await (await fetch(`${url}${path}`)).json();
+  } finally {
+    child.kill("SIGINT");
+    await stdout.cancel();
+    await child.status;
+    await stderr;
+  }
+}
+
+/** The aliases that AWS has for the functions of a stage, whose newest version is `$LATEST` here. */
+function setAliases({ releases }: Rehearsal, stage: string, version: string): void {
+  for (const name of ["AuthByProxy", "Health", "NotesGet", "NotesPost", "Tags"]) {
+    releases.aliases.set(`my-api-${stage}-${name}`, { FunctionVersion: version });
+  }
 }
 
 const ROUTE = `import { buildValidatedResponse } from "@trellis/fn/core";
@@ -170,6 +233,13 @@ Deno.test({
         const backend = await Deno.readTextFile(join(root, "infra/stages/prod.tfbackend"));
         assertStringIncludes(backend, 'path = "states/prod.tfstate"');
       });
+      await test.step("the tests of the project pass, and trellis dev answers from the new table", async () => {
+        const { success, stdout, stderr } = await runDeno(rehearsal, "task", "test").output();
+        const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+        assertEquals(success, true, text);
+        assertStringIncludes(text, "2 passed | 0 failed");
+        assertEquals(await requestFromDev(rehearsal, "/tags"), { count: 0 });
+      });
       await test.step("deploy stops before code exists if a secret has no value, and says what to do", async () => {
         const stopped = await deploy("--stage dev --yes");
         assertEquals(stopped.exitCode, 1);
@@ -195,6 +265,7 @@ Deno.test({
       });
       await test.step("deploy goes on with migrations and grants before the functions get traffic", async () => {
         createSecrets(rehearsal, "dev");
+        setAliases(rehearsal, "dev", "$LATEST");
         assertDone(await trellis("secrets set AUTH_SECRET --stage dev --generate"));
         const done = await deploy("--stage dev --yes");
         assertDone(done);
@@ -219,6 +290,7 @@ Deno.test({
       await test.step("another stage has its own state", async () => {
         const before = await Deno.readTextFile(join(root, "infra/states/dev.tfstate"));
         createSecrets(rehearsal, "prod");
+        setAliases(rehearsal, "prod", "$LATEST");
         assertDone(await trellis("secrets set AUTH_SECRET --stage prod --generate"));
         const prod = await deploy("--stage prod --yes");
         assertDone(prod);
@@ -249,7 +321,8 @@ Deno.test({
           join(root, "infra/states/dev.tfstate"),
           join(root, "infra/states/test.tfstate"),
         );
-        const foreign = await deploy("--stage test --yes");
+        // like a deployment, but without a build before it
+        const foreign = await deploy("--stage test --rollback");
         assertEquals(foreign.exitCode, 1);
         assertStringIncludes(
           foreign.stdout,
@@ -261,11 +334,24 @@ Deno.test({
           join(root, "migrations/0004_colors.sql"),
           `ALTER TABLE "tags" ADD COLUMN "color" text;\n`,
         );
+        setAliases(rehearsal, "dev", "1");
         const changed = await deploy("--stage dev --yes");
         assertDone(changed);
         assertStringIncludes(changed.stdout, "done plan: no changes\ndone roles: nothing to do\n");
         assertMatch(changed.stdout, /done migrations: .*: 1 applied\ndone grants: /);
         assertStringIncludes(changed.stdout, "done apply: nothing to do\n");
+        assertStringIncludes(changed.stdout, "done release: 5 functions released\n");
+      });
+      await test.step("--rollback moves the aliases back, and leaves the database", async () => {
+        const back = await deploy("--stage dev --rollback");
+        assertDone(back);
+        assertEquals(
+          back.stdout,
+          "done rollback: 5 functions have their previous version. The database is unchanged\n" +
+            `done smoke: GET ${rehearsal.url}/health: 200\n`,
+        );
+        const { FunctionVersion } = rehearsal.releases.aliases.get("my-api-dev-Tags")!;
+        assertEquals(FunctionVersion, "1");
       });
       await test.step("destroy needs the stage's name, but no bundles", async () => {
         await Deno.remove(join(root, "dist"), { recursive: true });

@@ -86,6 +86,11 @@ Deno.test("createProjectFiles() writes a workflow without keys, whose plan has a
     const roles = files.get("infra-ci/main.tf")!;
     assertStringIncludes(roles, '"repo:${var.repository}:environment:${each.key}"');
     assertStringIncludes(roles, 'plan    = "ReadOnlyAccess"');
+    // nothing but bounded roles can be created, and nothing can take the boundary away
+    assertStringIncludes(roles, '"iam:PermissionsBoundary" = aws_iam_policy.boundary.arn');
+    assertEquals(/iam:\*Role|DeleteRolePermissionsBoundary/.test(roles), false);
+    const config = files.get("trellis.config.ts")!;
+    assertStringIncludes(config, 'permissionsBoundary: "my-api-functions"');
     assertEquals(createProjectFiles("my-api", runtime).has("infra-ci/main.tf"), false);
   }
 });
