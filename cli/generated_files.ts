@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
+import { toPortablePath } from "./inside_folder.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** A planned change of a generated file. */
@@ -91,7 +92,7 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
  * @param path Absolute, or relative to the project.
  */
 export function toProjectPath(root: string, path: string): string {
-  return relative(root, resolve(root, path)).split(sep).join("/");
+  return toPortablePath(root, resolve(root, path));
 }
 
 function isGenerated(text: string, marker: string): boolean {

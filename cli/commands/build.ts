@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { relative, resolve, sep } from "node:path";
+import { resolve, sep } from "node:path";
 import { gzipSync } from "node:zlib";
+import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
@@ -108,7 +109,7 @@ function checkSettings(
       throw new ConfigurationError(`build.${setting}: ${unknown} does not match a function`);
     }
   }
-  const isInside = (path: string) => !relative(resolve(root, build.dir), path).startsWith("..");
+  const isInside = (path: string) => isInsideFolder(resolve(root, build.dir), path);
   if (isInside(root) || isInside(resolve(root, functionsDir))) {
     throw new ConfigurationError(
       `build.dir is ${build.dir}, which contains the sources: use a separate folder`,

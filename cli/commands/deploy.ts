@@ -87,7 +87,18 @@ async function deployStage(deployment: Deployment): Promise<ExitCode> {
     return finish(deployment, before, shown, ExitCode.Found);
   }
   const after = await runSteps(await listChangingSteps(deployment, shown), output);
+  if (after.failed === undefined) await showUrls(deployment);
   return finish(deployment, { ...after, steps: [...before.steps, ...after.steps] }, shown);
+}
+
+/** The outputs with addresses of the stage. */
+const URLS = { api_url: "API", cdn_url: "CDN", websocket_url: "WebSocket API" } as const;
+
+async function showUrls({ context: { output }, terraform }: Deployment): Promise<void> {
+  const outputs = await terraform.readOutputs();
+  for (const [name, label] of Object.entries(URLS)) {
+    if (typeof outputs[name] === "string") output.line(`${label}: ${outputs[name]}`);
+  }
 }
 
 /** Lists the steps after the confirmation: what code needs comes before the code. */

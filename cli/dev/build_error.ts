@@ -1,5 +1,5 @@
 import type { Message, PartialMessage } from "esbuild";
-import { relative } from "node:path";
+import { isInsideFolder, toPortablePath } from "../inside_folder.ts";
 
 /** A word of a stack trace that may contain a location. */
 const WORD = /[^\s()]+/g;
@@ -97,10 +97,10 @@ export function toLoadError(functionName: string, error: unknown, root: string):
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const words = String((error as Error)?.stack ?? "").match(WORD) ?? [];
   for (const { path, line, column } of words.flatMap(readPlace)) {
-    const file = relative(root, path);
-    if (file.startsWith("..") || file.includes("node_modules") || file.startsWith(".trellis")) {
-      continue;
-    }
+    const file = toPortablePath(root, path);
+    if (
+      !isInsideFolder(root, path) || file.includes("node_modules") || file.startsWith(".trellis")
+    ) continue;
     return new BuildError(functionName, [{ message, file, line, column }], {
       cause: error,
     });

@@ -1,7 +1,8 @@
 import type { BuildOptions, BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { isInsideFolder } from "../inside_folder.ts";
 import { createImportAliases, type ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
@@ -109,7 +110,7 @@ export function localResolver(root: string, inputs: Inputs): Plugin {
             : { path: own, external: true };
         }
         if (isDeno) return { path: denoSpecifier(args, aliases), external: true };
-        if (isInside(root, args.importer)) return { path: found.name, external: true };
+        if (isInsideFolder(root, args.importer)) return { path: found.name, external: true };
         // packages of a linked package cannot be resolved from the bundle's folder
         const { path } = await build.resolve(found.name, {
           kind: args.kind,
@@ -139,8 +140,4 @@ function denoSpecifier({ path, resolveDir }: OnResolveArgs, aliases: ImportAlias
   return target !== undefined && /^(?:npm|jsr):/.test(target)
     ? `${target}${path.slice(name.length)}`
     : path;
-}
-
-function isInside(root: string, file: string): boolean {
-  return !relative(root, file).startsWith("..");
 }

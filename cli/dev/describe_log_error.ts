@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isInsideFolder } from "../inside_folder.ts";
 
 const MAX_CAUSES = 4;
 const MAX_FRAMES = 5;
@@ -74,8 +75,7 @@ function shortenFrame(frame: string, root: string): string {
 function shorten(url: string, root: string): string {
   try {
     const path = fileURLToPath(url);
-    const short = relative(root, path);
-    return short.startsWith("..") ? path : short;
+    return isInsideFolder(root, path) ? relative(root, path) : path;
   } catch {
     return url; // not a local path
   }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { toPortablePath } from "../inside_folder.ts";
 import type { Finding } from "../analysis/findings.ts";
 import type { CommandContext } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -77,7 +78,7 @@ export async function planFiles(
     functions: sources.functions,
     config,
     projectName,
-    distDir: relative(resolve(root, dir), resolve(root, config.build.dir)).split(sep).join("/"),
+    distDir: toPortablePath(resolve(root, dir), resolve(root, config.build.dir)),
     moduleSource: modules.getSource,
   });
   const roleFile = toProjectPath(root, config.permissions.terraformFile);
