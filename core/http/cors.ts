@@ -27,17 +27,15 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
 /** Checks whether a value is a {@link CorsOption}. */
 export function isCorsOption(value: unknown): boolean {
   if (value === false || value === "*") return true;
+  let origins: unknown = value;
   if (isCredentialed(value)) {
-    const { origins, credentials, ...others } = value;
-    return Array.isArray(origins) && isOrigins(origins) && credentials === true &&
-      Object.keys(others).length === 0;
+    if (value.credentials !== true || Object.keys(value).length !== 2) return false;
+    origins = value.origins;
+    if (!Array.isArray(origins)) return false;
   }
-  return isOrigins(Array.isArray(value) ? value : [value]);
-}
-
-function isOrigins(origins: readonly unknown[]): boolean {
-  return origins.length > 0 &&
-    origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
+  const all: unknown[] = Array.isArray(origins) ? origins : [origins];
+  return all.length > 0 &&
+    all.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
 }
 
 function isCredentialed(value: unknown): value is CredentialedOrigins {
@@ -74,14 +72,17 @@ export function createCorsHeaders(
   option: CorsOption | undefined,
 ): (event: ApiEvent) => Readonly<Record<string, string>> {
   if (option === false) return () => NO_CORS_HEADERS;
-  if (isCredentialed(option)) return createCredentialHeaders(option.origins);
-  const fixed = typeof option === "string" ? [option] : option;
+  const credentialed = isCredentialed(option) ? option.origins : undefined;
+  const fixed = typeof option === "string" ? [option] : credentialed ?? option as readonly string[];
   if (fixed === undefined) readOriginsOfEnvironment();
   return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
     const origins = fixed ?? kept ?? readOriginsOfEnvironment();
     if (origins.length === 0 && isTrusted === undefined) return NO_CORS_HEADERS;
     const origin = getHeader(event, "Origin", "origin");
-    if (origin !== undefined && isTrusted?.(event, origin)) return allowCredentials(origin);
+    if (origin !== undefined && (credentialed?.includes(origin) || isTrusted?.(event, origin))) {
+      return allowCredentials(origin);
+    }
+    if (credentialed !== undefined) return { Vary: "Origin" };
     if (origins.length === 1 && origins[0] === "*") {
       return isTrusted === undefined ? ANY_ORIGIN : ANY_OTHER_ORIGIN;
     }
@@ -89,17 +90,6 @@ export function createCorsHeaders(
     return allowed === undefined
       ? { Vary: "Origin" }
       : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
-  };
-}
-
-function createCredentialHeaders(
-  origins: readonly string[],
-): (event: ApiEvent) => Readonly<Record<string, string>> {
-  return function credentialHeaders(event: ApiEvent): Readonly<Record<string, string>> {
-    const origin = getHeader(event, "Origin", "origin");
-    if (origin === undefined) return { Vary: "Origin" };
-    const isAllowed = origins.includes(origin) || isTrusted?.(event, origin) === true;
-    return isAllowed ? allowCredentials(origin) : { Vary: "Origin" };
   };
 }
 

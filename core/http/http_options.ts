@@ -29,7 +29,7 @@ export interface HttpOptions extends FunctionOptions {
 export const HTTP_RULES: OptionRules = {
   cors: [
     isCorsOption,
-    '"*", an origin such as "https://example.com", a list of them, { origins, credentials: true }, or false',
+    '"*", an origin such as "https://example.com", a list, { origins, credentials: true } or false',
   ],
   securityHeaders: [isSecurityHeadersOption, "false, or values by name"],
   errorBody: FUNCTION_OPTION,
