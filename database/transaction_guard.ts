@@ -10,6 +10,7 @@ import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import { isLateFailure } from "./session/lease.ts";
+import type { StatementSession } from "./session/statement_session.ts";
 import { isCommitOutcomeUnknown } from "./sqlstate.ts";
 
 type Session = PgSession<PgQueryResultHKT, Record<string, unknown>>;
@@ -28,12 +29,23 @@ export interface TransactionState {
   onCommitted?: () => Promise<void>;
 }
 
-/** States of running transactions by their clients. */
-export const transactionStates: WeakMap<object, TransactionState> = new WeakMap();
+/** States of running transactions by their sessions. */
+const transactionStates: WeakMap<object, TransactionState> = new WeakMap();
+
+/**
+ * Returns the state of a transaction.
+ *
+ * @param client The transaction's client, or the view of it that a prepared query gets.
+ * @returns The state, or `undefined` for a client outside of a transaction.
+ */
+export function findTransactionState(client: object): TransactionState | undefined {
+  const session = (client as { _?: { session?: object } })._?.session;
+  return session && transactionStates.get(session);
+}
 
 /** Checks whether a client is that of a transaction on a server without savepoints. */
 export function isFlatTransaction(client: object): boolean {
-  return transactionStates.get(client)?.savepoints === false;
+  return findTransactionState(client)?.savepoints === false;
 }
 
 /**
@@ -146,7 +158,7 @@ interface WatchedTransaction {
 }
 
 function watchTransaction(tx: Transaction, watched: WatchedTransaction): void {
-  transactionStates.set(tx, watched.state);
+  transactionStates.set(tx._.session, watched.state);
   watchStatements(tx._.session as unknown as Session, watched);
   const nest = tx.transaction.bind(tx);
   tx.transaction = function guardedSavepoint<T>(
@@ -167,28 +179,38 @@ function watchTransaction(tx: Transaction, watched: WatchedTransaction): void {
   } as Transaction["transaction"];
 }
 
-function watchStatements(session: Session, { failures, state }: WatchedTransaction): void {
+function watchStatements(session: Session, watched: WatchedTransaction): void {
   // some drivers use one session for a transaction and its savepoints
   if (guarded.has(session)) return;
   guarded.add(session);
   const prepare = session.prepareQuery.bind(session) as unknown as (...args: unknown[]) => Prepared;
   session.prepareQuery = function prepareWatched(...args: unknown[]): unknown {
-    const prepared = prepare(...args);
-    for (const method of ["execute", "all"] as const) {
-      const run = prepared[method] as ((...values: unknown[]) => Promise<unknown>) | undefined;
-      if (typeof run !== "function") continue;
-      prepared[method] = async function runWatched(...values: unknown[]): Promise<unknown> {
-        try {
-          return await run.apply(prepared, values);
-        } catch (error) {
-          failures.push(error);
-          mark(error, state);
-          throw error;
-        }
-      };
-    }
-    return prepared;
+    return watchPrepared(prepare(...args), watched);
   } as Session["prepareQuery"];
+  // statements that another session of the client has prepared
+  const statements = session as Partial<StatementSession>;
+  const bind = statements.bind?.bind(session);
+  if (bind === undefined) return;
+  statements.bind = (statement) => watchPrepared(bind(statement) as Prepared, watched);
+}
+
+function watchPrepared(prepared: Prepared, { failures, state }: WatchedTransaction): Prepared {
+  if (guarded.has(prepared)) return prepared;
+  guarded.add(prepared);
+  for (const method of ["execute", "all"] as const) {
+    const run = prepared[method] as ((...values: unknown[]) => Promise<unknown>) | undefined;
+    if (typeof run !== "function") continue;
+    prepared[method] = async function runWatched(...values: unknown[]): Promise<unknown> {
+      try {
+        return await run.apply(prepared, values);
+      } catch (error) {
+        failures.push(error);
+        mark(error, state);
+        throw error;
+      }
+    };
+  }
+  return prepared;
 }
 
 function mark(error: unknown, state: TransactionState): void {

@@ -1,9 +1,9 @@
 import type { SQL } from "drizzle-orm";
-import type { Query } from "drizzle-orm";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
-import { type TransactionState, transactionStates } from "../database/transaction_guard.ts";
+import { addSentAhead, sendSqlAhead } from "../database/send_ahead.ts";
+import { findTransactionState, type TransactionState } from "../database/transaction_guard.ts";
 import { buildInsert, splitRows } from "./insert_jobs.ts";
 import type { NewJob } from "./job_row.ts";
 import { findTestClock, getJobsConfig } from "./job_settings.ts";
@@ -12,12 +12,6 @@ import { findTestClock, getJobsConfig } from "./job_settings.ts";
 export interface JobClient {
   /** Runs a statement. */
   execute(query: SQL): PromiseLike<unknown>;
-}
-
-/** Parts of a transaction's client that drizzle's types leave out. */
-interface TransactionInternals {
-  readonly dialect: { sqlToQuery(query: SQL): Query };
-  readonly _: { readonly session: { sendAhead?(query: Query): Promise<unknown> } };
 }
 
 /**
@@ -30,12 +24,12 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
   if (rows.length === 0) return;
   const { delivery, clock } = getJobsConfig();
   const graceSeconds = delivery?.graceSeconds ?? 0;
-  const state = transactionStates.get(client);
+  const state = findTransactionState(client);
   for (const batch of splitRows(rows)) {
     const mayExist = state === undefined || batch.some(({ hasKey }) => hasKey);
     const statement = buildInsert(batch, { graceSeconds, clock: findTestClock(clock), mayExist });
     if (state === undefined) await insertAtOnce(client, statement);
-    else sendAhead(client, state, statement);
+    else insertAhead(client, state, statement);
   }
   if (state === undefined) await onCommitted(rows);
   else addCommitted(state, rows);
@@ -50,14 +44,10 @@ async function insertAtOnce(client: JobClient, statement: SQL): Promise<void> {
  * Sends the insert without waiting for its answer, which costs no round trip. The transaction waits
  * for it, and fails if it has failed.
  */
-function sendAhead(client: JobClient, state: TransactionState, statement: SQL): void {
-  const { _: { session }, dialect } = client as unknown as TransactionInternals;
-  // the session of another driver of drizzle cannot send ahead
-  const sent = session.sendAhead?.(dialect.sqlToQuery(statement)) ??
-    Promise.resolve(client.execute(statement));
-  state.sentAhead = Promise.all([state.sentAhead, sent]);
+function insertAhead(client: JobClient, state: TransactionState, statement: SQL): void {
+  const sent = sendSqlAhead(client, statement);
+  addSentAhead(state, sent);
   // reported here too: the caller may only see that the transaction was aborted
-  state.sentAhead.catch(() => {});
   sent.catch((error) =>
     log("ERROR", "enqueueing failed, the transaction is rolled back", { error })
   );

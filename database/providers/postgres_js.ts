@@ -3,21 +3,22 @@ import type { DatabaseConfig } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
+import { toParameterText } from "../session/parameter_text.ts";
 import { createSessionClient } from "../session/session.ts";
 import { loadPostgres } from "./load_postgres.ts";
 import {
+  begin,
   type ConnectRetry,
   runOnPool,
   type ServerState,
-  type SessionState,
-  toDedicatedSession,
   toSqlDriver,
 } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
-import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
+import type { Connection, DedicatedSession, DrizzleClient, Invalidate } from "./provider.ts";
 import { StartCheck } from "./start_check.ts";
 import { getLimit } from "./statement_limit.ts";
 import type { StatementRunner } from "./statement_runner.ts";
+import { createTextQuery } from "./text_query.ts";
 
 /** Differences between a provider's server and PostgreSQL. */
 export interface ServerTraits {
@@ -110,27 +111,25 @@ export async function openPostgres(
       const limited = limit === undefined ? driver : toSqlDriver(pool, server, connectRetry, limit);
       return Promise.resolve(createSessionClient(limited, slots, new Dialect(), schema));
     },
-    async openSession(): ReturnType<Connection["openSession"]> {
-      const state: SessionState = { hasWorked: false, isLost: false };
-      let isKept = keepsSession;
-      const own = new PostgresPool(postgres, { ...common, max: 1 }, () => {
-        // a connection that never worked held no locks
-        if (isKept && state.hasWorked) state.isLost = true;
+    async openSession(): Promise<DedicatedSession> {
+      const { openDedicatedSession } = await import("./postgres_js_session.ts");
+      const limit = getLimit(config);
+      return await openDedicatedSession({
+        open(onEnd) {
+          const own = new PostgresPool(postgres, { ...common, max: 1 }, onEnd);
+          return {
+            pool: own,
+            run: runOnPool(own, connectRetry, limit),
+            begin: (fn) => begin(own, connectRetry, limit, fn),
+          };
+        },
+        create: (sql, text, params) =>
+          createTextQuery(sql, text, params.map(toParameterText), false),
+        limit,
+        explain,
+        keepsSession,
+        isPooled,
       });
-      const run = runOnPool(own, connectRetry, getLimit(config));
-      const isShared = await isPooled?.(run).catch(async (error) => {
-        await own.close();
-        throw explain(error);
-      });
-      if (isShared) {
-        isKept = false;
-        own.stopPreparing();
-      }
-      return {
-        ...toDedicatedSession(own, connectRetry, state, explain, getLimit(config)),
-        keepsSession: isKept,
-        isPooled: isShared,
-      };
     },
     close: () => pool.close(),
   };

@@ -8,11 +8,11 @@ import type {
 } from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
-import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
+import type { Row } from "./provider.ts";
 import type { StartCheck } from "./start_check.ts";
 import type { StatementRunner } from "./statement_runner.ts";
 import { createTextQuery } from "./text_query.ts";
-import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
+import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
  * Retry policy for a connection that could not be opened; no statement was sent on it.
@@ -108,7 +108,8 @@ class LastAnswers {
   }
 }
 
-function begin<T>(
+/** Runs a transaction on a pool. */
+export function begin<T>(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
   limit: StatementLimit,
@@ -222,91 +223,4 @@ function toResult(answer: unknown): StatementResult {
   const rows = answer as PostgresJsResult;
   const { columns = [], command = "", count } = rows;
   return { columns, rows, command: command.split(" ")[0], rowCount: count };
-}
-
-type Params = readonly (string | number | boolean | null)[];
-
-function extended(sql: Sql | TransactionSql, text: string, params: Params): PendingQuery<Row[]> {
-  return createTextQuery(sql, text, params.map(toParameterText), false);
-}
-
-/** Joins statements by newlines, because a statement may end in a comment. */
-function joinStatements(statements: readonly string[]): string {
-  return statements.join("\n;\n");
-}
-
-/** State of a dedicated session. */
-export interface SessionState {
-  /** True once a statement has succeeded. */
-  hasWorked: boolean;
-  /** True once its connection and its locks are lost. */
-  isLost: boolean;
-}
-
-/**
- * Creates a dedicated session, for migrations.
- *
- * @param pool A pool of one connection, which the session closes.
- * @param connectRetry Retry policy for refused connections.
- * @param state State of the session; updated.
- * @param explain Adds advice to an error, if there is any.
- * @param limit Maximum duration of a statement outside of invocations.
- * @returns The session.
- */
-export function toDedicatedSession(
-  pool: PostgresPool,
-  connectRetry: ConnectRetry,
-  state: SessionState,
-  explain: (error: unknown) => unknown,
-  limit: StatementLimit = getLimit({}),
-): Omit<DedicatedSession, "keepsSession"> {
-  const run = runOnPool(pool, connectRetry, limit);
-  /** Returns the connection, unless it replaced a lost one. */
-  function own<T extends Sql | TransactionSql>(sql: T): T {
-    if (state.isLost) {
-      throw Object.assign(new Error("The session's connection was lost"), {
-        code: "CONNECTION_CLOSED",
-      });
-    }
-    return sql;
-  }
-  async function explained<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      const result = await work();
-      state.hasWorked = true;
-      return result;
-    } catch (error) {
-      throw explain(error);
-    }
-  }
-  return {
-    async query(text, params = []): Promise<Row[]> {
-      const rows = await explained(() =>
-        run((sql) => extended(own(sql), text, params), (query) => query)
-      );
-      return [...rows as Row[]];
-    },
-    async script(statements): Promise<void> {
-      await explained(() =>
-        run((sql) => own(sql).unsafe(joinStatements(statements)), (query) => query)
-      );
-    },
-    transaction: (fn) =>
-      explained(() =>
-        begin(pool, connectRetry, limit, (tx, gate) => fn(toTransactionSession(own(tx), gate)))
-      ),
-    limitStatements: (ms) => void (limit.ms = ms),
-    close: () => pool.close(),
-  };
-}
-
-function toTransactionSession(tx: TransactionSql, gate: StatementGate): SqlSession {
-  return {
-    async query(text, params = []): Promise<Row[]> {
-      return [...await gate.run(() => extended(tx, text, params))];
-    },
-    async script(statements): Promise<void> {
-      await gate.run(() => tx.unsafe(joinStatements(statements)));
-    },
-  };
 }

@@ -1,7 +1,8 @@
 import { TransactionMisuseError } from "../../errors/transaction_misuse_error.ts";
 import type { Statement } from "./driver.ts";
 
-const KEYWORD = /^(?:\s|\()*([a-z]+)/i;
+const KEYWORD =
+  /^(?:\s|\()*(select|insert|update|delete|merge|with|values|create|alter|drop|truncate|grant|revoke|set)\b/i;
 
 /**
  * Describes a statement without its SQL, which may contain values.
@@ -12,13 +13,8 @@ export function describeStatement({ text, name, metadata }: Statement): string {
   if (name !== undefined) return `the prepared query "${name}"`;
   if (metadata !== undefined) return `the ${metadata.type} on ${metadata.tables.join(", ")}`;
   const keyword = KEYWORD.exec(text)?.[1].toUpperCase();
-  return keyword !== undefined && KNOWN.has(keyword) ? `the ${keyword} statement` : "the statement";
+  return keyword === undefined ? "the statement" : `the ${keyword} statement`;
 }
-
-const KNOWN: ReadonlySet<string> = new Set([
-  ..."SELECT INSERT UPDATE DELETE MERGE WITH VALUES CREATE ALTER DROP TRUNCATE GRANT REVOKE SET"
-    .split(" "),
-]);
 
 /**
  * Creates the error for a client that is used after its transaction.

@@ -145,12 +145,13 @@ class TransactionSession extends Session {
    * Sends a statement that the caller does not wait for. Where the driver pipelines, it travels with
    * the next statement or with COMMIT; elsewhere the transaction waits for it before COMMIT.
    */
-  sendAhead(query: Query): Promise<StatementResult> {
-    const isCast = (this.dialect as Dialect).getCasts(query);
-    const statement = { text: query.sql, params: query.params, name: undefined, isCast };
-    if (!this.#driver.pipelines) return this.send(statement);
-    this.#lease.assertOpen(() => describeStatement(statement));
-    return this.#driver.run(statement);
+  sendAhead(statement: Statement): Promise<StatementResult> {
+    return this.#driver.pipelines ? this.#driver.run(statement) : this.send(statement);
+  }
+
+  /** Throws if the transaction's work has ended. Call it before {@link sendAhead}. */
+  assertOpen(): void {
+    this.#lease.assertOpen(() => "the statement");
   }
 
   savepoint<T>(work: (tx: Transaction) => Promise<T>, depth: number): Promise<T> {
