@@ -6,12 +6,10 @@ import {
   withTransaction,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { PostgresPool } from "../../database/providers/postgres_js_pool.ts";
-import { toDedicatedSession } from "../../database/providers/postgres_js_driver.ts";
+import { openPostgres } from "../../database/providers/postgres_js.ts";
 import { withFaultLab } from "../support/fault_targets.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
 import { startPostgres } from "../support/postgres.ts";
-import postgres from "postgres";
 
 // the clients of AWS and Neon keep sockets open between tests
 const options = { sanitizeOps: false, sanitizeResources: false };
@@ -99,20 +97,12 @@ Deno.test(
   async () => {
     const server = await startPostgres();
     const network = await startFaultyProxy(server.port);
-    const state = { hasWorked: false, isLost: false };
-    const pool = new PostgresPool(
-      postgres,
-      {
-        host: "127.0.0.1",
-        port: network.port,
-        username: "postgres",
-        connect_timeout: 5,
-        max: 1,
-        onnotice: () => {},
-      },
-      () => void (state.isLost = state.hasWorked),
+    const connection = await openPostgres(
+      { provider: "serverless-pg" },
+      { host: "127.0.0.1", port: network.port, username: "postgres", connect_timeout: 5 },
+      () => {},
     );
-    const session = toDedicatedSession(pool, () => undefined, state, (error) => error);
+    const session = await connection.openSession();
     try {
       await session.query("SELECT pg_advisory_lock(1)");
       network.cut();
