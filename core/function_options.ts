@@ -4,6 +4,7 @@ import {
   BOOLEAN_OPTION,
   checkOption,
   checkOptions,
+  OBJECT_OPTION,
   type OptionRule,
   type OptionRules,
 } from "./option_rules.ts";
@@ -72,7 +73,7 @@ const DEAD_LETTER_QUEUE: OptionRule = [
 ];
 
 function isTarget(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!OBJECT_OPTION[0](value)) return false;
   const { targetArn, ...others } = value as { targetArn?: unknown };
   return Object.keys(others).length === 0 &&
     (targetArn === undefined || /^arn:[^:]+:(?:sqs|sns):/.test(String(targetArn)));

@@ -111,14 +111,14 @@ const BUNDLES: readonly Bundle[] = [
   {
     name: "a session handler with drizzle and postgres.js",
     goal: 260,
-    ceiling: 280,
+    ceiling: 279,
     source: sessionHandler({ options: "" }),
     loads: DRIVER,
   },
   {
     name: "the same with a zod query schema",
     goal: 300,
-    ceiling: 371,
+    ceiling: 370,
     source: sessionHandler({
       header: `import * as z from "zod";`,
       options: ", querySchema: z.object({ limit: z.coerce.number().default(20) })",

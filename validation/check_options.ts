@@ -48,10 +48,7 @@ const RULES: OptionRules = {
     (needs) => OBJECT_OPTION[0](needs) && hasActions(needs as object),
     'actions by resource such as { notes: ["read"] }',
   ],
-  userIdClaim: [
-    (value) => typeof value === "string" && value !== "",
-    "the name of a claim such as sub",
-  ],
+  userIdClaim: [isText, "the name of a claim such as sub"],
   ...HTTP_RULES,
   maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
   idempotency: IDEMPOTENCY_OPTION,

@@ -1,6 +1,7 @@
 import { getOptionalEnv } from "../../env/get_env.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getSettings } from "../../observability/settings.ts";
+import { OBJECT_OPTION } from "../option_rules.ts";
 import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
@@ -27,19 +28,15 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
 /** Checks whether a value is a {@link CorsOption}. */
 export function isCorsOption(value: unknown): boolean {
   if (value === false || value === "*") return true;
-  let origins: unknown = value;
-  if (isCredentialed(value)) {
-    if (value.credentials !== true || Object.keys(value).length !== 2) return false;
-    origins = value.origins;
-    if (!Array.isArray(origins)) return false;
-  }
-  const all: unknown[] = Array.isArray(origins) ? origins : [origins];
-  return all.length > 0 &&
-    all.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
+  const origins = isCredentialed(value)
+    ? value.credentials === true && Object.keys(value).length === 2 && value.origins
+    : [value].flat();
+  return Array.isArray(origins) && origins.length > 0 &&
+    origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
 }
 
 function isCredentialed(value: unknown): value is CredentialedOrigins {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return OBJECT_OPTION[0](value) && !Array.isArray(value);
 }
 
 /** Checks whether the page of a request may send cookies. */

@@ -1,3 +1,4 @@
+import { OBJECT_OPTION } from "../option_rules.ts";
 import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
@@ -14,8 +15,8 @@ const HEADER = /^[\w-]+:[\x20-\x7e]+$/;
 
 /** Checks whether a value is a {@link SecurityHeadersOption}. */
 export function isSecurityHeadersOption(value: unknown): boolean {
-  return value === false || (typeof value === "object" && value !== null &&
-    Object.entries(value).every(([name, each]) =>
+  return value === false || (OBJECT_OPTION[0](value) &&
+    Object.entries(value as object).every(([name, each]) =>
       (each === false || typeof each === "string") && HEADER.test(`${name}:${each}`)
     ));
 }
