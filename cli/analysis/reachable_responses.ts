@@ -138,25 +138,28 @@ export function createResponseReader(
     return facts;
   }
 
-  return function getResponses(node): ReachableResponses {
-    const seen = new Set<ts.Node>();
-    const errors = new Set<number>();
-    const successes: SuccessResponse[] = [];
-    const signatures = new Set<string>();
-    const unknownErrors = new Set<ts.Node>();
-    const pending = [node];
-    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-      if (seen.has(at)) continue;
-      seen.add(at);
-      const facts = read(at);
-      for (const status of facts.errors) errors.add(status);
-      successes.push(...facts.successes);
-      for (const header of facts.signatures) signatures.add(header);
-      for (const error of facts.unknownErrors) unknownErrors.add(error);
-      pending.push(...facts.next);
-    }
-    return { errors, successes, signatures, unknownErrors };
-  };
+  return (node) => collectResponses(node, read);
+}
+
+/** Returns the responses of a node and of everything it refers to. */
+function collectResponses(start: ts.Node, read: (node: ts.Node) => Facts): ReachableResponses {
+  const seen = new Set<ts.Node>();
+  const errors = new Set<number>();
+  const successes: SuccessResponse[] = [];
+  const signatures = new Set<string>();
+  const unknownErrors = new Set<ts.Node>();
+  const pending = [start];
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    if (seen.has(at)) continue;
+    seen.add(at);
+    const facts = read(at);
+    for (const status of facts.errors) errors.add(status);
+    successes.push(...facts.successes);
+    for (const header of facts.signatures) signatures.add(header);
+    for (const error of facts.unknownErrors) unknownErrors.add(error);
+    pending.push(...facts.next);
+  }
+  return { errors, successes, signatures, unknownErrors };
 }
 
 function getResponse(name: string, at: ts.Node): SuccessResponse | undefined {

@@ -86,13 +86,8 @@ export function createInvoker({ store, recorder, authorizer }: InvokerOptions): 
     return recorder.run(call, () => store.load(fn));
   }
 
-  async function run(
-    call: Call,
-    loaded: LoadedFunction,
-    event: unknown,
-    context: LambdaContext,
-  ): Promise<unknown> {
-    return await recorder.run(call, async () => await loaded.handler(event, context));
+  function run(call: Call, { handler }: LoadedFunction, ...args: [unknown, LambdaContext]) {
+    return recorder.run(call, async () => await handler(...args));
   }
 
   const invoker: Invoker = {

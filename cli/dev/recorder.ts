@@ -136,32 +136,14 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
   const removeSpans = onSpanEnd(function keepSpan(span: Span): void {
     const call = current.getStore();
     if (call === undefined || call.spans.length >= MAX_LINES) return;
-    const endMs = span.endTimeMs ?? span.startTimeMs;
-    call.spans.push({
-      name: span.name,
-      spanId: span.spanId,
-      parentSpanId: span.parentSpanId,
-      startMs: span.startTimeMs - Date.parse(call.startedAt),
-      durationMs: endMs - span.startTimeMs,
-      status: span.status,
-      attributes: redactValue(span.attributes) as Record<string, unknown>,
-    });
+    call.spans.push(toRecordedSpan(span, call));
   });
 
   return {
     calls,
     emit,
     begin(start, isHidden = false): Call {
-      const call: Call = {
-        id: crypto.randomUUID(),
-        startedAt: new Date().toISOString(),
-        ...start,
-        isRunning: true,
-        isFailed: false,
-        logs: [],
-        spans: [],
-        metrics: [],
-      };
+      const call = createCall(start);
       startTimes.set(call, performance.now());
       if (isHidden) hidden.add(call);
       else list(call);
@@ -186,6 +168,32 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
       restoreLog();
       removeSpans();
     },
+  };
+}
+
+function createCall(start: CallStart): Call {
+  return {
+    id: crypto.randomUUID(),
+    startedAt: new Date().toISOString(),
+    ...start,
+    isRunning: true,
+    isFailed: false,
+    logs: [],
+    spans: [],
+    metrics: [],
+  };
+}
+
+function toRecordedSpan(span: Span, { startedAt }: Call): RecordedSpan {
+  const endMs = span.endTimeMs ?? span.startTimeMs;
+  return {
+    name: span.name,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId,
+    startMs: span.startTimeMs - Date.parse(startedAt),
+    durationMs: endMs - span.startTimeMs,
+    status: span.status,
+    attributes: redactValue(span.attributes) as Record<string, unknown>,
   };
 }
 

@@ -42,6 +42,20 @@ export interface ServerTraits {
   isPooled?: (run: StatementRunner) => Promise<boolean>;
 }
 
+function getCommonOptions(config: DatabaseConfig, options: PostgresOptions): PostgresOptions {
+  return {
+    max: getPoolSize(config),
+    connect_timeout: config.connectTimeout ?? 10,
+    idle_timeout: config.idleTimeout,
+    max_lifetime: null,
+    prepare: config.prepare !== false,
+    // postgres.js would only query array types, which drizzle parses and formats itself
+    fetch_types: false,
+    onnotice: () => {},
+    ...options,
+  };
+}
+
 /**
  * Creates a pool of direct connections with postgres.js. Nothing is connected yet.
  *
@@ -59,17 +73,7 @@ export async function openPostgres(
     ServerTraits = {},
 ): Promise<Connection> {
   const { default: postgres } = await loadPostgres();
-  const common: PostgresOptions = {
-    max: getPoolSize(config),
-    connect_timeout: config.connectTimeout ?? 10,
-    idle_timeout: config.idleTimeout,
-    max_lifetime: null,
-    prepare: config.prepare !== false,
-    // postgres.js would only query array types, which drizzle parses and formats itself
-    fetch_types: false,
-    onnotice: () => {},
-    ...options,
-  };
+  const common = getCommonOptions(config, options);
   const pool = new PostgresPool(
     postgres,
     { ...common, types: TEXT_TYPES },
