@@ -15,8 +15,8 @@ interface RoutedQuery {
 
 /**
  * The first statement of a pool, which checks that the database answers and finds poolers. The
- * statements that follow do not wait for its answer: they are sent on the same connection as soon as
- * it is open. Until the answer they must not rely on it.
+ * statement that follows does not wait for its answer: it is sent on the same connection as soon as
+ * it is open. Until the answer, statements must not rely on it.
  */
 export class StartCheck {
   readonly #ask: (run: StatementRunner) => Promise<void>;
@@ -88,8 +88,10 @@ export class StartCheck {
     const { handler } = routed;
     routed.handler = (self) => {
       const connection = this.#asked.get(sql);
-      if (connection === undefined) handler(self);
-      else connection.execute(self);
+      if (connection === undefined) return handler(self);
+      // only one: others that are sent at once get connections of their own
+      this.#asked.delete(sql);
+      connection.execute(self);
     };
     return query;
   }
