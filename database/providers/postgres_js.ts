@@ -143,9 +143,8 @@ export async function openPostgres(
 function assertMayStopPreparing({ prepare }: DatabaseConfig): void {
   if (prepare !== true) return;
   throw new ConfigurationError(
-    "DatabaseConfig.prepare is true, but the connection goes through a pooler, where a prepared " +
-      "COMMIT can be lost: leave prepare out. If the pooler keeps sessions, set " +
-      'DatabaseConfig.pooler to "session"',
+    "DatabaseConfig.prepare is true, but behind a pooler a prepared COMMIT can be lost: leave it " +
+      'out, or set DatabaseConfig.pooler to "session" if it keeps sessions',
   );
 }
 

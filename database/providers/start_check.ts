@@ -23,8 +23,10 @@ export class StartCheck {
   readonly #run: StatementRunner;
   readonly #asked: WeakMap<Sql, PostgresConnection> = new WeakMap();
   #sent: Promise<void> | undefined;
-  #answered: Promise<void> | undefined;
-  #isDone = false;
+  /** Settles with the answer to the statement that was sent last. Read only. */
+  answer: Promise<void> | undefined;
+  /** True once the first statement was answered. Read only. */
+  isDone = false;
 
   /**
    * @param run Runs a statement on the pool.
@@ -35,11 +37,6 @@ export class StartCheck {
     this.#ask = ask;
   }
 
-  /** True once the first statement was answered. */
-  get isDone(): boolean {
-    return this.#isDone;
-  }
-
   /**
    * Waits until a connection is open and the first statement is sent. Sends it again if it failed.
    *
@@ -47,11 +44,11 @@ export class StartCheck {
    */
   open(): Promise<void> {
     return this.#sent ??= new Promise((resolve, reject) => {
-      this.#answered = this.#ask((start, ask) =>
+      this.answer = this.#ask((start, ask) =>
         this.#run((sql) => this.#announce(sql, start(sql), resolve), ask)
       );
-      this.#answered.then(() => {
-        this.#isDone = true;
+      this.answer.then(() => {
+        this.isDone = true;
         resolve();
       }, (error) => {
         this.#sent = undefined;
@@ -68,11 +65,6 @@ export class StartCheck {
   async finish(): Promise<void> {
     await this.open();
     await this.answer;
-  }
-
-  /** Settles with the answer to the statement that was sent last. */
-  get answer(): Promise<void> | undefined {
-    return this.#answered;
   }
 
   /**
