@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /**
  * Bundles the page of an example and serves it on the loopback address.
  *
- * @param folder The folder with `index.html`, `style.css` and `app.ts`.
+ * @param folder The folder with `index.html` and `app.ts`.
  * @param port The port, 0 for a free one.
  * @param constants Texts that the page declares: `declare const API_URL: string`.
  */
@@ -41,8 +41,11 @@ export async function servePage(
       response.end(script);
       return;
     }
-    const name = pathname === "/" ? "index.html" : pathname.slice(1);
-    response.end(await readFile(new URL(name, folder)));
+    // the examples share their style
+    const file = pathname === "/"
+      ? new URL("index.html", folder)
+      : new URL("style.css", import.meta.url);
+    response.end(await readFile(file));
   });
   await new Promise<void>((resolve) => server.listen(port, "localhost", resolve));
   const address = server.address() as { port: number };
