@@ -80,12 +80,22 @@ export async function createIndexAsync(
       objectName: indexName ?? "",
       tableName: tableName ?? "",
       // Rebuilding finds duplicates; a non-unique index is already complete.
-      work: isUnique
-        ? "REINDEX INDEX $object"
-        : `UPDATE pg_index SET indisvalid = true WHERE indexrelid = ${index}`,
+      work: isUnique ? "REINDEX INDEX $object" : validateIndexSql(index),
     }));
   });
   return jobId;
+}
+
+/**
+ * Returns SQL that makes an index valid if it still exists.
+ *
+ * The lock keeps out DDL of other sessions, which would fail with "tuple concurrently updated".
+ */
+export function validateIndexSql(index: string | null | undefined): string {
+  return `DO $$ DECLARE t regclass; BEGIN ` +
+    `FOR t IN SELECT indrelid FROM pg_index WHERE indexrelid = ${index} LOOP ` +
+    `EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE', t); ` +
+    `UPDATE pg_index SET indisvalid = true WHERE indexrelid = ${index}; END LOOP; END $$`;
 }
 
 /** Records the job that will validate a constraint, which must exist. */

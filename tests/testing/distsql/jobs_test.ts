@@ -1,7 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type postgres from "postgres";
+import postgres from "postgres";
+import { validateIndexSql } from "../../../testing/distsql/async_ddl.ts";
 import { createJobId, isJobId } from "../../../testing/distsql/jobs.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../testing/distsql/server.ts";
+import { startPostgres } from "../../support/postgres.ts";
 import { connect, refusal } from "./connect.ts";
 
 let server: DistSqlServer;
@@ -193,4 +195,23 @@ Deno.test("a 25th index of a table is refused", async () => {
   await sql.unsafe("CREATE TABLE many (id int PRIMARY KEY, v int)");
   for (let index = 0; index < 23; index++) await sql.unsafe(`CREATE INDEX ASYNC ON many (v)`);
   assertEquals((await refusal(sql.unsafe("CREATE INDEX ASYNC ON many (v)")))?.sqlstate, "54000");
+});
+
+Deno.test("validateIndexSql() lets other sessions wait instead of failing", async () => {
+  const databases = await startPostgres();
+  const job = postgres(databases.url, { max: 1 });
+  const client = postgres(databases.url, { max: 1 });
+  try {
+    await client.unsafe("CREATE TABLE w (id int PRIMARY KEY, v text); CREATE INDEX w_v ON w (v)");
+    const [{ index }] = await client`SELECT 'w_v'::regclass::oid AS index`;
+    await job.unsafe("BEGIN");
+    await job.unsafe(validateIndexSql(index));
+    const dropped = client.unsafe("DROP TABLE w").then(() => "dropped", String);
+    while ((await job`SELECT FROM pg_locks WHERE NOT granted`).length === 0);
+    await job.unsafe("COMMIT");
+    assertEquals(await dropped, "dropped");
+  } finally {
+    await Promise.all([job.end(), client.end()]);
+    await databases.stop();
+  }
 });
