@@ -1,12 +1,5 @@
-import {
-  type DeclaredSchema,
-  type DeclaredTable,
-  EMPTY_SCHEMA,
-  findObject,
-} from "../../database/distsql/declared/declared_schema.ts";
-import { foldStatement } from "../../database/distsql/declared/fold_statement.ts";
-import { splitStatements } from "../../database/distsql/statement.ts";
-import { StatementReader } from "../../database/distsql/statement_reader.ts";
+import { type DeclaredTable, findObject } from "../../database/distsql/declared/declared_schema.ts";
+import { readDeclaredSchema } from "../../database/distsql/declared/read_declared.ts";
 import { quoteName } from "../../database/sql/quote.ts";
 import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
 
@@ -28,7 +21,7 @@ export function planMigration(
   tables: readonly AuthTable[],
   sources: readonly string[],
 ): MigrationPlan {
-  const declared = readDeclared(sources);
+  const declared = readDeclaredSchema(sources);
   const plans = tables.map((table) => {
     const current = findObject(declared.tables, { name: table.name });
     if (current === undefined) return { statements: createTable(table), findings: [] };
@@ -43,16 +36,6 @@ export function planMigration(
     statements: plans.flatMap(({ statements }) => statements),
     findings: plans.flatMap(({ findings }) => findings),
   };
-}
-
-function readDeclared(sources: readonly string[]): DeclaredSchema {
-  let state = EMPTY_SCHEMA;
-  for (const sql of sources) {
-    for (const { tokens } of splitStatements(sql)) {
-      state = foldStatement(state, new StatementReader(tokens));
-    }
-  }
-  return state;
 }
 
 function createTable(table: AuthTable): string[] {

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Finding } from "../analysis/findings.ts";
-import type { PermissionsAnalysis } from "../analysis/permissions.ts";
+import type { FunctionPermissions, PermissionsAnalysis } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import {
@@ -24,7 +26,7 @@ export const generatePermissions: Command = {
     "Terraform map from functions to roles. Files without the generated first line are never changed;\n" +
     "stale generated files are removed.",
     "If something cannot be determined statically, file and " +
-    "line are reported and nothing is written.",
+    "line are reported and nothing is written. Tables and columns that no migration creates are warnings.",
   ],
   options: [{ name: "check", description: "Write nothing; exit with 1 if a file is stale." }],
   examples: [
@@ -62,7 +64,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
   });
   output.endProgress();
   const { functions } = analysis;
-  const { errors, missed, warnings } = applyExplicitGrants(analysis, config);
+  const { errors, missed, ...grants } = applyExplicitGrants(analysis, config);
+  const warnings = [...grants.warnings, ...await checkMigrationsFor(functions, root, config)];
   const { files, roles } = renderPermissionFiles(functions, {
     dir: toProjectPath(root, config.permissions.dir),
     terraformFile: toProjectPath(root, config.permissions.terraformFile),
@@ -111,6 +114,26 @@ async function run(context: CommandContext): Promise<ExitCode> {
     warnings,
   });
   return exitCode;
+}
+
+/** Finds what no migration creates; nothing in a project without migrations. */
+async function checkMigrationsFor(
+  functions: readonly FunctionPermissions[],
+  root: string,
+  config: ResolvedConfig,
+): Promise<Finding[]> {
+  const folder = resolve(root, config.database.migrationsDir);
+  if (!existsSync(folder)) return [];
+  const [{ findMissingTables }, { readDeclaredSchema }, { readMigrationFolder }] = await Promise
+    .all([
+      import("../analysis/missing_tables.ts"),
+      import("../../database/distsql/declared/read_declared.ts"),
+      import("../../database/migrations/folder.ts"),
+    ]);
+  const { files } = readMigrationFolder(folder);
+  if (files.length === 0) return [];
+  const declared = readDeclaredSchema(files.map(({ sql }) => sql));
+  return findMissingTables(functions, declared, config.database.migrationsDir);
 }
 
 /**

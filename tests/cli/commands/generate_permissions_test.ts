@@ -245,3 +245,20 @@ Deno.test("generate permissions --check fails on a grant that the sources need a
     assertEquals((await generate(root, "--check")).exitCode, 0);
   });
 });
+
+Deno.test("generate permissions warns of tables that no migration creates", async () => {
+  const migrations = {
+    "migrations/0001_a.sql": "CREATE TABLE a (id uuid PRIMARY KEY); CREATE TABLE b (id uuid);",
+    "migrations/0002_b.sql": "DROP TABLE b;",
+  };
+  await withProject({ ...FILES, ...migrations }, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 0);
+    assertEquals(
+      stderr,
+      "warning src/functions/queue/add-b.ts:1: no file in migrations creates the table b (AddB)\n",
+    );
+    await Deno.writeTextFile(join(root, "migrations/0003_view.sql"), "CREATE VIEW b AS SELECT 1;");
+    assertEquals((await generate(root)).stderr, "");
+  });
+});
