@@ -64,7 +64,7 @@ export interface DatabaseConfig {
   pooler?: PoolerMode;
   /**
    * `postgres`: sign in to RDS with an IAM token instead of a password. Needs the package
-   * `@aws-sdk/rds-signer`.
+   * `@aws-sdk/rds-signer` where AWS credentials are not in environment variables.
    * @default false
    */
   iamAuth?: boolean;

@@ -49,7 +49,17 @@ export const handler = defineApiHandler({ schema: Note })(function createNote({ 
   return buildValidatedResponse(context, 201, body, Note);
 });`;
 
-const sessionHandler = ({ header = "", options }: { header?: string; options: string }) =>
+const SERVER = `{ provider: "serverless-pg", connectionString: process.env.DATABASE_URL }`;
+const CLUSTER = `{ provider: "distsql", endpoint: process.env.DATABASE_ENDPOINT, username: "app" }`;
+
+interface SessionHandler {
+  readonly header?: string;
+  /** Options of the handler after the first one. */
+  readonly options: string;
+  readonly database?: string;
+}
+
+const sessionHandler = ({ header = "", options, database = SERVER }: SessionHandler) =>
   `import { configureSessionAuth } from "@trellis/fn/auth";
 import { createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
 import { eq } from "@trellis/fn/database/orm";
@@ -58,7 +68,7 @@ import { defineApiHandler } from "@trellis/fn/validation";
 import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 ${header}
 const notes = pgTable("notes", { id: uuid("id").primaryKey(), userId: uuid("user_id").notNull(), title: text("title").notNull() });
-const getDb = () => getDrizzleClient({ provider: "serverless-pg", connectionString: process.env.DATABASE_URL });
+const getDb = () => getDrizzleClient(${database});
 const { defineQuery } = createQueryFactory(getDb);
 configureSessionAuth(getDb, { secret: process.env.AUTH_SECRET, baseURL: "https://api.example.com" });
 const listNotes = defineQuery({ tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
@@ -114,6 +124,13 @@ const BUNDLES: readonly Bundle[] = [
     ceiling: 279,
     source: sessionHandler({ options: "" }),
     loads: DRIVER,
+  },
+  {
+    name: "the same with Aurora DSQL, which needs IAM tokens",
+    goal: 260,
+    ceiling: 279,
+    source: sessionHandler({ options: "", database: CLUSTER }),
+    loads: ["database/providers/distsql", "database/providers/load_postgres", "/postgres/"],
   },
   {
     name: "the same with a zod query schema",

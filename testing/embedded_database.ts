@@ -1,6 +1,4 @@
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { PGlite } from "@electric-sql/pglite";
 import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
@@ -8,8 +6,9 @@ import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
-import { dumpDatabase, loadEmptySnapshot, loadPglite } from "./embedded_snapshot.ts";
+import { dumpDatabase, loadEmptySnapshot } from "./embedded_snapshot.ts";
 
+/** Databases after their migrations, by the folder of the migrations. */
 const snapshots: SingleFlight<string, Blob> = new SingleFlight();
 const CALLER = "createTestDatabase()";
 let created = 0;
@@ -20,18 +19,34 @@ let created = 0;
 export async function openTestDatabase<TSchema extends Record<string, unknown>>(
   { migrationsFolder, schema }: TestDatabaseOptions<TSchema>,
 ): Promise<TestDatabase<TSchema>> {
-  const snapshot =
-    await (migrationsFolder === undefined
-      ? loadEmptySnapshot(CALLER)
-      : snapshots.get(migrationsFolder, () => makeMigratedSnapshot(migrationsFolder)));
   const config = {
     provider: "embedded-pg",
     connectionString: nextAddress(),
     instrument: false,
     schema,
   } as const;
+  const snapshot = migrationsFolder === undefined
+    ? await loadEmptySnapshot(CALLER)
+    : await snapshots.get(migrationsFolder, () => migrate(migrationsFolder, config));
+  // opens nothing if the database was just migrated
   const db = await openFrom(snapshot, () => getDrizzleClient<TSchema>(config));
   return { config, db, close: () => closeDrizzleClient(config) };
+}
+
+/**
+ * Applies migrations to the first database that needs them, and keeps its files for the others. The
+ * database stays open, because opening it takes a second of CPU time.
+ */
+async function migrate(migrationsFolder: string, database: DatabaseConfig): Promise<Blob> {
+  try {
+    const empty = await loadEmptySnapshot(CALLER);
+    const client = await openFrom(empty, () => getDrizzleClient(database));
+    await runMigrations({ migrationsFolder, database });
+    return await dumpDatabase((client as unknown as { $client: PGlite }).$client);
+  } catch (error) {
+    await closeDrizzleClient(database);
+    throw error;
+  }
 }
 
 function nextAddress(): string {
@@ -52,28 +67,4 @@ function openFrom<T>(snapshot: Blob, open: () => Promise<T>): Promise<T> {
   });
   opening = opened.catch(() => {});
   return opened;
-}
-
-async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
-  const empty = await loadEmptySnapshot(CALLER);
-  const { PGlite } = await loadPglite(CALLER);
-  // runMigrations() opens its own client, so the database must be a folder that can be dumped
-  // afterwards
-  const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++created}`);
-  await (await PGlite.create(folder, { loadDataDir: empty })).close();
-  try {
-    const database: DatabaseConfig = {
-      provider: "embedded-pg",
-      connectionString: folder,
-      instrument: false,
-    };
-    await runMigrations({ migrationsFolder, database });
-    await closeDrizzleClient(database);
-    const pglite = await PGlite.create(folder);
-    const snapshot = await dumpDatabase(pglite);
-    await pglite.close();
-    return snapshot;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

@@ -213,7 +213,7 @@ function groupByParts(
 }
 
 function createPlugins(
-  { paths, isDeno, isExternal, createResolvers }: Build,
+  { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers }: Build,
   parts: Parts,
   required: BundleGroup["required"],
 ): Plugin[] {
@@ -222,7 +222,13 @@ function createPlugins(
     optionalPartsPlugin({ betterAuth, paths, isExternal }),
     ...betterAuth ? [] : [authConfigPlugin(paths)],
     // Deno downloads packages
-    providerModulesPlugin({ providers, required: isDeno ? [] : required, paths, isExternal }),
+    providerModulesPlugin({
+      providers,
+      required: isDeno ? [] : required,
+      awsCredentials,
+      paths,
+      isExternal,
+    }),
     lazyBuiltinsPlugin(),
     authLocalesPlugin(paths),
     ...createResolvers(),

@@ -18,12 +18,7 @@ interface ProviderModule {
 
 const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
   "postgres": { module: "postgres", open: "openPostgresServer", loaders: ["load_postgres"] },
-  "distsql": {
-    module: "distsql",
-    open: "openDistSql",
-    loaders: ["load_postgres"],
-    peer: "@aws-sdk/dsql-signer",
-  },
+  "distsql": { module: "distsql", open: "openDistSql", loaders: ["load_postgres"] },
   "serverless-pg": {
     module: "serverless_pg",
     open: "openServerlessPg",
@@ -45,12 +40,20 @@ const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>>
   load_postgres: ["loadPostgres", "postgres"],
 };
 
+/** Modules that load a signer of the AWS SDK: the exported function, and the package. */
+const SIGNERS: Readonly<Record<string, readonly [name: string, signer: string]>> = {
+  load_dsql_signer: ["loadDsqlSigner", "@aws-sdk/dsql-signer"],
+  load_rds_signer: ["loadRdsSigner", "@aws-sdk/rds-signer"],
+};
+
 /** Options of {@link providerModulesPlugin}. */
 export interface ProviderModulesOptions {
   /** The providers of the function. */
   readonly providers: readonly DatabaseProvider[];
   /** Providers that must work, so their packages must be installed. */
   readonly required: readonly DatabaseProvider[];
+  /** Where the function finds AWS credentials; `chain` needs the signers of the AWS SDK. */
+  readonly awsCredentials: "environment" | "chain";
   readonly paths: ModulePaths;
   /** Checks whether a package is not bundled and may be missing. */
   readonly isExternal: (name: string) => boolean;
@@ -99,8 +102,12 @@ export function providerModulesPlugin(options: ProviderModulesOptions): Plugin {
 export function renderModule(
   name: string,
   extension: string,
-  { providers, isExternal }: Pick<ProviderModulesOptions, "providers" | "isExternal">,
+  { providers, awsCredentials, isExternal }: Pick<
+    ProviderModulesOptions,
+    "awsCredentials" | "providers" | "isExternal"
+  >,
 ): string | undefined {
+  if (name in SIGNERS) return awsCredentials === "chain" ? undefined : renderOmittedSigner(name);
   const [only, ...others] = providers;
   const single = only !== undefined && others.length === 0 ? PROVIDERS[only] : undefined;
   if (name === "open_provider") {
@@ -112,6 +119,18 @@ export function renderModule(
   const specifier = driver.startsWith(".") ? driver + extension : driver;
   return `import * as driver from "${specifier}";
 export function ${exported}() { return Promise.resolve(driver); }
+`;
+}
+
+function renderOmittedSigner(module: string): string {
+  const [exported, signer] = SIGNERS[module];
+  const message =
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and trellis build omitted " +
+    `${signer}, which looks for credentials elsewhere. Set build.awsCredentials in ` +
+    'trellis.config.ts to "chain"';
+  return `export function ${exported}() {
+  return Promise.reject(new Error(${JSON.stringify(message)}));
+}
 `;
 }
 
@@ -154,11 +173,12 @@ async function findMissingPeers(
   build: PluginBuild,
   importer: string,
   namespace: string,
-  { providers, required, isExternal }: ProviderModulesOptions,
+  { providers, required, awsCredentials, isExternal }: ProviderModulesOptions,
 ): Promise<{ text: string }[]> {
   const missing: { text: string }[] = [];
   for (const provider of required.filter((each) => providers.includes(each))) {
-    const { peer } = PROVIDERS[provider];
+    const needsSigner = provider === "distsql" && awsCredentials === "chain";
+    const peer = needsSigner ? "@aws-sdk/dsql-signer" as const : PROVIDERS[provider].peer;
     if (peer === undefined || isExternal(peer)) continue;
     const { errors } = await build.resolve(peer, {
       kind: "dynamic-import",

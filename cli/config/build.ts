@@ -38,6 +38,13 @@ export interface BuildSettings {
    */
   awsSdk?: "bundle" | "runtime";
   /**
+   * Where functions find the AWS credentials for tokens of Aurora DSQL and of RDS with `iamAuth`. Lambda
+   * sets environment variables. `chain` includes the signers of the AWS SDK, about 200 kB, which also find
+   * the credentials of containers and instances.
+   * @default "environment"
+   */
+  awsCredentials?: "environment" | "chain";
+  /**
    * The database providers whose drivers are bundled.
    * @default the providers found in the sources; all but embedded-pg if none is found
    */
@@ -75,6 +82,10 @@ export const BUILD_SETTINGS = {
     ],
     keepNames: ["true or false", (value) => typeof value === "boolean"],
     awsSdk: ['"bundle" or "runtime"', (value) => value === "bundle" || value === "runtime"],
+    awsCredentials: [
+      '"environment" or "chain"',
+      (value) => value === "environment" || value === "chain",
+    ],
     databaseProviders: [
       `a list of ${DATABASE_PROVIDERS.join(", ")}`,
       (value) => Array.isArray(value) && value.every((each) => DATABASE_PROVIDERS.includes(each)),
@@ -97,6 +108,7 @@ export const BUILD_SETTINGS = {
     sourceMaps: "beside" as SourceMaps,
     keepNames: true as boolean,
     awsSdk: "bundle" as "bundle" | "runtime",
+    awsCredentials: "environment" as "environment" | "chain",
     betterAuth: [] as string[],
     external: [] as string[],
     budgets: {} as Record<string, number>,

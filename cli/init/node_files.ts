@@ -27,7 +27,6 @@ export function nodeFiles(name: string): Record<string, string> {
     },
     dependencies: pick(
       "@aws-sdk/client-secrets-manager",
-      "@aws-sdk/dsql-signer",
       "@trellis/fn",
       "better-auth",
       "drizzle-orm",
@@ -35,7 +34,8 @@ export function nodeFiles(name: string): Record<string, string> {
       "zod",
     ),
     devDependencies: {
-      ...pick("@electric-sql/pglite"),
+      // signs with profiles of this machine; functions sign with the variables that Lambda sets
+      ...pick("@aws-sdk/dsql-signer", "@electric-sql/pglite"),
       "@types/node": NODE_TOOLS["@types/node"],
       ...pick("esbuild"),
       tsx: NODE_TOOLS.tsx,

@@ -1,9 +1,8 @@
-import { explainMissing } from "../../env/optional_package.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { type DatabaseConfig, getRegion, splitEndpoint } from "../config.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { createConnectRetry } from "./connect_retry.ts";
+import { createDsqlToken } from "./dsql_token.ts";
 import { openPostgres } from "./postgres_js.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { Connection, Invalidate } from "./provider.ts";
@@ -32,8 +31,7 @@ export async function openDistSql(
   const [host, port] = splitEndpoint(config.endpoint ?? "");
   const isAdmin = config.isAdmin === true;
   const username = isAdmin ? "admin" : config.username;
-  const { DsqlSigner } = await loadSigner();
-  const signer = new DsqlSigner({ hostname: host, region: getRegion(config) });
+  const createToken = await createDsqlToken({ host, region: getRegion(config), isAdmin });
   return await openPostgres(
     config,
     {
@@ -43,8 +41,7 @@ export async function openDistSql(
       username,
       // signing is local; the server checks the token's age only while connecting, so tokens are
       // not cached
-      password: () =>
-        isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
+      password: createToken,
       ssl: { rejectUnauthorized: true, ...(config.ca === undefined ? {} : { ca: config.ca }) },
       sslnegotiation: "direct",
       idle_timeout: config.idleTimeout ?? IDLE_SECONDS,
@@ -105,13 +102,4 @@ function explain(error: unknown, username: string, isAdmin: boolean): unknown {
   return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, {
     cause: error,
   });
-}
-
-async function loadSigner(): Promise<typeof import("@aws-sdk/dsql-signer")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@aws-sdk/dsql-signer");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/dsql-signer", "Provider distsql")(error);
-  }
 }

@@ -1,6 +1,6 @@
-import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { createEnvironmentSigner, type IamTokenRequest } from "./iam_token.ts";
+import { loadRdsSigner } from "./load_rds_signer.ts";
 
 /** The address that a token is signed for. */
 export interface RdsTokenOptions {
@@ -23,7 +23,8 @@ const RDS_HOST = /\.([a-z]{2}(?:-[a-z]+)+-\d)\.rds\.amazonaws\.com(?:\.cn)?$/i;
  *
  * @param options The address.
  * @returns Creates a token.
- * @throws {ConfigurationError} If the region is unknown, or the signer is not installed.
+ * @throws {ConfigurationError} If the region is unknown, or if credentials are not in environment variables and
+ * the signer of the AWS SDK, which finds others, is not installed.
  */
 export async function createRdsToken(
   { host, port, username, region = RDS_HOST.exec(host)?.[1].toLowerCase() }: RdsTokenOptions,
@@ -34,19 +35,17 @@ export async function createRdsToken(
         "the region, and the endpoint that RDS shows",
     );
   }
-  const { Signer } = await loadSigner();
+  const request: IamTokenRequest = {
+    service: "rds-db",
+    host: `${host}:${port}`,
+    region,
+    parameters: { Action: "connect", DBUser: username },
+  };
+  const signToken = createEnvironmentSigner(request);
+  if (signToken !== undefined) return signToken;
+  const { Signer } = await loadRdsSigner();
   const signer = new Signer({ hostname: host, port, username, region });
   return function createToken(): Promise<string> {
     return signer.getAuthToken();
   };
-}
-
-async function loadSigner(): Promise<typeof import("@aws-sdk/rds-signer")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@aws-sdk/rds-signer");
-  } catch (error) {
-    const purpose = "DatabaseConfig.iamAuth";
-    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/rds-signer", purpose)(error);
-  }
 }

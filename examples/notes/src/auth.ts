@@ -1,7 +1,6 @@
 import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { getDb } from "./database.ts";
-import { welcomeMail } from "./mails.ts";
 
 /** Secure cookies need https, which localhost does not have. */
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
@@ -14,6 +13,8 @@ export const authConfig: AuthConfig = {
     user: {
       create: {
         async after({ id, name, email }) {
+          // loaded only where users are created: functions that check sessions are 250 kB smaller
+          const { welcomeMail } = await import("./mails.ts");
           await welcomeMail.send(await getDb(), { to: email, data: { name }, key: id });
         },
       },

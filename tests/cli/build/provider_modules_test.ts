@@ -7,6 +7,7 @@ import { CHECKOUT, denoProjectFiles, writeTestProject } from "./project.ts";
 const ALL = ["postgres", "distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const;
 const MODULES = ["open_provider", "load_data_api", "load_neon", "load_postgres"];
 const none = (_name: string) => false;
+const COMMON = { awsCredentials: "environment", isExternal: none } as const;
 
 function getImports(text: string | undefined): string[] {
   return [...(text ?? "").matchAll(/^import .*? from "([^"]+)";$/gm)].map(([, from]) => from);
@@ -18,7 +19,7 @@ Deno.test("renderModule() imports the only provider and its drivers statically",
     Object.fromEntries(
       MODULES.map((name) => [
         name,
-        getImports(renderModule(name, ".ts", { providers: [provider], isExternal: none })),
+        getImports(renderModule(name, ".ts", { providers: [provider], ...COMMON })),
       ]).filter(([, imports]) => imports.length > 0),
     ),
   ]);
@@ -40,7 +41,7 @@ Deno.test("renderModule() imports the only provider and its drivers statically",
 
 Deno.test("renderModule() imports several providers on first use and omits all others", () => {
   const providers: DatabaseProvider[] = ["distsql", "branching-pg"];
-  const text = renderModule("open_provider", ".js", { providers, isExternal: none })!;
+  const text = renderModule("open_provider", ".js", { providers, ...COMMON })!;
   assertEquals(getImports(text), []);
   assertEquals([...text.matchAll(/import\("([^"]+)"\)/g)].map(([, from]) => from), [
     "./distsql.js",
@@ -49,25 +50,33 @@ Deno.test("renderModule() imports several providers on first use and omits all o
   assertStringIncludes(text, "omitted the provider serverless-pg from this function: its sources");
   assertStringIncludes(text, "omitted the provider embedded-pg from this function: it is for dev");
   for (const name of MODULES.slice(1)) {
-    assertEquals(renderModule(name, ".js", { providers, isExternal: none }), undefined);
+    assertEquals(renderModule(name, ".js", { providers, ...COMMON }), undefined);
+  }
+});
+
+Deno.test("renderModule() omits the signers of the AWS SDK, unless credentials can be elsewhere", () => {
+  for (const name of ["load_dsql_signer", "load_rds_signer"]) {
+    const options = { ...COMMON, providers: ["distsql"] } as const;
+    assertStringIncludes(renderModule(name, ".js", options)!, "Set build.awsCredentials");
+    assertEquals(renderModule(name, ".js", { ...options, awsCredentials: "chain" }), undefined);
   }
 });
 
 Deno.test("renderModule() leaves the loader of a package that is not bundled unchanged", () => {
   const isExternal = (name: string) => name.startsWith("@neon");
-  const options = { providers: ["branching-pg"], isExternal } as const;
+  const options = { ...COMMON, providers: ["branching-pg"], isExternal } as const;
   assertEquals(renderModule("load_neon", ".ts", options), undefined);
   assertEquals(getImports(renderModule("open_provider", ".ts", options)), ["./branching_pg.ts"]);
 });
 
 Deno.test("renderModule() replaces the functions that the modules of the package export", async () => {
-  for (const name of MODULES) {
+  for (const name of [...MODULES, "load_dsql_signer", "load_rds_signer"]) {
     const source = await Deno.readTextFile(join(CHECKOUT, `database/providers/${name}.ts`));
     const exported = [...source.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, it]) =>
       it
     );
     const providers: DatabaseProvider[] = [name === "load_neon" ? "branching-pg" : "serverless-pg"];
-    const text = renderModule(name, ".ts", { providers, isExternal: none })!;
+    const text = renderModule(name, ".ts", { providers, ...COMMON })!;
     const written = [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, it]) => it);
     assertEquals(written, exported, name);
     const imported = [...source.matchAll(/import\("([^"]+)"\)[;)]/g)].map(([, from]) => from);
