@@ -21,7 +21,7 @@ export async function checkOutbox(db: JobClient): Promise<void> {
     if (find(UNDEFINED_TABLE) !== undefined) {
       throw new ConfigurationError(
         "The table trellis_jobs does not exist: the mails of AuthConfig.mail are written to it. Add it with " +
-          "`trellis jobs migration`",
+          "`trellis db tables jobs`",
         { cause: error },
       );
     }

@@ -35,6 +35,21 @@ export {
   type RunningJob,
 } from "./define_job.ts";
 export type { JobClient } from "./enqueue.ts";
+export type {
+  Change,
+  ChangeFacts,
+  DeletedRow,
+  InsertedRow,
+  RowKey,
+  UpdatedRow,
+} from "./changes/change.ts";
+export {
+  type ChangeStreamHandlerFunction,
+  type ChangeStreamHandlerOptions,
+  type ChangeStreamHandlerParams,
+  defineChangeStreamHandler,
+} from "./changes/define_change_stream_handler.ts";
+export { CHANGES_MIGRATION_SQL } from "./changes/migration.ts";
 export { createInProcessDelivery } from "./in_process_delivery.ts";
 export {
   cancelJobs,

@@ -15,13 +15,13 @@ import { withDistSqlRetry } from "../database/retry.ts";
 import type { QueryResult } from "../database/session/query_result.ts";
 import { type TransactionClient, withTransaction } from "../database/transaction.ts";
 import { isAppError } from "../errors/app_error.ts";
-import { DeadlineExceededError } from "../errors/http_errors.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
 import { buildFinish } from "./finish.ts";
 import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
+import { rejectOnAbort } from "./reject_on_abort.ts";
 
 /** Runs one attempt of a job; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<void>;
@@ -132,13 +132,6 @@ async function attemptInTransaction(
       ]);
     })
   );
-}
-
-/** Rejects at the end of the attempt's time, so that its transaction is rolled back. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(new DeadlineExceededError()), { once: true });
-  });
 }
 
 async function markDone(

@@ -35,7 +35,8 @@ const MAX_DELAY_SECONDS = 900;
  *
  * @param options Queue and time limit.
  * @returns The delivery for `configureJobs`.
- * @throws {ConfigurationError} If there is no queue, or an option is invalid.
+ * @throws {ConfigurationError} If an option is invalid, or, in a deployed function, if there is no
+ * queue. Elsewhere the first delivery fails without a queue, which is logged: the relay delivers.
  *
  * @example
  * ```ts
@@ -49,26 +50,22 @@ const MAX_DELAY_SECONDS = 900;
  * ```
  */
 export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery {
-  const { queueUrl = getOptionalEnv("JOBS_QUEUE_URL"), graceSeconds = 60 } = options;
-  if (!queueUrl) {
-    throw new ConfigurationError(
-      "createSqsDelivery needs the URL of a queue: set queueUrl, or the variable JOBS_QUEUE_URL",
-    );
-  }
+  const { queueUrl, graceSeconds = 60 } = options;
   if (!(graceSeconds >= 10 && graceSeconds <= 43_200)) {
     throw new ConfigurationError(
       `graceSeconds is ${graceSeconds}: it must be a number of seconds from 10 to 43200`,
     );
   }
-  const isFifo = queueUrl.endsWith(".fifo");
+  // at the start of a deployed function; tests and the CLI load modules without its variables
+  if (getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME") !== undefined) findQueueUrl(queueUrl);
   let client: Pick<SQSClient, "send"> | undefined = options.client;
 
-  async function send(entries: SendMessageBatchRequestEntry[]): Promise<void> {
+  async function send(url: string, entries: SendMessageBatchRequestEntry[]): Promise<void> {
     const { SendMessageBatchCommand, SQSClient } = await import("@aws-sdk/client-sqs").catch(
       explainMissing(JOBS_PACKAGES, "@aws-sdk/client-sqs", "createSqsDelivery"),
     );
     client ??= new SQSClient({});
-    const command = new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries });
+    const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: entries });
     const { Failed = [] } = await client.send(command);
     if (Failed.length > 0) {
       const codes = [...new Set(Failed.map(({ Code }) => Code))].join(", ");
@@ -79,14 +76,24 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
   return {
     graceSeconds,
     async deliver(jobs): Promise<void> {
-      const entries = isFifo ? toFifoEntries(jobs) : toStandardEntries(jobs);
+      const url = findQueueUrl(queueUrl);
+      const entries = url.endsWith(".fifo") ? toFifoEntries(jobs) : toStandardEntries(jobs);
       const requests: SendMessageBatchRequestEntry[][] = [];
       for (let at = 0; at < entries.length; at += MAX_ENTRIES) {
         requests.push(entries.slice(at, at + MAX_ENTRIES));
       }
-      await Promise.all(requests.map(send));
+      await Promise.all(requests.map((request) => send(url, request)));
     },
   };
+}
+
+function findQueueUrl(
+  queueUrl: string | undefined = getOptionalEnv("JOBS_QUEUE_URL"),
+): string {
+  if (queueUrl) return queueUrl;
+  throw new ConfigurationError(
+    "createSqsDelivery needs the URL of a queue: set queueUrl, or the variable JOBS_QUEUE_URL",
+  );
 }
 
 /** One message for each job; of many jobs with one delay, up to 50 in a message. */

@@ -13,6 +13,7 @@
  *
  * @module
  */
+export { type ChangeRecordOptions, createChangeStreamEvent } from "./change_events.ts";
 export { createFakeClock, type FakeClock, type FakeClockOptions } from "./clock.ts";
 export { createLambdaContext, type LambdaContextOptions } from "./context.ts";
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from "./database.ts";

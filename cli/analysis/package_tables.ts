@@ -1,5 +1,6 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
+import { PARTS_TABLE, POSITIONS_TABLE } from "../../jobs/changes/migration.ts";
 import { SUBSCRIPTION_TABLE } from "../../realtime/migration.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, NONE, type Path, type QueryDeclaration } from "./effects.ts";
@@ -9,14 +10,14 @@ const { Select, Insert, Update, Delete } = DatabaseOperation;
 
 /** Use of a table of this package by a function of it. */
 interface PackageQuery {
-  readonly table: string;
+  readonly tables: readonly string[];
   readonly operations: readonly DatabaseOperation[];
   /** True if the function only creates a value, whose use runs the queries. */
   readonly isDeferred?: boolean;
 }
 
 const RECORDS: PackageQuery = {
-  table: IDEMPOTENCY_TABLE,
+  tables: [IDEMPOTENCY_TABLE],
   operations: [Select, Insert, Update, Delete],
   isDeferred: true,
 };
@@ -27,9 +28,21 @@ export const PACKAGE_QUERIES: ReadonlyMap<string, PackageQuery> = new Map([
   ["createLeaseStore", RECORDS],
   [
     "createConnectionStore",
-    { table: SUBSCRIPTION_TABLE, operations: [Select, Insert, Update, Delete], isDeferred: true },
+    {
+      tables: [SUBSCRIPTION_TABLE],
+      operations: [Select, Insert, Update, Delete],
+      isDeferred: true,
+    },
   ],
-  ["removeExpiredRecords", { table: IDEMPOTENCY_TABLE, operations: [Select, Delete] }],
+  ["removeExpiredRecords", { tables: [IDEMPOTENCY_TABLE], operations: [Select, Delete] }],
+  [
+    "defineChangeStreamHandler",
+    {
+      tables: [POSITIONS_TABLE, PARTS_TABLE],
+      operations: [Select, Insert, Update, Delete],
+      isDeferred: true,
+    },
+  ],
 ]);
 
 const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
@@ -48,16 +61,18 @@ export function collectPackageQuery(
   name: string,
   path: Path,
 ): void {
-  const { table, operations, isDeferred } = PACKAGE_QUERIES.get(name)!;
-  c.release(path);
+  const { tables, operations, isDeferred } = PACKAGE_QUERIES.get(name)!;
+  c.unknown(node, path);
   if (isDeferred && isUnused(path.slice(1))) return;
   let query = byNode.get(node);
   if (query === undefined) {
-    const tables = c.units.get(node, [NONE]).unit;
-    query = { id: c.queries.length, name, node, tables, body: [] };
+    const declared = c.units.get(node, [NONE]).unit;
+    query = { id: c.queries.length, name, node, tables: declared, body: [] };
     byNode.set(node, query);
     c.queries.push(query);
   }
   c.emit({ kind: "query", query });
-  c.emit({ kind: "grant", query: query.id, table: { name: table }, operations });
+  for (const table of tables) {
+    c.emit({ kind: "grant", query: query.id, table: { name: table }, operations });
+  }
 }

@@ -10,6 +10,7 @@ import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
 import { dbMigrate } from "./db_migrate.ts";
 import { dbStatus } from "./db_status.ts";
+import { dbTables } from "./db_tables.ts";
 import { dbTranslate } from "./db_translate.ts";
 import { dev } from "./dev.ts";
 import { generateAsyncapi } from "./generate_asyncapi.ts";
@@ -21,7 +22,6 @@ import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
 import { jobsCancel, jobsRetry } from "./jobs_change.ts";
 import { jobsList } from "./jobs_list.ts";
-import { jobsMigration } from "./jobs_migration.ts";
 import { jobsShow } from "./jobs_show.ts";
 import { secretsList } from "./secrets_list.ts";
 import { secretsSet } from "./secrets_set.ts";
@@ -41,11 +41,11 @@ export const COMMANDS: readonly Command[] = [
   dbMarkApplied,
   dbClone,
   dbTranslate,
+  dbTables,
   jobsList,
   jobsShow,
   jobsRetry,
   jobsCancel,
-  jobsMigration,
   checkMigrations,
   checkApiCompat,
   checkPermissionsFresh,

@@ -3,6 +3,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { checkApiSettings } from "./api_problems.ts";
 import { checkDelivery } from "./delivery_problems.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
+import { getChangeTrigger } from "./change_consumers.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { snakeCase } from "./names.ts";
 import { isStageName } from "../stages/stage_name.ts";
@@ -82,7 +83,11 @@ export function checkSettings(
     });
   }
   for (const { name, kind, definer } of files) {
-    const own = { schedule: getDefaultSchedule(definer), ...settings.functions?.[name] };
+    const own = {
+      schedule: getDefaultSchedule(definer),
+      ...getChangeTrigger(definer),
+      ...settings.functions?.[name],
+    };
     for (const message of checkFunctionSettings(name, kind, own)) {
       errors.push({ message, functionName: name });
     }

@@ -15,7 +15,7 @@ import { listReads, type Read } from "./environment_reads.ts";
 import { findGiven, type GivenValue } from "./given_values.ts";
 import { type Expression, expression, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
-import { CHANGES_POLICY, CHANGES_READER, readsChanges } from "./job_files.ts";
+import { CHANGES_POLICY, CHANGES_READER, runsInsertedJobs } from "./job_files.ts";
 import { CONFIGURATION_SET, MAIL_POLICY } from "./mail_file.ts";
 import {
   type PlannedSource,
@@ -133,7 +133,7 @@ class EnvironmentPlanner {
       if (found.policy !== undefined) policies[found.policy[0]] = found.policy[1];
     }
     if (fn.sendsBySes) this.#addMailPolicy(fn, policies);
-    if (readsChanges(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
+    if (runsInsertedJobs(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
     if (sources.length > 0) policies[SOURCES_POLICY] = renderSourcePolicy(sources);
     const { kind, isInNetwork } = access;
     return { values, policies, usesCluster: kind === "distsql", isInNetwork };

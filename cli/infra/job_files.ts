@@ -1,3 +1,4 @@
+import { CHANGE_STREAM } from "./change_consumers.ts";
 import { BOUNDARY } from "./permissions_boundary.ts";
 import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
@@ -31,11 +32,11 @@ export function isRelay({ definer }: InfraFunction): boolean {
 }
 
 /**
- * Checks whether a function consumes the change stream of the database.
+ * Checks whether a function runs the jobs in the change stream of the database.
  *
  * @param fn The function.
  */
-export function readsChanges({ definer }: InfraFunction): boolean {
+export function runsInsertedJobs({ definer }: InfraFunction): boolean {
   return definer === "defineJobStreamHandler";
 }
 
@@ -105,7 +106,7 @@ export function renderJobAlarms(
 export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
   const tags = expression("module.core.common_tags");
   const name = expression(`"\${module.core.name_prefix}-changes"`);
-  const stream = expression("aws_kinesis_stream.changes.arn");
+  const stream = expression(CHANGE_STREAM);
   return [
     block(
       "resource",
@@ -180,7 +181,7 @@ export function renderChangesTrigger({ id }: InfraFunction): HclBlock {
     "resource",
     ["aws_lambda_event_source_mapping", `${id}_changes`],
     {
-      event_source_arn: expression("aws_kinesis_stream.changes.arn"),
+      event_source_arn: expression(CHANGE_STREAM),
       function_name: expression(`module.fn_${id}.function_name`),
       starting_position: "TRIM_HORIZON",
       bisect_batch_on_function_error: true,
@@ -204,7 +205,7 @@ function renderPolicy(sid: string, actions: readonly string[]): Expression {
       Sid: sid,
       Effect: "Allow",
       Action: [...actions],
-      Resource: expression("aws_kinesis_stream.changes.arn"),
+      Resource: expression(CHANGE_STREAM),
     }],
   });
 }

@@ -1,5 +1,6 @@
 import type { Problem } from "./infra_plan.ts";
-import { isRelay, readsChanges } from "./job_files.ts";
+import { readsChanges } from "./change_consumers.ts";
+import { isRelay, runsInsertedJobs } from "./job_files.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 /**
@@ -8,8 +9,9 @@ import type { ResourcePlan } from "./plan_resources.ts";
  * @param plan The resources.
  */
 export function findJobErrors({ functions, getEnvironment }: ResourcePlan): Problem[] {
-  return functions.filter(readsChanges).flatMap(({ name, kind }): Problem[] => {
-    if (kind !== "standalone") {
+  return functions.filter(readsChanges).flatMap((fn): Problem[] => {
+    const { name, kind } = fn;
+    if (runsInsertedJobs(fn) && kind !== "standalone") {
       const message =
         `${name} is in ${kind}/, but defineJobStreamHandler has a stream of its own: ` +
         "move the file to standalone/";

@@ -14,10 +14,12 @@ import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
 import { openProject, type Project } from "../analysis/project.ts";
+import type { Evaluator, TableName } from "../analysis/values.ts";
 import { readRouterDefinition, type RouteDefinition } from "../analysis/router_definition.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
+import { getChangeTrigger } from "./change_consumers.ts";
 import { addExportedResources } from "./exported_resources.ts";
 import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
 import { snakeCase } from "./names.ts";
@@ -48,7 +50,7 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   event: ["defineEventHandler", "defineMailEventHandler"],
   schedule: ["defineScheduleHandler", "defineJobRelayHandler", "createAuthCleanupHandler"],
   storage: ["defineStorageHandler", "defineUploadHandler"],
-  stream: ["defineStreamHandler"],
+  stream: ["defineStreamHandler", "defineChangeStreamHandler"],
   "table-stream": ["defineTableStreamHandler"],
   kafka: ["defineKafkaHandler"],
   websocket: ["defineWebSocketHandler"],
@@ -81,7 +83,10 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
     for (const { node, message } of definition.unresolved) errors.add(node, message, file.name);
     const environment = readEnvironment(collection, evaluator, project.read(file.file));
     const configured = options.settings[file.name] ?? {};
-    const settings = addExportedResources(project, evaluator, file, configured, errors);
+    const settings = {
+      ...getChangeTrigger(definition.definer, findTable(evaluator, definition)),
+      ...addExportedResources(project, evaluator, file, configured, errors),
+    };
     // an explicit list of variables is assumed to be complete
     const list = settings.environment === undefined ? errors : warnings;
     for (const { node, message } of environment.unresolved) list.add(node, message, file.name);
@@ -171,6 +176,16 @@ function readInputs(project: Project, definition: HandlerDefinition): Authorizer
     reads: reads.map(({ source, node }) => ({ source, place: getPlace(node) })),
     unresolved: unresolved.map(getPlace),
   };
+}
+
+/** Returns the table in the option `table` of a handler. */
+function findTable(
+  evaluator: Evaluator,
+  { getExpression }: HandlerDefinition,
+): TableName | undefined {
+  const node = getExpression("table");
+  const value = node && evaluator.evaluate(node);
+  return value?.kind === "table" ? value.table : undefined;
 }
 
 function checkDefiner(

@@ -1,5 +1,6 @@
 import type { ResolvedConfig } from "../config/config.ts";
 import { findApiErrors } from "./api_problems.ts";
+import { readsChanges } from "./change_consumers.ts";
 import { renderCdn } from "./cdn_file.ts";
 import { renderPushPlatforms } from "./push_file.ts";
 import { renderRepositories } from "./repository_file.ts";
@@ -11,10 +12,10 @@ import { renderRoute } from "./gateway.ts";
 import { type Expression, type HclBlock, type HclValue, renderFile } from "./hcl.ts";
 import {
   isRelay,
-  readsChanges,
   renderChangeStream,
   renderChangesTrigger,
   renderJobAlarms,
+  runsInsertedJobs,
 } from "./job_files.ts";
 import { findJobErrors, findJobWarnings } from "./job_problems.ts";
 import { handlesMailEvents, MAIL_PUBLISHER, renderMail } from "./mail_file.ts";
@@ -273,7 +274,7 @@ function toFunctionFile(
         : [],
       ...renderFunctionUrl(fn),
       ...renderTrigger(fn, buses, topics),
-      ...readsChanges(fn) ? [renderChangesTrigger(fn)] : [],
+      ...runsInsertedJobs(fn) ? [renderChangesTrigger(fn)] : [],
     ],
   };
 }

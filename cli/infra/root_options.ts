@@ -1,10 +1,11 @@
 import type { ResolvedConfig } from "../config/config.ts";
 import { CDN_VARIABLES } from "./cdn_file.ts";
+import { readsChanges } from "./change_consumers.ts";
 import { listPushVariables } from "./push_file.ts";
 import { listTagVariables } from "./repository_file.ts";
 import { hasDeadLetters } from "./function_file.ts";
 import { expression } from "./hcl.ts";
-import { ALARM_VARIABLE, isRelay, readsChanges } from "./job_files.ts";
+import { ALARM_VARIABLE, isRelay } from "./job_files.ts";
 import { IDENTITY_VARIABLE } from "./mail_file.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 import type { RootOptions } from "./root_files.ts";

@@ -33,6 +33,7 @@ export const SECTIONS: readonly Section[] = [
       "handlers",
       "triggers",
       "jobs",
+      "changes",
       "idempotency",
       "mail",
       "errors",

@@ -337,7 +337,7 @@ Deno.test(
           post("/request-password-reset", { email })
         );
         assertEquals(result.status, 500);
-        assertStringIncludes(JSON.stringify(lines), "trellis jobs migration");
+        assertStringIncludes(JSON.stringify(lines), "trellis db tables jobs");
       }
     } finally {
       await pglite.exec("ALTER TABLE hidden_jobs RENAME TO trellis_jobs");

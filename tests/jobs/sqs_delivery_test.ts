@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { answerAwsClient, AWS_PATH, type SentMessage } from "../../cli/dev/aws_sink.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { type CommittedJob, createSqsDelivery } from "../../jobs/mod.ts";
+import { withEnv } from "../support/with_env.ts";
 
 /** Runs a test with Amazon's client and the local server that answers it. */
 async function withQueue(
@@ -85,6 +86,15 @@ Deno.test("createSqsDelivery() rejects when the queue cannot be reached, and ref
   const client = { send: () => Promise.resolve({ Failed: [{ Code: "InternalError" }] }) };
   const delivery = createSqsDelivery({ queueUrl, client: client as never });
   await assertRejects(() => delivery.deliver([createCommitted(1)]), Error, "InternalError");
-  assertThrows(() => createSqsDelivery({}), ConfigurationError, "JOBS_QUEUE_URL");
+  // tests and the CLI load modules without the variables of the function
+  const missing = createSqsDelivery({});
+  await assertRejects(
+    () => missing.deliver([createCommitted(1)]),
+    ConfigurationError,
+    "JOBS_QUEUE_URL",
+  );
+  await withEnv({ AWS_LAMBDA_FUNCTION_NAME: "deployed" }, () => {
+    assertThrows(() => createSqsDelivery({}), ConfigurationError, "JOBS_QUEUE_URL");
+  });
   assertThrows(() => createSqsDelivery({ queueUrl, graceSeconds: 1 }), ConfigurationError);
 });

@@ -146,3 +146,49 @@ Deno.test("generate infra refuses a consumer of the change stream without the cl
     assertMatch(stdout + stderr, /RunJobs reads the change stream of Aurora DSQL/);
   });
 });
+
+const CHANGES = {
+  "deno.json": `{ "name": "@acme/app" }`,
+  "src/orders.ts": `import { getDrizzleClient } from "@trellis/fn/database";
+import { getRequiredEnv } from "@trellis/fn/env";
+import { integer, pgTable } from "drizzle-orm/pg-core";
+export const orders = pgTable("orders", { id: integer("id").primaryKey() });
+export const getDb = () => getDrizzleClient({ provider: "distsql", endpoint: getRequiredEnv("DATABASE_ENDPOINT"), username: getRequiredEnv("DATABASE_USERNAME") });`,
+  "src/functions/stream/index-orders.ts":
+    `import { defineChangeStreamHandler } from "@trellis/fn/jobs";
+import { getDb, orders } from "../../orders.ts";
+export const handler = defineChangeStreamHandler({ name: "index-orders", table: orders, getDb })(async () => {});`,
+};
+
+Deno.test("generate infra gives a consumer of a table's changes the generated stream with its filter and destination", async () => {
+  await withProject(CHANGES, async (root) => {
+    assertEquals((await permissions(root)).exitCode, 0);
+    const { exitCode, stdout, stderr } = await run(root);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    assertMatch(await readInfra(root, "change_stream.tf"), /aws dsql create-stream/);
+    const fn = await readInfra(root, "fn_index_orders.tf");
+    assertMatch(fn, /arn += aws_kinesis_stream\.changes\.arn/);
+    assertMatch(fn, /source = \{\s+schema = \["public"\]\s+table += \["orders"\]/);
+    assertMatch(fn, /type = \["fragment"\]/);
+    assertMatch(fn, /failure_destination_arn += module\.dead_letters_index_orders\.queue_arn/);
+    const grants = await Array.fromAsync(Deno.readDir(join(root, "permissions")));
+    const texts = await Promise.all(
+      grants.map(({ name }) => Deno.readTextFile(join(root, "permissions", name))),
+    );
+    for (const table of ["trellis_change_positions", "trellis_change_parts"]) {
+      assertMatch(texts.join("\n"), new RegExp(`SELECT, INSERT, UPDATE, DELETE ON[^;]*${table}`));
+    }
+  });
+});
+
+Deno.test("generate infra leaves a consumer of changes the source that is configured", async () => {
+  const config = `export default { infra: { functions: { IndexOrders: {
+    source: "arn:aws:kinesis:eu-central-1:123456789012:stream/mine", batchSize: 5 } } } };`;
+  await withProject({ ...CHANGES, "trellis.config.ts": config }, async (root) => {
+    assertEquals((await permissions(root)).exitCode, 0);
+    const { exitCode, stdout, stderr } = await run(root);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    assertMatch(await readInfra(root, "fn_index_orders.tf"), /stream\/mine/);
+    assertEquals(await readInfra(root, "change_stream.tf").catch(() => "none"), "none");
+  });
+});

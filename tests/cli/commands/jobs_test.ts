@@ -2,16 +2,15 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
 import { jobsCancel, jobsRetry } from "../../../cli/commands/jobs_change.ts";
 import { jobsList } from "../../../cli/commands/jobs_list.ts";
-import { jobsMigration } from "../../../cli/commands/jobs_migration.ts";
 import { jobsShow } from "../../../cli/commands/jobs_show.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
-import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "../../../jobs/mod.ts";
+import { createJobWorker, defineJob } from "../../../jobs/mod.ts";
 import { createJobsTable } from "../../jobs/jobs_database.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
-const COMMANDS = [jobsList, jobsShow, jobsRetry, jobsCancel, jobsMigration];
+const COMMANDS = [jobsList, jobsShow, jobsRetry, jobsCancel];
 const ABSENT = "00000000-0000-4000-8000-000000000000";
 
 Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
@@ -64,7 +63,6 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       );
       assertEquals(ids.map((id) => states[id]), ["cancelled", "dead", "dead"]);
     });
-    assertEquals((await run("migration")).stdout.trim(), JOBS_MIGRATION_SQL.trim());
   } finally {
     await closeDrizzleClient(database);
     await postgres.stop();

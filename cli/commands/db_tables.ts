@@ -1,0 +1,56 @@
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+
+/** Migrations by what needs the tables; each module is loaded when its SQL is printed. */
+const MIGRATIONS: Readonly<Record<string, () => Promise<string>>> = {
+  async changes(): Promise<string> {
+    return (await import("../../jobs/changes/migration.ts")).CHANGES_MIGRATION_SQL;
+  },
+  async connections(): Promise<string> {
+    return (await import("../../realtime/migration.ts")).SUBSCRIPTION_MIGRATION_SQL;
+  },
+  async idempotency(): Promise<string> {
+    return (await import("../../idempotency/migration.ts")).IDEMPOTENCY_MIGRATION_SQL;
+  },
+  async jobs(): Promise<string> {
+    return (await import("../../jobs/migration.ts")).JOBS_MIGRATION_SQL;
+  },
+  async "rate-limits"(): Promise<string> {
+    return (await import("../../database/rate_limits/migration.ts")).RATE_LIMIT_MIGRATION_SQL;
+  },
+};
+
+const FEATURES = Object.keys(MIGRATIONS);
+
+/** The command `trellis db tables`. */
+export const dbTables: Command = {
+  name: "db tables",
+  summary: "Prints the migration that creates the tables of a feature of this package.",
+  description: [
+    "The SQL is for PostgreSQL. trellis db migrate translates it for Aurora DSQL like any other\n" +
+    "migration. With drizzle-kit, write it into the file " +
+    "that drizzle-kit generate --custom creates.",
+    "The tables of accounts come from trellis generate auth-schema.",
+  ],
+  args: [{ name: "feature", description: `One of ${FEATURES.join(", ")}.` }],
+  options: [],
+  examples: [
+    ["trellis db tables jobs > migrations/0002_jobs.sql", "background jobs and mails"],
+    ["trellis db tables idempotency", "stores of idempotency in the database"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "The SQL is printed.",
+    [ExitCode.Usage]: "The command line is invalid, or there is no such feature.",
+    [ExitCode.Failed]: "The SQL could not be printed.",
+  },
+  run,
+};
+
+async function run({ args: [feature], output }: CommandContext): Promise<ExitCode> {
+  if (!Object.hasOwn(MIGRATIONS, feature)) {
+    throw new UsageError(`${feature} has no tables: write one of ${FEATURES.join(", ")}`);
+  }
+  const sql = await MIGRATIONS[feature]();
+  output.line(sql.trimEnd());
+  output.result({ command: "db tables", exitCode: ExitCode.Done, feature, sql });
+  return ExitCode.Done;
+}
