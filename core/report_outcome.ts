@@ -1,5 +1,5 @@
 import { AppError } from "../errors/app_error.ts";
-import { isLevelEnabled, log } from "../observability/logger.ts";
+import { isLevelEnabled, log, renderLine } from "../observability/logger.ts";
 import { reportFailure } from "../observability/report_failure.ts";
 import { endSpan } from "../observability/tracer.ts";
 import { isClientError } from "./client_error.ts";
@@ -49,7 +49,13 @@ function report(
   }
   const durationMs = isTimed ? performance.now() - invocation.startedMs : undefined;
   if (isFailed || summary) {
-    logOutcome(operationName, failure, isFailed, statusCode, durationMs);
+    const fields = describeOutcome(operationName, failure, isFailed, statusCode, durationMs);
+    const [level, message] = isFailed
+      ? ["ERROR", "request failed"] as const
+      : ["INFO", "request completed"] as const;
+    const line = renderLine(invocation, level, message, fields);
+    if (invocation.settings.metricsInSummary) invocation.summary = line;
+    else invocation.append(line);
   }
   if (durationMs !== undefined) addOutcomeMetrics?.(invocation, durationMs, isFailed);
   endRootSpan(
@@ -59,23 +65,19 @@ function report(
   );
 }
 
-function logOutcome(
+function describeOutcome(
   operation: string,
   failure: Outcome["failure"],
   isFailed: boolean,
   status: number | undefined,
   durationMs: number | undefined,
-): void {
+): Record<string, unknown> {
   const fields: Record<string, unknown> = { operation };
   if (durationMs !== undefined) fields.duration_ms = Math.round(durationMs * 1000) / 1000;
   if (status !== undefined) fields.status = status;
-  if (isFailed) {
-    fields.error = failure?.error;
-    log("ERROR", "request failed", fields);
-    return;
-  }
-  if (failure !== undefined) fields.error_code = (failure.error as AppError).code;
-  log("INFO", "request completed", fields);
+  if (isFailed) fields.error = failure?.error;
+  else if (failure !== undefined) fields.error_code = (failure.error as AppError).code;
+  return fields;
 }
 
 function endRootSpan(

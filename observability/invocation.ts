@@ -1,4 +1,4 @@
-import type { MetricGroup } from "./metric_group.ts";
+import type { MetricDocument, MetricGroup } from "./metric_group.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 import type { Span } from "./span.ts";
@@ -57,6 +57,10 @@ export class Invocation {
   span: Span | undefined = undefined;
   /** Metrics by dimension set. */
   metrics: Map<string, MetricGroup> | undefined = undefined;
+  /** The document with the outcome; set when the work has ended. */
+  outcome: MetricDocument | undefined = undefined;
+  /** The last line, if the metrics are to become a part of it. */
+  summary = "";
   /** Dimensions that the handler added to its metrics. */
   dimensions: Record<string, string> | undefined = undefined;
   /** Turns the collected metrics into lines; set by the first metric. */
@@ -150,7 +154,9 @@ export class Invocation {
   /** Writes the collected output in one write. */
   flush(): void {
     this.#ended = true;
-    if (this.renderMetrics !== undefined) this.#lines += this.renderMetrics(this);
+    const documents = this.renderMetrics?.(this) ?? "";
+    this.#lines += this.summary + documents;
+    this.summary = "";
     this.#writeLines();
   }
 

@@ -83,14 +83,28 @@ export function logError(message: string, fields?: LogFields | Error): void {
  */
 export function log(level: LogLevel, message: string, fields?: LogFields | Error): void {
   const invocation = currentInvocation();
-  if (LOG_LEVELS[level] < (invocation?.level ?? getSettings().level)) return;
-  const line = `{"level":"${level}","message":${
+  const line = renderLine(invocation, level, message, fields);
+  if (invocation !== undefined) invocation.append(line);
+  else writeOutput(line);
+}
+
+/**
+ * Renders a log line.
+ *
+ * @returns The line with its newline; empty if lines of this level are not logged.
+ */
+export function renderLine(
+  invocation: Invocation | undefined,
+  level: LogLevel,
+  message: string,
+  fields?: LogFields | Error,
+): string {
+  if (LOG_LEVELS[level] < (invocation?.level ?? getSettings().level)) return "";
+  return `{"level":"${level}","message":${
     renderMessage(String(message))
   },"timestamp":"${timestamp()}"${getPrefix(invocation)}${
     fields === undefined ? "" : renderFields(fields, invocation?.redact)
   }}\n`;
-  if (invocation === undefined) writeOutput(line);
-  else invocation.append(line);
 }
 
 const messages: Map<string, string> = new Map();

@@ -14,3 +14,13 @@ export interface MetricGroup {
   /** Metrics by name. */
   readonly metrics: Map<string, Metric>;
 }
+
+/** A line in CloudWatch's embedded metric format, before it is rendered. */
+export interface MetricDocument {
+  /** Entries of `_aws.CloudWatchMetrics`: results of `renderMetricNames`, separated by commas. */
+  directives: string;
+  /** Values of dimensions and metrics: `,"operationName":"Double","Errors":0`. */
+  members: string;
+  /** Number of metrics. */
+  size: number;
+}

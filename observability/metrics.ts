@@ -4,7 +4,8 @@ import { logWarn } from "./logger.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import type { MetricUnit } from "./metric_unit.ts";
 import { writeOutput } from "./output.ts";
-import { renderGroups } from "./render_metrics.ts";
+import { renderMetricDocument } from "./metric_document.ts";
+import { collectDocuments } from "./render_metrics.ts";
 import { getMetricSettings } from "./settings.ts";
 
 /** Limits of the embedded metric format (CloudWatch documentation, "Embedded metric format specification"). */
@@ -18,8 +19,8 @@ const RESERVED: ReadonlySet<string> = new Set(["_aws", "service"]);
 export type MetricDatum = readonly [name: string, unit: MetricUnit, value: number];
 
 /**
- * Metrics for CloudWatch in its embedded metric format: log lines that become metrics, without a call. The lines of an
- * invocation are written together when it ends. Outside an invocation each line is written at once.
+ * Metrics for CloudWatch in its embedded metric format: log lines that become metrics, without a call. The metrics of an
+ * invocation are written when it ends, in one line if their names and dimensions allow it. Outside an invocation each line is written at once.
  */
 export interface Metrics {
   /**
@@ -178,7 +179,9 @@ function writeAtOnce(
 }
 
 function writeGroup(invocation: Invocation | undefined, group: MetricGroup): void {
-  writeOutput(renderGroups([group], invocation?.settings ?? getMetricSettings()));
+  const settings = invocation?.settings ?? getMetricSettings();
+  const documents = collectDocuments([group], settings);
+  writeOutput(documents.map((document) => renderMetricDocument(settings, document)).join(""));
 }
 
 function checkMetric(
@@ -223,8 +226,11 @@ function checkDimensions(dimensions: Record<string, string>): Record<string, str
 }
 
 function renderAndClear(invocation: Invocation): string {
-  if (invocation.metrics === undefined) return "";
-  const text = renderGroups(invocation.metrics.values(), invocation.settings);
-  invocation.metrics = undefined;
+  const { metrics, outcome, settings } = invocation;
+  invocation.metrics = invocation.outcome = undefined;
+  let text = "";
+  for (const document of collectDocuments(metrics?.values() ?? [], settings, outcome)) {
+    text += renderMetricDocument(settings, document, invocation);
+  }
   return text;
 }

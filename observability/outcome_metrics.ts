@@ -15,8 +15,7 @@ export type OutcomeMetrics = (
 
 /**
  * Creates the function that records how an invocation ended: `Duration`, `Errors` and, for the first invocation of the
- * process, `ColdStart`, with the dimension `operationName`. Writes the document itself: 0.9 KB in a bundle that has no
- * other metrics.
+ * process, `ColdStart`, with the dimension `operationName`. Needs 1.1 KB in a bundle that has no other metrics.
  *
  * @param operationName The name of the handler.
  * @returns Adds the metrics of an invocation.
@@ -26,7 +25,7 @@ export function createOutcomeMetrics(operationName: string): OutcomeMetrics {
   let namespace: string | undefined;
   let names = "";
 
-  function namesFor(invocation: Invocation): string {
+  function getNames(invocation: Invocation): string {
     const { settings, coldStart } = invocation;
     if (coldStart) {
       return renderMetricNames(settings.namespace, ["operationName"], [
@@ -48,6 +47,14 @@ export function createOutcomeMetrics(operationName: string): OutcomeMetrics {
     const members = `${operation},"Duration":${durationMs},"Errors":${failed ? 1 : 0}${
       coldStart ? ',"ColdStart":1' : ""
     }`;
-    invocation.append(renderMetricDocument(settings, namesFor(invocation), members));
+    invocation.outcome = { directives: getNames(invocation), members, size: 3 };
+    invocation.renderMetrics ??= renderOutcome;
   };
+}
+
+/** Renders the outcome of an invocation without other metrics. */
+function renderOutcome(invocation: Invocation): string {
+  const { outcome, settings } = invocation;
+  invocation.outcome = undefined;
+  return outcome === undefined ? "" : renderMetricDocument(settings, outcome, invocation);
 }

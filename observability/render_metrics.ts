@@ -1,6 +1,6 @@
 import { quote } from "./logger.ts";
-import { renderMetricDocument, renderMetricNames } from "./metric_document.ts";
-import type { Metric, MetricGroup } from "./metric_group.ts";
+import { renderMetricNames } from "./metric_document.ts";
+import type { Metric, MetricDocument, MetricGroup } from "./metric_group.ts";
 import type { MetricUnit } from "./metric_unit.ts";
 import type { MetricSettings } from "./settings.ts";
 
@@ -10,22 +10,69 @@ const MAX_METRICS = 100, MAX_VALUES = 100;
 type MetricsByName = ReadonlyMap<string, Metric>;
 
 /**
- * Renders groups of metrics in CloudWatch's embedded metric format.
+ * Renders the metrics of an invocation. Sets share a document where the format allows it: no two sets may give a member
+ * of the document different values.
  *
- * @param groups The groups.
+ * @param groups The metrics.
  * @param settings Service and namespace.
- * @returns One line for each group, several for a group that exceeds the limits of the format.
+ * @param outcome A document to begin with.
+ * @returns The documents. One for each group at most, more for a group that exceeds the limits of the format.
  */
-export function renderGroups(
+export function collectDocuments(
   groups: Iterable<MetricGroup>,
   settings: MetricSettings,
-): string {
-  if (settings.metricsDisabled) return "";
-  let text = "";
+  outcome?: MetricDocument,
+): MetricDocument[] {
+  const documents = outcome === undefined ? [] : [outcome];
+  if (settings.metricsDisabled) return documents;
   for (const { dimensions, metrics } of groups) {
     if (metrics.size === 0) continue;
-    if (fitsOneDocument(metrics)) text += renderDocument(settings, dimensions, metrics);
-    else for (const part of split(metrics)) text += renderDocument(settings, dimensions, part);
+    const parts = fitsOneDocument(metrics) ? [metrics] : split(metrics);
+    for (const part of parts) {
+      const names = getDocumentNames(settings.namespace, dimensions, part);
+      addMetrics(documents, names, dimensions, part);
+    }
+  }
+  return documents;
+}
+
+/** Adds metrics to the first document that has room for them, or to a new one. */
+function addMetrics(
+  documents: MetricDocument[],
+  { text, members }: DocumentNames,
+  dimensions: Readonly<Record<string, string>>,
+  metrics: MetricsByName,
+): void {
+  for (const document of [...documents, { directives: "", members: "", size: 0 }]) {
+    const joined = joinMembers(document.members, members, dimensions, metrics);
+    if (joined === undefined || document.size + metrics.size > MAX_METRICS) continue;
+    if (document.size === 0) documents.push(document);
+    else document.directives += ",";
+    document.directives += text;
+    document.members = joined;
+    document.size += metrics.size;
+    return;
+  }
+}
+
+/** Adds members to those of a document. Returns `undefined` if one of them has another value there. */
+function joinMembers(
+  present: string,
+  names: readonly string[],
+  dimensions: Readonly<Record<string, string>>,
+  metrics: MetricsByName,
+): string | undefined {
+  let text = present;
+  let i = 0;
+  for (const name in dimensions) {
+    const member = names[i] + quote(dimensions[name]);
+    // quotes within texts are escaped: a match is a member
+    if (!present.includes(names[i++])) text += member;
+    else if (!present.includes(member)) return undefined;
+  }
+  for (const { values } of metrics.values()) {
+    if (present.includes(names[i])) return undefined;
+    text += names[i++] + (values.length === 1 ? values[0] : JSON.stringify(values));
   }
   return text;
 }
@@ -112,20 +159,4 @@ function serializeNames(
     members: names.map((name) => `,${quote(name)}:`),
     text: renderMetricNames(namespace, dimensions, metrics.map(({ name, unit }) => [name, unit])),
   };
-}
-
-function renderDocument(
-  settings: MetricSettings,
-  dimensions: Readonly<Record<string, string>>,
-  metrics: MetricsByName,
-): string {
-  const { members, text } = getDocumentNames(settings.namespace, dimensions, metrics);
-  let values = "";
-  let i = 0;
-  for (const name in dimensions) values += members[i++] + quote(dimensions[name]);
-  for (const metric of metrics.values()) {
-    values += members[i++] +
-      (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
-  }
-  return renderMetricDocument(settings, text, values);
 }

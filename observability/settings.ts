@@ -13,6 +13,8 @@ export interface ObservabilitySettings {
   readonly unknownLevel: string | undefined;
   /** True if metrics are turned off: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
   readonly metricsDisabled: boolean;
+  /** True if the summary carries the metrics, in place of lines of their own: `METRICS_IN_SUMMARY` is `true`. */
+  readonly metricsInSummary: boolean;
   /** True if the environment cannot change, as in a Lambda sandbox, so that its values can be cached. */
   readonly fixed: boolean;
   /**
@@ -42,6 +44,7 @@ export function getSettings(): ObservabilitySettings {
     ...readMetricSettings(),
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,
+    metricsInSummary: isTrue(readSetting("METRICS_IN_SUMMARY")),
     fixed: inLambda,
     singleConcurrency: isTrue(getOptionalEnv("TRELLIS_SEQUENTIAL_INVOCATIONS")) &&
       getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,

@@ -126,8 +126,13 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
       const fields = parseLine(line);
       if (fields === undefined) continue;
       if (call === undefined) emit({ type: "log", log: fields as LogLine });
-      else if ("_aws" in fields) call.metrics.push(fields);
-      else if (call.logs.length < MAX_LINES) call.logs.push(fields as LogLine);
+      else {
+        const isDocument = "_aws" in fields;
+        if (isDocument) call.metrics.push(fields);
+        // with METRICS_IN_SUMMARY a line is both
+        const isLog = !isDocument || typeof fields.message === "string";
+        if (isLog && call.logs.length < MAX_LINES) call.logs.push(fields as LogLine);
+      }
     }
     // work that continues after the response
     if (call !== undefined && !call.isRunning) update(call);

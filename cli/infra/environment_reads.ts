@@ -3,7 +3,13 @@ import { type InfraFunction, listRoutes } from "./infra_plan.ts";
 /**
  * Variables that every handler of this package reads if they are set (see the environment guide).
  */
-const READ_BY_ALL = ["LOG_LEVEL", "METRICS_DISABLED", "METRICS_NAMESPACE", "SERVICE_NAME"] as const;
+const READ_BY_ALL = [
+  "LOG_LEVEL",
+  "METRICS_DISABLED",
+  "METRICS_IN_SUMMARY",
+  "METRICS_NAMESPACE",
+  "SERVICE_NAME",
+] as const;
 const READ_BY_API = ["CORS_ALLOW_ORIGIN"] as const;
 
 /** How a function reads a variable. */

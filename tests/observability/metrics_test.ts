@@ -323,6 +323,7 @@ Deno.test("metrics write one line for each document, for any names and values", 
         1,
       ]]);
       metrics.addMetric(`${hostile}2`, Count, 1);
+      metrics.addMetric("A", Count, 2);
     })
   );
   const lines = writes[0].trimEnd().split("\n");
