@@ -4,6 +4,7 @@ import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
 import type { QueryResult } from "../database/session/query_result.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
 import { metrics } from "../observability/metrics.ts";
 import { enqueueSchedules } from "./enqueue_schedules.ts";
 import { JOB_SHARDS } from "./job_row.ts";
@@ -60,8 +61,12 @@ export async function runRelay(options: RelayOptions): Promise<RelayResult> {
     : await deliverDue(db, options);
   const removed = await removeOld(db, clock);
   const gauges = await readGauges(db, clock);
-  metrics.addMetric("OldestJobAge", "Seconds", gauges.oldestSeconds);
-  metrics.addMetric("DeadJobs", "Count", gauges.dead);
+  // the name of the service is often the same in all stages of an account
+  const functionName = getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "local");
+  metrics.addMetricsWithDimensions({ functionName }, [
+    ["OldestJobAge", "Seconds", gauges.oldestSeconds],
+    ["DeadJobs", "Count", gauges.dead],
+  ]);
   return { delivered, removed, ...gauges };
 }
 

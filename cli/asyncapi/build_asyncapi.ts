@@ -2,6 +2,7 @@ import { Components } from "../../validation/openapi/components.ts";
 import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { JsonSchema } from "../../validation/json_schema.ts";
 import type { ResolvedConfig } from "../config/config.ts";
+import { getResource } from "../infra/triggers.ts";
 import { getRegistries } from "../openapi/build_document.ts";
 import type { PackageLoader } from "../openapi/package_loader.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
@@ -131,8 +132,9 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Describes the channel of a function by the resource that it reads. */
 function getChannel({ kind, name }: MessageReceiver["fn"], config: ResolvedConfig) {
   const settings = config.infra.functions[name] ?? {};
-  const address = getAddress(kind, settings);
-  const { pattern } = settings;
+  const { kafka, pattern } = settings;
+  // streams have an ARN, and no name
+  const address = kafka?.topic ?? getResource({ kind, name, settings });
   // patterns divide the events of a bus
   const id = address === undefined || kind === "event" ? name : `${kind}_${address}`;
   return {
@@ -141,23 +143,4 @@ function getChannel({ kind, name }: MessageReceiver["fn"], config: ResolvedConfi
     title: TITLES[kind],
     ...kind === "event" && pattern !== undefined && { "x-event-pattern": pattern },
   };
-}
-
-/** Returns the name of the resource; `undefined` for one that only has an ARN or none. */
-function getAddress(
-  kind: string,
-  { queue, topic, bus, kafka }: ResolvedConfig["infra"]["functions"][string],
-): string | undefined {
-  switch (kind) {
-    case "queue":
-      return queue;
-    case "topic":
-      return topic;
-    case "event":
-      return bus;
-    case "kafka":
-      return kafka?.topic;
-    default:
-      return undefined;
-  }
 }

@@ -13,6 +13,7 @@ const MONTHLY_COSTS: Readonly<Record<string, string>> = {
   aws_eip: "3.65",
   aws_elasticache_cluster: "12 and more",
   aws_elasticache_serverless_cache: "6 and more",
+  aws_kinesis_stream: "29 on demand, 11 per shard",
   aws_kms_key: "1",
   aws_lambda_provisioned_concurrency_config: "5.50 per sandbox with 512 MB",
   aws_lb: "16",
@@ -27,12 +28,14 @@ const MONTHLY_COSTS: Readonly<Record<string, string>> = {
 
 /** Resources that contain data, which is lost with them. */
 const WITH_DATA: readonly string[] = [
+  "aws_cloudwatch_event_archive",
   "aws_cloudwatch_log_group",
   "aws_db_instance",
   "aws_dsql_cluster",
   "aws_dynamodb_table",
   "aws_ecr_repository",
   "aws_efs_file_system",
+  "aws_kinesis_stream",
   "aws_kms_key",
   "aws_rds_cluster",
   "aws_s3_bucket",

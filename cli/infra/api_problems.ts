@@ -1,8 +1,10 @@
 import type { ApiInfra } from "../config/api_infra.ts";
+import type { ResolvedConfig } from "../config/config.ts";
 import { isObject, isText } from "../config/settings.ts";
-import { usesAuthorizer } from "./gateway.ts";
-import { type InfraFunction, listRoutes, type Problem } from "./infra_plan.ts";
+import { type InfraFunction, listRoutes, type Problem, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
+
+type Infra = Pick<ResolvedConfig["infra"], "api" | "release">;
 
 /** Settings that only REST APIs have. */
 const REST_ONLY = ["usagePlan", "quotaLimit"] as const satisfies (keyof ApiInfra)[];
@@ -48,11 +50,11 @@ function isJwt(value: unknown): boolean {
  * Finds functions that their gateway, or the lack of one, cannot serve.
  *
  * @param plan The resources.
- * @param api The setting `infra.api`.
+ * @param infra The configuration.
  */
-export function findApiErrors({ routes, withUrl }: ResourcePlan, api: ApiInfra): Problem[] {
+export function findApiErrors({ routes, withUrl }: ResourcePlan, infra: Infra): Problem[] {
   return [
-    ...routes.flatMap((fn) => toProblem(fn, findRouteProblem(fn, api))),
+    ...routes.flatMap((fn) => toProblem(fn, findRouteProblem(fn, infra))),
     ...withUrl.flatMap((fn) => toProblem(fn, findUrlProblem(fn))),
   ];
 }
@@ -61,7 +63,10 @@ function toProblem({ name }: InfraFunction, message: string | undefined): Proble
   return message === undefined ? [] : [{ message: `${name} ${message}`, functionName: name }];
 }
 
-function findRouteProblem({ options }: InfraFunction, api: ApiInfra): string | undefined {
+function findRouteProblem(
+  { options, settings }: InfraFunction,
+  { api, release }: Infra,
+): string | undefined {
   if (options.auth === "gateway-jwt" && api.jwt === undefined) {
     return "relies on a gateway that verifies tokens, but none is configured, so every request " +
       'would be refused: set infra.api = { type: "http", jwt: { issuer, audience } }, or use createJwtAuth';
@@ -69,6 +74,9 @@ function findRouteProblem({ options }: InfraFunction, api: ApiInfra): string | u
   if (options.streaming && api.type === "http") {
     return "streams its response, which HTTP APIs do not: give it a URL of its own with " +
       "export const infra = { url: true }, or use a REST API";
+  }
+  if (settings.provisionedConcurrency !== undefined && release === undefined) {
+    return "has provisionedConcurrency, which needs the alias of releases: add infra.release = {}";
   }
   return undefined;
 }
@@ -84,6 +92,9 @@ function findUrlProblem(fn: InfraFunction): string | undefined {
   }
   if (fn.routes === undefined && fn.path?.includes("{")) {
     return "has a URL of its own, which has no path parameters: use defineRouter, or remove url";
+  }
+  if (fn.settings.provisionedConcurrency !== undefined) {
+    return "has a URL of its own, which calls no alias: remove provisionedConcurrency, or url";
   }
   return undefined;
 }

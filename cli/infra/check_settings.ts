@@ -184,26 +184,29 @@ function getExpectation(key: string, value: unknown): string | undefined {
 const MAX_FUNCTION_NAME = 64;
 /** Maximum length of a bucket name (S3, bucket naming rules). */
 const MAX_BUCKET_NAME = 63;
-const LONGEST_STAGE = "staging";
+const USUAL_STAGE = "staging";
 
 /**
- * Checks for errors that AWS would only report during apply: names that are too long, two consumers
- * of one queue, overlapping notifications of a bucket.
+ * Checks for errors that AWS would only report during apply: names that are too long, overlapping
+ * notifications of a bucket.
  *
  * @param functions The functions.
  * @param projectName Prefix of all names.
- * @param bucketPrefix Prefix of bucket names.
+ * @param settings Prefix of bucket names, and the stages, whose names are in all names.
  */
 export function checkLimits(
   functions: readonly InfraFunction[],
   projectName: string,
-  bucketPrefix: string | undefined,
+  { bucketPrefix, stages = {} }: Pick<InfraSettings, "bucketPrefix" | "stages">,
 ): Problem[] {
   const errors: Problem[] = [];
-  const consumers = new Map<string, InfraFunction>();
   const byBucket = new Map<string, InfraFunction[]>();
+  const longestStage = Object.keys(stages).reduce(
+    (longest, name) => name.length > longest.length ? name : longest,
+    USUAL_STAGE,
+  );
   for (const fn of functions) {
-    const whole = `${projectName}-${LONGEST_STAGE}-${fn.name}`;
+    const whole = `${projectName}-${longestStage}-${fn.name}`;
     if (whole.length > MAX_FUNCTION_NAME) {
       errors.push({
         functionName: fn.name,
@@ -212,21 +215,8 @@ export function checkLimits(
           "set functionNames in trellis.config.ts, rename the file, or shorten infra.projectName",
       });
     }
-    const resource = getResource(fn) ?? "";
-    if (fn.kind === "queue") {
-      const other = consumers.get(resource);
-      if (other !== undefined) {
-        errors.push({
-          functionName: fn.name,
-          message:
-            `${other.name} and ${fn.name} both consume the queue ${resource}, so each would ` +
-            `receive only a part of the messages: ` +
-            "use a different queue for one of them, or publish to a topic",
-        });
-      }
-      consumers.set(resource, fn);
-    }
-    if (fn.kind === "storage") byBucket.set(resource, [...byBucket.get(resource) ?? [], fn]);
+    const bucket = fn.kind === "storage" ? getResource(fn)! : undefined;
+    if (bucket !== undefined) byBucket.set(bucket, [...byBucket.get(bucket) ?? [], fn]);
   }
   for (const [bucket, all] of byBucket) {
     for (const { first, second } of findOverlaps(all)) {
@@ -238,7 +228,7 @@ export function checkLimits(
           "infra.functions, or use a different bucket for one of them",
       });
     }
-    const whole = [bucketPrefix, projectName, LONGEST_STAGE, bucket].filter(Boolean).join("-");
+    const whole = [bucketPrefix, projectName, longestStage, bucket].filter(Boolean).join("-");
     if (whole.length > MAX_BUCKET_NAME) {
       errors.push({
         functionName: all[0].name,

@@ -7,7 +7,7 @@ import {
   type HclBlock,
   type HclValue,
 } from "./hcl.ts";
-import type { InfraFunction } from "./infra_plan.ts";
+import { type InfraFunction, usesAuthorizer } from "./infra_plan.ts";
 import { renderPreflights } from "./preflights.ts";
 
 /** The authorizer of the REST API. */
@@ -16,11 +16,6 @@ export interface AuthorizerPlan {
   readonly fn: InfraFunction;
   /** True if requests without credentials reach it. */
   readonly admitsAnonymous: boolean;
-}
-
-/** Returns true for auth modes that use the authorizer of API Gateway. */
-export function usesAuthorizer({ options }: InfraFunction): boolean {
-  return options.auth === "authorizer" || options.auth === "authorizer-optional";
 }
 
 /**
@@ -83,6 +78,8 @@ export interface ApiOptions {
   readonly authorizer?: AuthorizerPlan;
   /** The configured value of `CORS_ALLOW_ORIGIN`. */
   readonly corsOrigin?: HclValue;
+  /** True if requests need a key of the usage plan. */
+  readonly requiresKey: boolean;
   /** More arguments of the module. */
   readonly settings: Readonly<Record<string, HclValue | undefined>>;
   readonly source: string;
@@ -94,9 +91,9 @@ export interface ApiOptions {
  * @param options The routes and settings.
  */
 export function renderApi(
-  { functions, paths, authorizer, corsOrigin, settings, source }: ApiOptions,
+  { functions, paths, authorizer, corsOrigin, requiresKey, settings, source }: ApiOptions,
 ): HclBlock[] {
-  const preflights = renderPreflights(functions, paths, corsOrigin);
+  const preflights = renderPreflights(functions, paths, corsOrigin, requiresKey);
   const resources = [
     ...paths.parts.map(({ path }) => `aws_api_gateway_resource.${paths.names.get(path)}`),
     ...functions.flatMap((

@@ -1,7 +1,6 @@
 import type { ApiInfra } from "../config/api_infra.ts";
-import { usesAuthorizer } from "./gateway.ts";
 import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import type { InfraFunction } from "./infra_plan.ts";
+import { type InfraFunction, listAnsweredPaths, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 /** The authorization of a preflight request, which has no credentials. */
@@ -75,9 +74,7 @@ function getInvokeArn({ id, owner = id }: InfraFunction): HclValue {
  * else the first one that allows other origins.
  */
 function findPreflights(routes: readonly InfraFunction[]): InfraFunction[] {
-  const answered = new Set(
-    routes.filter(({ method }) => method === "OPTIONS" || method === "ANY").map(({ path }) => path),
-  );
+  const answered = listAnsweredPaths(routes);
   const found = new Map<string, InfraFunction>();
   for (const fn of routes) {
     const known = found.get(fn.path!);

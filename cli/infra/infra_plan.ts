@@ -68,6 +68,30 @@ export function listRoutes(functions: readonly InfraFunction[]): readonly InfraF
   return functions.flatMap((fn) => fn.routes ?? [fn]);
 }
 
+/** Returns true for auth modes that use the authorizer of API Gateway. */
+export function usesAuthorizer({ options }: InfraFunction): boolean {
+  return options.auth === "authorizer" || options.auth === "authorizer-optional";
+}
+
+/**
+ * Lists the paths whose functions receive OPTIONS requests by their own routes. A route for any method
+ * that needs credentials refuses preflight requests, which have none.
+ *
+ * @param routes The functions in `api/`.
+ * @param requiresKey True if requests need a key of the usage plan.
+ */
+export function listAnsweredPaths(
+  routes: readonly InfraFunction[],
+  requiresKey = false,
+): ReadonlySet<string | undefined> {
+  const isOpen = (fn: InfraFunction) =>
+    !requiresKey && !usesAuthorizer(fn) && fn.options.auth !== "gateway-jwt";
+  const answered = routes.filter((fn) =>
+    fn.method === "OPTIONS" || fn.method === "ANY" && isOpen(fn)
+  );
+  return new Set(answered.map(({ path }) => path));
+}
+
 /** The environment of a function. */
 export interface FunctionEnvironment {
   /** Values by variable name. */

@@ -1,7 +1,8 @@
 import { CHANGE_STREAM } from "./change_consumers.ts";
+import { ALARM_ACTIONS } from "./dead_letter_alarms.ts";
 import { BOUNDARY } from "./permissions_boundary.ts";
 import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
-import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 
 /** Schedules of functions without a setting, by what declares the handler. */
 const DEFAULT_SCHEDULES: Readonly<Record<string, string>> = {
@@ -10,14 +11,6 @@ const DEFAULT_SCHEDULES: Readonly<Record<string, string>> = {
 };
 /** Age of the oldest job, in seconds, that sets off the alarm. */
 const OLDEST_JOB_SECONDS = 900;
-
-/** Variable with the topics of the alarms. */
-export const ALARM_VARIABLE: TerraformVariable = {
-  name: "alarm_topic_arns",
-  description: "Topics that the alarms of jobs are sent to.",
-  type: "list(string)",
-  default: [],
-};
 
 /** Name of the policy of functions that read the change stream. */
 export const CHANGES_POLICY = "read-changes";
@@ -61,17 +54,15 @@ export function renderJobAlarms(
   { values }: FunctionEnvironment,
   oldestJobSeconds: number = OLDEST_JOB_SECONDS,
 ): HclBlock[] {
+  const functionName = expression(`module.fn_${relay.id}.function_name`);
   const shared = {
     namespace: values.METRICS_NAMESPACE ?? "Trellis",
-    dimensions: {
-      service: values.SERVICE_NAME ?? expression(`module.fn_${relay.id}.function_name`),
-    },
+    dimensions: { service: values.SERVICE_NAME ?? functionName, functionName },
     statistic: "Maximum",
     comparison_operator: "GreaterThanThreshold",
     period: 300,
     evaluation_periods: 1,
-    alarm_actions: expression(`var.${ALARM_VARIABLE.name}`),
-    ok_actions: expression(`var.${ALARM_VARIABLE.name}`),
+    ...ALARM_ACTIONS,
     tags: expression("module.core.common_tags"),
   };
   const named = (name: string): Expression =>

@@ -16,11 +16,11 @@ export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
     "17fe960504d4b87ba91f3b929d8fcfa9f61f8fd61a7392de96ae02ad38a83b05",
   "database/distsql/versions.tf":
     "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
-  "event-bus/main.tf": "a5714b72f1c3c51f04b08a1acbbf7b9243504caa8756400e36d5dbd4309fe9d8",
+  "event-bus/main.tf": "8995eb5c3cef06c0d14c4d6ead56abe51dad07b8d264d740f60b51b518e14bc7",
   "event-bus/outputs.tf": "8e67eb79898d8fc654fa96c6e0e92874d755970f8476b33734e0a0450b4c3955",
   "event-bus/variables.tf": "47325868a6748165617078b0c6320ab071ef8b65a34307baa1f91d4c0b54a83e",
   "event-bus/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
-  "function/main.tf": "119b77f6895397fa9409c2faf5b2f6b3eda819f0d554489ce60c2a781a5a7351",
+  "function/main.tf": "287d5551ee283c84f91b8ad43aef0d3f8277edd823496439cc28ca083572fd2d",
   "function/outputs.tf": "6761e124e8666364bc1f0584a60ab3be1530d38195aa74c6e9b2b7fb1bb8ad4b",
   "function/variables.tf": "e918648c11877a948c8fd926fa4367672abf434250f6de3446213d7aaaee36ca",
   "function/versions.tf": "0e25f94915ce033000ed543ef6c931ff6b18c0ee36d2cdcee95de964983e8fed",

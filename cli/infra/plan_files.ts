@@ -8,6 +8,7 @@ import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated
 import { summarizeList } from "../generated_report.ts";
 import { listRoutes, type Problem, type TerraformVariable } from "./infra_plan.ts";
 import type { ModuleSources } from "./module_sources.ts";
+import { MODULES_MANIFEST } from "./modules_manifest.ts";
 import type { FunctionSources } from "./read_functions.ts";
 import { findRenamedFunctions } from "./renamed_functions.ts";
 import type { PlannedSource } from "./sources.ts";
@@ -107,7 +108,7 @@ export async function planFiles(
       ownFolders: [
         dir,
         `${dir}/stages`,
-        ...MODULE_FOLDERS.map((name) => `${dir}/${modules.folder}/${name}`),
+        ...[...MODULE_FOLDERS].map((name) => `${dir}/${modules.folder}/${name}`),
       ],
     }),
   };
@@ -130,20 +131,7 @@ async function findModules(
 }
 
 /** Folders of all modules that may be copied: unused copies in them are removed. */
-const MODULE_FOLDERS = [
-  "cdn-api",
-  "core",
-  "database/distsql",
-  "event-bus",
-  "function",
-  "http-api",
-  "idempotency",
-  "queue",
-  "rest-api",
-  "storage",
-  "topic",
-  "websocket-api",
-] as const;
+const MODULE_FOLDERS: ReadonlySet<string> = new Set(Object.keys(MODULES_MANIFEST).map(dirname));
 
 type Locate = (problem: Problem) => Finding;
 

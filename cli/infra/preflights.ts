@@ -1,6 +1,6 @@
 import type { GatewayPaths } from "./gateway_paths.ts";
 import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import type { InfraFunction } from "./infra_plan.ts";
+import { type InfraFunction, listAnsweredPaths } from "./infra_plan.ts";
 
 /** The resources that answer preflight requests. */
 export interface RenderedPreflights {
@@ -16,15 +16,18 @@ export interface RenderedPreflights {
  * @param functions The functions in `api/`.
  * @param paths The API's paths.
  * @param corsOrigin The configured value of `CORS_ALLOW_ORIGIN`.
+ * @param requiresKey True if requests need a key of the usage plan.
  */
 export function renderPreflights(
   functions: readonly InfraFunction[],
   paths: GatewayPaths,
   corsOrigin: HclValue | undefined,
+  requiresKey: boolean,
 ): RenderedPreflights {
-  const asked = planFunctionPreflights(functions, corsOrigin);
-  const others = functions.filter(({ path }) => !asked.has(path!));
-  const fixed = planPreflights(others, corsOrigin);
+  const answered = listAnsweredPaths(functions, requiresKey);
+  const unanswered = functions.filter(({ path }) => !answered.has(path));
+  const asked = planFunctionPreflights(unanswered, corsOrigin);
+  const fixed = planPreflights(unanswered.filter(({ path }) => !asked.has(path!)), corsOrigin);
   return {
     blocks: [
       ...asked.size === 0 ? [] : renderFunctionPreflights(asked, paths),
@@ -64,13 +67,12 @@ function planFunctionPreflights(
   corsOrigin: HclValue | undefined,
 ): ReadonlyMap<string, InfraFunction> {
   const found = new Map<string, InfraFunction>();
-  const answered = getAnsweredPaths(functions);
   for (const fn of functions) {
     const { cors, auth } = fn.options;
     const isAsked = fn.definer === "createAuthHandler" ||
       (auth === "session" && (cors ?? corsOrigin) !== undefined) ||
       needsRequestOrigin(fn, functions, corsOrigin);
-    if (!isAsked || cors === false || answered.has(fn.path) || found.has(fn.path!)) continue;
+    if (!isAsked || cors === false || found.has(fn.path!)) continue;
     found.set(fn.path!, fn);
   }
   return found;
@@ -126,22 +128,15 @@ function renderFunctionPreflights(
   ];
 }
 
-/** Returns the paths whose functions handle OPTIONS themselves. */
-function getAnsweredPaths(functions: readonly InfraFunction[]): ReadonlySet<string | undefined> {
-  return new Set(
-    functions.filter(({ method }) => method === "OPTIONS" || method === "ANY").map(({ path }) =>
-      path
-    ),
-  );
-}
+/** The methods of a route for any method, which Access-Control-Allow-Methods cannot name. */
+const ALL_METHODS = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] as const;
 
-/** Finds paths that allow other origins and do not handle OPTIONS themselves. */
+/** Finds paths that allow other origins. */
 function planPreflights(
   functions: readonly InfraFunction[],
   corsOrigin: HclValue | undefined,
 ): ReadonlyMap<string, Preflight> {
   const found = new Map<string, Preflight>();
-  const answered = getAnsweredPaths(functions);
   for (const { path, method, options: { cors }, definer } of functions) {
     const isOfPackage = definer === "defineApiHandler" || definer === "createAuthHandler";
     const origin = cors === undefined
@@ -149,10 +144,13 @@ function planPreflights(
       : cors === false
       ? undefined
       : cors;
-    if (origin === undefined || answered.has(path)) continue;
+    if (origin === undefined) continue;
     const known = found.get(path!);
     found.set(path!, {
-      methods: new Set([...known?.methods ?? [], method!]),
+      methods: new Set([
+        ...known?.methods ?? [],
+        ...method === "ANY" ? ALL_METHODS : [method!],
+      ]),
       origin: typeof origin === "string" && !origin.includes(",") &&
           (known === undefined || known.origin === origin)
         ? origin

@@ -5,6 +5,7 @@ import { renderCdn } from "./cdn_file.ts";
 import { renderPushPlatforms } from "./push_file.ts";
 import { renderRepositories } from "./repository_file.ts";
 import { renderFunctionUrl } from "./function_url.ts";
+import { checkConsumers } from "./consumer_problems.ts";
 import { checkLimits } from "./check_settings.ts";
 import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { renderFunction } from "./function_file.ts";
@@ -30,7 +31,8 @@ import { renderHttpApi } from "./http_api_file.ts";
 import { renderRestApi } from "./rest_api_file.ts";
 import { renderBackend, renderStageFiles } from "./stage_files.ts";
 import { renderMain, renderOutputs, renderVariables, renderVersions } from "./root_files.ts";
-import { toRootOptions } from "./root_options.ts";
+import { renderDeadLetterAlarms } from "./dead_letter_alarms.ts";
+import { listDeadLetterQueues, toRootOptions } from "./root_options.ts";
 import { checkFailureReports } from "./stream_triggers.ts";
 import { RELEASE_ALIAS, renderRelease } from "./release_file.ts";
 import { type PlannedSource, renderSources } from "./sources.ts";
@@ -101,12 +103,13 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
       Object.values(getEnvironment(name).values).some(isRole)
     ),
     errors: [
-      ...checkLimits(functions, projectName, infra.bucketPrefix),
+      ...checkLimits(functions, projectName, infra),
+      ...checkConsumers(functions, infra.queues),
       ...checkFailureReports(functions),
       ...paths.errors,
       ...authorizers.errors,
       ...environments.errors,
-      ...findApiErrors(plan, infra.api),
+      ...findApiErrors(plan, infra),
       ...findJobErrors(plan),
     ],
     warnings: [
@@ -141,6 +144,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
     { name: "outputs.tf", blocks: renderOutputs(root) },
     ...listResourceFiles(plan, options.config.infra),
     ...listIdempotencyFiles(plan),
+    { name: "dead_letters.tf", blocks: renderDeadLetterAlarms(listDeadLetterQueues(plan)) },
     ...listJobFiles(plan, options.config.infra),
     ...listMailFiles(plan, options.config.infra),
     ...listReleaseFiles(plan, options.config.infra),

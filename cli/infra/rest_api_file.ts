@@ -19,6 +19,7 @@ export function renderRestApi(plan: ResourcePlan, infra: Infra): HclBlock[] {
     paths,
     authorizer: authorizers.api,
     corsOrigin: getCorsOrigin(infra, environments.variables),
+    requiresKey: api.usagePlan === true,
     source: getModule("rest-api"),
     settings: {
       description: api.description,

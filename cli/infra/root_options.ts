@@ -4,8 +4,9 @@ import { readsChanges } from "./change_consumers.ts";
 import { listPushVariables } from "./push_file.ts";
 import { listTagVariables } from "./repository_file.ts";
 import { hasDeadLetters } from "./function_file.ts";
-import { expression } from "./hcl.ts";
-import { ALARM_VARIABLE, isRelay } from "./job_files.ts";
+import { ALARM_VARIABLE } from "./dead_letter_alarms.ts";
+import { type Expression, expression } from "./hcl.ts";
+import { isRelay } from "./job_files.ts";
 import { IDENTITY_VARIABLE } from "./mail_file.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 import type { RootOptions } from "./root_files.ts";
@@ -22,7 +23,8 @@ export function toRootOptions(
   infra: ResolvedConfig["infra"],
   projectName: string,
 ): RootOptions {
-  const { functions, queues, ownBuses, getEnvironment } = plan;
+  const { functions, queues, getEnvironment } = plan;
+  const deadLetters = listDeadLetterQueues(plan);
   return {
     projectName,
     moduleSource: plan.getModule,
@@ -36,7 +38,9 @@ export function toRootOptions(
     hasWebSocket: plan.sockets.length > 0,
     variables: [
       ...plan.environments.variables,
-      ...functions.some(isRelay) ? [ALARM_VARIABLE] : [],
+      ...queues.ids.size + deadLetters.length > 0 || functions.some(isRelay)
+        ? [ALARM_VARIABLE]
+        : [],
       ...infra.mail.identity === undefined ? [] : [IDENTITY_VARIABLE],
       ...infra.cdn === undefined || plan.routes.length === 0 ? [] : CDN_VARIABLES,
       ...listPushVariables(infra.pushPlatforms),
@@ -46,10 +50,19 @@ export function toRootOptions(
     functions: Object.fromEntries(functions.map(({ name, id }) => [name, `module.fn_${id}`])),
     deadLetters: [
       ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
-      ...[...ownBuses.values()].map((id) => expression(`module.bus_${id}.dead_letter_queue_name`)),
-      ...functions.filter(hasDeadLetters).map(({ id }) =>
-        expression(`module.dead_letters_${id}.queue_name`)
-      ),
+      ...deadLetters,
     ],
   };
+}
+
+/** Lists the names of the dead-letter queues of event buses and functions. */
+export function listDeadLetterQueues(
+  { functions, ownBuses }: Pick<ResourcePlan, "functions" | "ownBuses">,
+): Expression[] {
+  return [
+    ...[...ownBuses.values()].map((id) => expression(`module.bus_${id}.dead_letter_queue_name`)),
+    ...functions.filter(hasDeadLetters).map(({ id }) =>
+      expression(`module.dead_letters_${id}.queue_name`)
+    ),
+  ];
 }

@@ -2,13 +2,16 @@ import type { InfraSettings } from "../config/infra.ts";
 import type { QueueInfra } from "../config/named_resources.ts";
 import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
+import { ALARM_TOPICS } from "./dead_letter_alarms.ts";
 import { getIdentifiers, kebabCase } from "./names.ts";
 
 /**
  * Returns the queue, topic, bus or bucket of a function, by the configuration or the function's
  * name.
  */
-export function getResource({ kind, name, settings }: InfraFunction): string | undefined {
+export function getResource(
+  { kind, name, settings }: Pick<InfraFunction, "kind" | "name" | "settings">,
+): string | undefined {
   switch (kind) {
     case "queue":
       return settings.queue ?? kebabCase(name);
@@ -57,11 +60,27 @@ const NAMING = {
   tags: expression("module.core.common_tags"),
 } as const;
 
-/** Six times the function's timeout, as AWS recommends; at least the module's default. */
-const VISIBILITY_FACTOR = 6;
+/** The module's default. */
 const LEAST_VISIBILITY_SECONDS = 180;
 /** The default of the function module. */
 const DEFAULT_TIMEOUT_SECONDS = 30;
+
+/**
+ * Returns the visibility timeout that a consumer needs: six times its timeout and the time for which
+ * batches are collected (Lambda developer guide, "Using Lambda with Amazon SQS").
+ */
+function getVisibilitySeconds({ options, settings }: InfraFunction): number {
+  return getTimeoutSeconds(options) * 6 + (settings.batchingWindowSeconds ?? 0);
+}
+
+/**
+ * Returns the timeout of a function that no gateway invokes.
+ *
+ * @param options The handler's options.
+ */
+export function getTimeoutSeconds({ timeout }: InfraFunction["options"]): number {
+  return timeout ?? DEFAULT_TIMEOUT_SECONDS;
+}
 
 /**
  * Renders the queues.
@@ -80,7 +99,6 @@ export function renderQueues(
   return [...queues.functions].map(([name, functions]) => {
     const { fifo, contentBasedDeduplication, visibilityTimeoutSeconds, ...other } =
       settings?.[name] ?? {};
-    const timeouts = functions.map(({ options }) => options.timeout ?? DEFAULT_TIMEOUT_SECONDS);
     return block(
       "module",
       [`queue_${queues.ids.get(name)}`],
@@ -88,16 +106,14 @@ export function renderQueues(
       { queue_name: name, ...NAMING },
       {
         visibility_timeout_seconds: visibilityTimeoutSeconds ??
-          Math.max(
-            LEAST_VISIBILITY_SECONDS,
-            ...timeouts.map((timeout) => timeout * VISIBILITY_FACTOR),
-          ),
+          Math.max(LEAST_VISIBILITY_SECONDS, ...functions.map(getVisibilitySeconds)),
         fifo_queue: fifo,
         content_based_deduplication: contentBasedDeduplication,
         max_receive_count: other.maxReceiveCount,
         delay_seconds: other.delaySeconds,
         retention_seconds: other.retentionSeconds,
         allowed_senders: getSenders(queues.ids.get(name)!, settings?.[name] ?? {}),
+        alarm_sns_topic_arns: ALARM_TOPICS,
       },
     );
   });

@@ -1,8 +1,7 @@
 /** Variables set by the Lambda runtime, or by the function module (`ENVIRONMENT`). */
-const PROVIDED =
-  /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE_PATH|PATH|PWD|TZ)$/;
+const PROVIDED = /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE_PATH|PATH|PWD)$/;
 /** Variables that match {@link PROVIDED} but may be set. */
-const SETTABLE = /^(?:AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)|TZ)$/;
+const SETTABLE = /^AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)$/;
 
 /**
  * Returns true for variables that Lambda sets, so that nobody else can.
@@ -24,7 +23,7 @@ const RESERVED = new Set([
   ..."environment region manage_api_gateway_account domain_name hosted_zone_id certificate_arn"
     .split(" "),
   ..."data_api_cluster_arn data_api_secret_arn data_api_database database_user_arn".split(" "),
-  ..."cdn_domain_name cdn_certificate_arn".split(" "),
+  ..."cdn_domain_name cdn_certificate_arn alarm_topic_arns manage_mail_identity".split(" "),
   ..."function_subnet_ids function_security_group_ids".split(" "),
   ..."source version providers count for_each lifecycle depends_on locals".split(" "),
 ]);

@@ -9,6 +9,8 @@ locals {
   place      = "${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}"
   events_arn = "arn:${data.aws_partition.current.partition}:events:${local.place}"
 
+  archive_name = replace(local.name, "/[^A-Za-z0-9._-]/", "-")
+
   # Known at plan; the references keep the order of creation.
   bus_arn = "${local.events_arn}:event-bus/${aws_cloudwatch_event_bus.this.name}"
   dlq_arn = join("", [for queue in aws_sqs_queue.dlq : "arn:${data.aws_partition.current.partition}:sqs:${local.place}:${queue.name}"])
@@ -41,7 +43,7 @@ resource "aws_cloudwatch_event_bus_policy" "this" {
 resource "aws_cloudwatch_event_archive" "this" {
   count = var.archive_enabled ? 1 : 0
 
-  name             = substr(replace(local.name, "/[^A-Za-z0-9._-]/", "-"), 0, 48)
+  name             = length(local.archive_name) <= 48 ? local.archive_name : "${substr(local.archive_name, 0, 39)}-${substr(sha1(local.name), 0, 8)}"
   description      = "Events of ${local.name}."
   event_source_arn = local.bus_arn
   retention_days   = var.archive_retention_days

@@ -133,8 +133,8 @@ locals {
     try(var.kafka_trigger.failure_destination_arn, null),
   ])
 
-  dead_letter_statements = [for arn in local.failure_destinations : {
-    Sid      = "SendDeadLetters"
+  dead_letter_statements = [for index, arn in local.failure_destinations : {
+    Sid      = index == 0 ? "SendDeadLetters" : "SendDeadLetters${index}"
     Effect   = "Allow"
     Action   = split(":", arn)[2] == "sns" ? "sns:Publish" : "sqs:SendMessage"
     Resource = arn
@@ -583,7 +583,7 @@ resource "aws_lambda_event_source_mapping" "kafka" {
 resource "aws_iam_role" "schedule" {
   count = var.schedule_expression == null ? 0 : 1
 
-  name                 = "${substr(local.name, 0, 55)}-schedule"
+  name                 = length(local.name) <= 55 ? "${local.name}-schedule" : "${substr(local.name, 0, 46)}-${substr(sha1(local.name), 0, 8)}-schedule"
   description          = "Lets EventBridge Scheduler invoke the function ${local.name}."
   permissions_boundary = var.permissions_boundary_arn
   tags                 = var.tags

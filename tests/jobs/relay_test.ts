@@ -23,6 +23,7 @@ import {
   createQueueEvent,
   createScheduleEvent,
 } from "../../testing/mod.ts";
+import { setLogOutput } from "../../observability/mod.ts";
 import { listRows, withJobs } from "./jobs_database.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -102,7 +103,22 @@ Deno.test("the relay without a delivery runs due jobs, counts dead ones and remo
       await job.enqueueMany(db, [1, 2, -3]);
       assertEquals(await run(), { delivered: 3, removed: 0, oldestSeconds: 0, dead: 1 });
       await clock.advance(61_000);
+      const lines: string[] = [];
+      const restoreOutput = setLogOutput((text) => lines.push(...text.split("\n")));
       assertEquals(await run(), { delivered: 0, removed: 2, oldestSeconds: 0, dead: 1 });
+      restoreOutput();
+      // stages with the same service have relays of different names
+      const gauges = lines.filter((line) => line.includes("DeadJobs")).map((line) =>
+        JSON.parse(line)
+      );
+      assertEquals(
+        gauges.map(({ _aws, functionName, DeadJobs }) => [
+          _aws.CloudWatchMetrics[0].Dimensions,
+          functionName,
+          DeadJobs,
+        ]),
+        [[[["service", "functionName"]], "local", [1]]],
+      );
       assertEquals((await listRows(db)).map(({ state }) => state), ["dead"]);
     } finally {
       restore();

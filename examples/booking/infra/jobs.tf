@@ -10,7 +10,8 @@ resource "aws_cloudwatch_metric_alarm" "jobs_relay_oldest_job" {
   namespace = "Trellis"
 
   dimensions = {
-    service = module.fn_jobs_relay.function_name
+    service      = module.fn_jobs_relay.function_name
+    functionName = module.fn_jobs_relay.function_name
   }
 
   statistic           = "Maximum"
@@ -32,7 +33,8 @@ resource "aws_cloudwatch_metric_alarm" "jobs_relay_dead_jobs" {
   namespace = "Trellis"
 
   dimensions = {
-    service = module.fn_jobs_relay.function_name
+    service      = module.fn_jobs_relay.function_name
+    functionName = module.fn_jobs_relay.function_name
   }
 
   statistic           = "Maximum"

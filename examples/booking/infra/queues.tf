@@ -8,4 +8,5 @@ module "queue_mail" {
   tags        = module.core.common_tags
 
   visibility_timeout_seconds = 180
+  alarm_sns_topic_arns       = var.alarm_topic_arns
 }

@@ -40,7 +40,7 @@ variable "certificate_arn" {
 }
 
 variable "alarm_topic_arns" {
-  description = "Topics that the alarms of jobs are sent to."
+  description = "Topics that alarms are sent to."
   type        = list(string)
   default     = []
   nullable    = false

@@ -84,6 +84,18 @@ run "with_archive" {
   }
 }
 
+run "archive_of_a_long_name" {
+  variables {
+    bus_name        = "events-of-the-department-of-orders-and-returns"
+    archive_enabled = true
+  }
+
+  assert {
+    condition     = length(aws_cloudwatch_event_archive.this[0].name) == 48 && endswith(aws_cloudwatch_event_archive.this[0].name, "-${substr(sha1(output.bus_name), 0, 8)}")
+    error_message = "Long names with one beginning must have archives of their own."
+  }
+}
+
 run "other_accounts" {
   variables {
     allowed_account_ids = ["210987654321"]

@@ -209,6 +209,18 @@ run "schedule" {
   }
 }
 
+run "schedule_of_a_long_name" {
+  variables {
+    function_name       = "a-function-with-a-name-as-long-as-it-can-be-one-two"
+    schedule_expression = "rate(1 hour)"
+  }
+
+  assert {
+    condition     = aws_iam_role.schedule[0].name == "notes-dev-a-function-with-a-name-as-long-as-it-${substr(sha1(output.function_name), 0, 8)}-schedule" && length(aws_iam_role.schedule[0].name) == 64
+    error_message = "Long names with one beginning must have roles of their own."
+  }
+}
+
 run "event_rules" {
   variables {
     eventbridge_rule_arns = ["arn:aws:events:eu-central-1:123456789012:rule/notes-dev-domain/a", "arn:aws:events:eu-central-1:123456789012:rule/notes-dev-domain/b"]
@@ -296,6 +308,23 @@ run "kinesis_stream" {
   assert {
     condition     = one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Resource if statement.Sid == "ReadStream"]) == ["arn:aws:kinesis:eu-central-1:123456789012:stream/orders/consumer/fast:1", "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"] && one([for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Resource if statement.Sid == "SendDeadLetters"]) == "arn:aws:sqs:eu-central-1:123456789012:failed"
     error_message = "The role must read this stream and write to this destination, and no other."
+  }
+}
+
+run "two_failure_destinations" {
+  variables {
+    dead_letter_target_arn = "arn:aws:sns:eu-central-1:123456789012:failed"
+
+    stream_trigger = {
+      arn                     = "arn:aws:kinesis:eu-central-1:123456789012:stream/orders"
+      service                 = "kinesis"
+      failure_destination_arn = "arn:aws:sqs:eu-central-1:123456789012:failed"
+    }
+  }
+
+  assert {
+    condition     = length(distinct(jsondecode(aws_iam_role_policy.runtime.policy).Statement[*].Sid)) == length(jsondecode(aws_iam_role_policy.runtime.policy).Statement)
+    error_message = "IAM refuses statements with the same Sid."
   }
 }
 

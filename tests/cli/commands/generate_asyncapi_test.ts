@@ -78,7 +78,8 @@ Deno.test("generate asyncapi describes the messages of queues, topics and buses"
     const event = "#/components/schemas/OrderEvent";
     const order = "#/components/schemas/Order";
     assertEquals(Object.fromEntries(channels.map(([id, ...rest]) => [id, rest])), {
-      Anything: [null, [["Anything", {}]]],
+      // the name that generate infra gives a queue without a setting
+      queue_anything: ["anything", [["Anything", {}]]],
       kafka_orders: ["orders", [["BillOrder", order]]],
       Click: [null, [["Click", order]]],
       Row: [null, [["Row", order]]],

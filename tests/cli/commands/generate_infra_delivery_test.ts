@@ -71,6 +71,29 @@ Deno.test("generate infra routes an HTTP API, with tokens, an authorizer, and pr
   assertEquals(`${core}${variables}`.includes("manage_api_gateway_account"), false);
 });
 
+Deno.test("generate infra answers preflights of routes for any method that need credentials", async () => {
+  const files = {
+    "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),
+    [`${API}/guarded.any.ts`]: define("defineApiHandler", `{ auth: "authorizer", cors: "*" }`),
+    [`${API}/open.any.ts`]: define("defineApiHandler", `{ cors: "*" }`),
+  };
+  const listPreflights = (api: string) =>
+    [...api.matchAll(/"(?:OPTIONS )?(\/\w+)" = \{\n +(?:invoke_arn|resource_id)/g)].map((
+      [, path],
+    ) => path);
+  const [rest] = await generate("", files, ["api.tf"]);
+  assertEquals(listPreflights(rest), ["/guarded"]);
+  assertMatch(rest, /methods += "DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT"/);
+  const [keyed] = await generate("api: { usagePlan: true }", files, ["api.tf"]);
+  assertEquals(listPreflights(keyed), ["/guarded", "/open"]);
+  const [http] = await generate(`api: { type: "http" }`, files, ["api.tf"]);
+  assertMatch(
+    http,
+    /"OPTIONS \/guarded" = \{\n +invoke_arn = module\.fn_guarded\.invoke_arn\n +\}/,
+  );
+  assertEquals(http.includes("OPTIONS /open"), false);
+});
+
 Deno.test("generate infra refuses what an HTTP API cannot do", async () => {
   await refuse(`api: { type: "http", usagePlan: true, jwt: { issuer: "login" } }`, {
     [`${API}/a.get.ts`]: define("defineApiHandler"),

@@ -352,6 +352,49 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
       },
     ],
     [
+      "sandboxes that no release starts",
+      /A has provisionedConcurrency, which needs the alias of releases: add infra.release = \{\}/,
+      {
+        [`${API}/a.get.ts`]: define("defineApiHandler"),
+        ...config(`{ functions: { A: { provisionedConcurrency: 2 } } }`),
+      },
+    ],
+    [
+      "sandboxes of a function that is called without its alias",
+      /A has a URL of its own, which calls no alias: remove provisionedConcurrency, or url/,
+      {
+        [`${API}/a.get.ts`]: define("defineApiHandler"),
+        ...config(`{ release: {}, functions: { A: { provisionedConcurrency: 2, url: true } } }`),
+      },
+    ],
+    [
+      "a queue that shows a message again while it is being processed",
+      /infra.queues.mail.visibilityTimeoutSeconds is 20, less than the timeout of Mail, which is 30 s: set at least 180/,
+      {
+        "src/functions/queue/mail.ts": define("defineQueueHandler"),
+        ...config(`{ queues: { mail: { visibilityTimeoutSeconds: 20 } } }`),
+      },
+    ],
+    [
+      "a batch that a FIFO queue does not have",
+      /Mail.batchSize is 20: a FIFO queue has at most 10[^]*Mail.batchingWindowSeconds: FIFO queues have no/,
+      {
+        "src/functions/queue/mail.ts": define("defineQueueHandler"),
+        ...config(
+          `{ queues: { mail: { fifo: true } }, functions: { Mail: { batchSize: 20, batchingWindowSeconds: 5 } } }`,
+        ),
+      },
+    ],
+    [
+      "a name that is too long in one of the stages",
+      /app-preview-pull-request-A\w+ has 70 characters/,
+      {
+        "deno.json": `{ "name": "@acme/app" }`,
+        [`${API}/${"a".repeat(45)}.get.ts`]: define("defineApiHandler"),
+        ...config(`{ stages: { "preview-pull-request": {} } }`),
+      },
+    ],
+    [
       "database roles that are not there yet",
       /infra\/database_roles.tf has no database role for OrdersGet: run trellis generate permissions first/,
       EVERY_TRIGGER,
@@ -408,6 +451,35 @@ const WARNINGS:
       },
     ],
   ];
+
+Deno.test("generate infra sends the alarms of all dead-letter queues to the topics of the variable", async () => {
+  const files = {
+    "src/functions/queue/mail.ts": define("defineQueueHandler", "{ timeout: 60 }"),
+    "src/functions/event/audit.ts": define(
+      "defineEventHandler",
+      "{}",
+      "process.env.ALARM_TOPIC_ARNS;",
+    ),
+    ...config(`{ functions: {
+      Audit: { pattern: { source: ["app"] }, environment: { ALARM_TOPIC_ARNS: { variable: true } } },
+      Mail: { batchSize: 100, batchingWindowSeconds: 30 } } }`),
+  };
+  await withProject(files, async (root) => {
+    const { exitCode, stdout } = await infra(root);
+    assertEquals(exitCode, 0, stdout);
+    const queues = await readInfra(root, "queues.tf");
+    assertMatch(queues, /alarm_sns_topic_arns += var\.alarm_topic_arns/);
+    // six times the timeout, and the time for which a batch is collected
+    assertMatch(queues, /visibility_timeout_seconds += 390/);
+    assertMatch(
+      await readInfra(root, "dead_letters.tf"),
+      /toset\(\[\n +module\.bus_events\.dead_letter_queue_name,\n +module\.dead_letters_audit\.queue_name,\n +\]\)[^]*alarm_actions += var\.alarm_topic_arns/,
+    );
+    const variables = await readInfra(root, "variables.tf");
+    assertEquals(variables.match(/variable "alarm_topic_arns"/g)?.length, 1);
+    assertMatch(await readInfra(root, "fn_audit.tf"), /var\.env_alarm_topic_arns/);
+  });
+});
 
 for (const [what, message, files] of WARNINGS) {
   Deno.test(`generate infra warns of ${what}, and writes`, async () => {

@@ -17,15 +17,19 @@ Deno.test("renderChanges() shows first what is destroyed, then what costs money,
     change("aws_cloudwatch_metric_alarm.release", "create"),
     change("module.api.aws_api_gateway_stage.this", "update"),
     change("module.database.aws_dsql_cluster.this", "delete", "create"),
+    change("aws_kinesis_stream.old", "delete"),
+    change("aws_kinesis_stream.changes", "create"),
     change("aws_lambda_permission.x", "delete"),
   ]);
   assertEquals(renderChanges(changes, plain), [
     "  replace module.database.aws_dsql_cluster.this (its data is lost)",
+    "  destroy aws_kinesis_stream.old (its data is lost)",
     "  destroy aws_lambda_permission.x",
     "  create aws_cloudwatch_metric_alarm.release (USD 0.10 per month)",
+    "  create aws_kinesis_stream.changes (USD 29 on demand, 11 per shard per month)",
     "  create aws_iam_role: 4",
     "  change module.api.aws_api_gateway_stage.this",
   ]);
-  assertEquals(summarizeChanges(changes), "5 to create, 1 to change, 1 to replace, 1 to destroy");
+  assertEquals(summarizeChanges(changes), "6 to create, 1 to change, 1 to replace, 2 to destroy");
   assertEquals(summarizeChanges([]), "no changes");
 });
