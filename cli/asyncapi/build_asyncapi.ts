@@ -6,8 +6,9 @@ import { getResource } from "../infra/triggers.ts";
 import { getRegistries } from "../openapi/build_document.ts";
 import type { PackageLoader } from "../openapi/package_loader.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
-import { runSlice, SliceError, type SliceValues } from "../openapi/run_slice.ts";
-import { type AnySchema, isSchema, nameSchemas } from "../openapi/schema_names.ts";
+import { runSlice, type SliceValues } from "../openapi/run_slice.ts";
+import { nameSchemas } from "../openapi/schema_names.ts";
+import { SchemaValues } from "../openapi/schema_values.ts";
 import type { MessageReceiver, MessageReceivers } from "./read_messages.ts";
 
 /** An AsyncAPI document. */
@@ -50,20 +51,14 @@ function build(
   config: ResolvedConfig,
   values: SliceValues,
 ): BuiltAsyncApi {
-  const findings: OpenApiFinding[] = [];
-  const used = new Map<AnySchema, MessageReceiver>();
-  const evaluated = receivers.map((receiver) => {
-    const value = evaluate(receiver, values, findings);
-    if (value !== undefined && !used.has(value)) used.set(value, receiver);
-    return [receiver, value] as const;
-  });
+  const schemas = new SchemaValues(values);
+  const evaluated = receivers.map((receiver) =>
+    [receiver, receiver.schema && schemas.evaluate(receiver.schema, "schema")] as const
+  );
   const components = new Components({
     schemaNames: nameSchemas(values.evaluated()).names,
     registries: getRegistries(values),
-    onIssue({ schema, path, message }): void {
-      const { file, line } = used.get(schema)!.schema!;
-      findings.push({ file, line, message: `schema${path === "" ? "" : `, ${path}`}: ${message}` });
-    },
+    onIssue: (issue) => schemas.findIssue(issue.schema, issue, undefined),
   });
   const channels: Record<string, { address: string | null; messages: Record<string, unknown> }> =
     {};
@@ -84,7 +79,7 @@ function build(
       messages: [{ $ref: `${reference}/messages/${fn.name}` }],
     };
   }
-  const { document: finished, schemas } = components.finish({ channels });
+  const { document: finished, schemas: described } = components.finish({ channels });
   return {
     document: {
       asyncapi: "3.0.0",
@@ -92,31 +87,10 @@ function build(
       defaultContentType: "application/json",
       channels: finished.channels,
       operations,
-      components: { schemas },
+      components: { schemas: described },
     },
-    findings,
+    findings: schemas.findings,
   };
-}
-
-function evaluate(
-  { schema }: MessageReceiver,
-  values: SliceValues,
-  findings: OpenApiFinding[],
-): AnySchema | undefined {
-  if (schema === undefined) return undefined;
-  const { file, line, unit } = schema;
-  try {
-    const value = values.getValue(unit);
-    if (isSchema(value)) return value;
-    if (value !== undefined) findings.push({ file, line, message: "schema is not a zod 4 schema" });
-  } catch (error) {
-    findings.push(
-      error instanceof SliceError
-        ? { ...error.location, message: error.message }
-        : { file, line, message: (error as Error).message },
-    );
-  }
-  return undefined;
 }
 
 /** What the kinds of functions read. */

@@ -33,64 +33,60 @@ export interface ProjectCheck {
 const NO_DATABASE =
   "no database is configured: set DATABASE_URL, or use --url-env, --endpoint or --folder";
 
-function explainMissingPath(scope: CheckScope, path: string, reason: string): string | undefined {
-  return existsSync(resolve(scope.root, path)) ? undefined : `${path} does not exist: ${reason}`;
+/** Skips a check without a file or folder of the project. */
+function needsPath(
+  getPath: (config: ResolvedConfig) => string,
+  reason: string,
+): ProjectCheck["skip"] {
+  return ({ config, root }) => {
+    const path = getPath(config);
+    return existsSync(resolve(root, path)) ? undefined : `${path} does not exist: ${reason}`;
+  };
 }
 
-/** Conditions under which checks of generated files do not apply, by the command that writes the files. */
-const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
-  "generate permissions": (scope) =>
-    explainMissingPath(scope, scope.config.functionsDir, "this project has no functions"),
-  "generate infra": (scope) =>
-    explainMissingPath(scope, scope.config.infra.dir, "trellis generate infra creates it"),
-  "generate openapi": (scope) =>
-    explainMissingPath(scope, scope.config.openapi.file, "trellis generate openapi creates it"),
-  "generate asyncapi": (scope) =>
-    explainMissingPath(scope, scope.config.asyncapi.file, "trellis generate asyncapi creates it"),
-  "generate client": (scope) =>
-    explainMissingPath(scope, scope.config.client.file, "trellis generate client creates it"),
-  "generate auth-schema": (scope) =>
-    explainMissingPath(
-      scope,
-      scope.config.auth.schemaFile,
-      "trellis generate auth-schema creates it",
-    ),
+const hasMigrations = needsPath(
+  ({ database }) => database.migrationsDir,
+  "this project has no migrations",
+);
+const hasGrants = needsPath(
+  ({ permissions }) => permissions.dir,
+  "trellis generate permissions creates it",
+);
+
+/** The paths whose files the generators check, by command. */
+const GENERATED: Readonly<Record<string, (config: ResolvedConfig) => string>> = {
+  "generate infra": ({ infra }) => infra.dir,
+  "generate openapi": ({ openapi }) => openapi.file,
+  "generate asyncapi": ({ asyncapi }) => asyncapi.file,
+  "generate client": ({ client }) => client.file,
+  "generate auth-schema": ({ auth }) => auth.schemaFile,
 };
 
+/** Skips the check of a generator that the project does not use. */
+function getGeneratorSkip(command: string): ProjectCheck["skip"] {
+  return Object.hasOwn(GENERATED, command)
+    ? needsPath(GENERATED[command], `trellis ${command} creates it`)
+    : needsPath(({ functionsDir }) => functionsDir, "this project has no functions");
+}
+
+/** Skips a check without a database. */
+function withDatabase(skip: ProjectCheck["skip"]): ProjectCheck["skip"] {
+  return (scope) => skip(scope) ?? (scope.hasDatabase ? undefined : NO_DATABASE);
+}
+
 const DATABASE_CHECKS: readonly ProjectCheck[] = [
-  {
-    command: checkMigrations,
-    options: {},
-    skip: (scope) =>
-      explainMissingPath(
-        scope,
-        scope.config.database.migrationsDir,
-        "this project has no migrations",
-      ),
-  },
+  { command: checkMigrations, options: {}, skip: hasMigrations },
   {
     command: dbMigrate,
     options: { check: true },
     needsDatabase: true,
-    skip: (scope) =>
-      explainMissingPath(
-        scope,
-        scope.config.database.migrationsDir,
-        "this project has no migrations",
-      ) ??
-        (scope.hasDatabase ? undefined : NO_DATABASE),
+    skip: withDatabase(hasMigrations),
   },
   {
     command: checkPermissionsFresh,
     options: {},
     needsDatabase: true,
-    skip: (scope) =>
-      explainMissingPath(
-        scope,
-        scope.config.permissions.dir,
-        "trellis generate permissions creates it",
-      ) ??
-        (scope.hasDatabase ? undefined : NO_DATABASE),
+    skip: withDatabase(hasGrants),
   },
 ];
 
@@ -105,7 +101,7 @@ export function listChecks(generators: readonly Command[]): ProjectCheck[] {
     ...generators.map((command): ProjectCheck => ({
       command,
       options: { check: true },
-      skip: GENERATED[command.name] ?? (() => undefined),
+      skip: getGeneratorSkip(command.name),
     })),
     ...DATABASE_CHECKS,
   ];

@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { parseEnv } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { findManifestText } from "../manifest_text.ts";
 import { getStamp } from "./file_stamps.ts";
 import { type MovedPort, moveLocalPort } from "./local_port.ts";
 
@@ -202,13 +203,5 @@ function writeSecrets(file: string, secrets: Record<string, string>): void {
  * @param root Absolute path of the project.
  */
 export function getProjectName(root: string): string {
-  for (const file of ["deno.json", "package.json"]) {
-    try {
-      const { name } = JSON.parse(readFileSync(join(root, file), "utf8"));
-      if (typeof name === "string" && name !== "") return name;
-    } catch {
-      // a missing or invalid file is not an error here
-    }
-  }
-  return basename(root);
+  return findManifestText(root, "name") ?? basename(root);
 }

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { ts } from "../analysis/typescript.ts";
 import { PROJECT_NAME } from "../config/infra.ts";
+import { findManifestText } from "../manifest_text.ts";
 
 /**
  * Reads the project name for resource names: the name in deno.json or package.json without its
@@ -13,10 +11,7 @@ import { PROJECT_NAME } from "../config/infra.ts";
  * @throws {ConfigurationError} If there is no name, or it cannot be converted.
  */
 export function readProjectName(root: string): string {
-  const written = ["deno.json", "deno.jsonc", "package.json"].map((file) =>
-    readName(join(root, file))
-  );
-  const given = written.find((name) => name !== undefined);
+  const given = findManifestText(root, "name");
   if (given === undefined) {
     throw new ConfigurationError(
       "The project has no name: set name in deno.json or " +
@@ -33,10 +28,4 @@ export function readProjectName(root: string): string {
       `and hyphens: set infra.projectName ` +
       "in trellis.config.ts",
   );
-}
-
-function readName(path: string): string | undefined {
-  if (!existsSync(path)) return undefined;
-  const { config } = ts.parseConfigFileTextToJson(path, readFileSync(path, "utf8"));
-  return typeof config?.name === "string" && config.name !== "" ? config.name : undefined;
 }

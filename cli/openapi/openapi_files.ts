@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { ts } from "../analysis/typescript.ts";
 import { type FileChange, planGeneratedFiles } from "../generated_files.ts";
+import { findManifestText } from "../manifest_text.ts";
 import type { OpenApiDocument, OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { DocumentFormat } from "./document_format.ts";
 import { renderReferencePage } from "./reference_page.ts";
@@ -106,21 +106,9 @@ export function readInfo(
     readonly description?: string;
   },
 ): OpenApiInfo {
-  const manifests = ["deno.json", "deno.jsonc", "package.json"].map((name) => join(root, name))
-    .filter(existsSync).map(
-      (path) =>
-        (ts.parseConfigFileTextToJson(path, readFileSync(path, "utf8")).config ?? {}) as Record<
-          string,
-          unknown
-        >,
-    );
-  const find = (key: string) =>
-    manifests.map((manifest) => manifest[key]).find((value): value is string =>
-      typeof value === "string" && value !== ""
-    );
   return {
-    title: title ?? find("name") ?? basename(root),
-    version: version ?? find("version") ?? "0.0.0",
+    title: title ?? findManifestText(root, "name") ?? basename(root),
+    version: version ?? findManifestText(root, "version") ?? "0.0.0",
     ...(description !== undefined && { description }),
   };
 }
