@@ -14,7 +14,8 @@ export const generateAsyncapi: Command = {
   description: [
     "Reads the functions in queue/, topic/, event/, stream/, table-stream/ and kafka/: the schema of\n" +
     "defineQueueHandler, defineTopicHandler and so on. Handlers are not loaded, as by trellis generate\n" +
-    "openapi. Addresses of channels are the queue, topic, bus and Kafka topic in infra.functions.",
+    "openapi. Addresses of channels are the queue, topic or bus that trellis generate infra uses, and the\n" +
+    "Kafka topic.",
     "Writes asyncapi.json, or asyncapi.file. A file that was not generated is never changed.",
   ],
   options: [
