@@ -117,7 +117,7 @@ Deno.test("the relay without a delivery runs due jobs, counts dead ones and remo
           functionName,
           DeadJobs,
         ]),
-        [[[["service", "functionName"]], "local", [1]]],
+        [[[["service", "functionName"]], "local", 1]],
       );
       assertEquals((await listRows(db)).map(({ state }) => state), ["dead"]);
     } finally {
