@@ -11,7 +11,7 @@ import type { AuthDatabase } from "./better_auth_types.ts";
 import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
 import type { AuthSettings } from "./config.ts";
 import { signHmac } from "./hmac.ts";
-import { findLimitedAccount, type LimitedAccount } from "./limited_account.ts";
+import { findLimitedAccounts, type LimitedAccount } from "./limited_account.ts";
 import type { BetterAuthLibrary } from "./load_better_auth.ts";
 import type { AccountLimits } from "./rate_limit_settings.ts";
 import { readSessionCookies } from "./session_cookies.ts";
@@ -86,16 +86,23 @@ async function countRequest(
   parts: AccountLimitParts,
   context: GenericEndpointContext,
 ): Promise<Counted> {
-  const account = findLimitedAccount(context.path, context.body);
-  const subject = account && await resolveSubject(parts, context, account);
-  if (account === undefined || subject === undefined) return [];
-  const { store, limits } = parts;
-  if (account.kind === "message") {
-    const decision = await store.take(`message|${subject.hash}`, limits.messages);
-    if (!decision.allowed) throw refuseRequest("account", limits.messages, decision);
-    return [];
+  const counted: (readonly [string, RateLimitDecision])[] = [];
+  const address = context.headers?.get(CLIENT_ADDRESS_HEADER) ?? "";
+  for (const account of findLimitedAccounts(context.path, context.body)) {
+    const subject = await resolveSubject(parts, context, account);
+    if (subject === undefined) continue;
+    if (account.kind === "message") await countMessage(parts, subject);
+    else counted.push(...await countAttempt(parts, subject, address));
   }
-  return await countAttempt(parts, subject, context.headers?.get(CLIENT_ADDRESS_HEADER) ?? "");
+  return counted;
+}
+
+async function countMessage(
+  { store, limits }: AccountLimitParts,
+  { hash }: Subject,
+): Promise<void> {
+  const decision = await store.take(`message|${hash}`, limits.messages);
+  if (!decision.allowed) throw refuseRequest("account", limits.messages, decision);
 }
 
 async function countAttempt(

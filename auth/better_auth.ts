@@ -1,6 +1,5 @@
 // `instance.ts` imports this file when the auth library's API is first used.
 import type { Auth, BetterAuthPlugin } from "better-auth";
-import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuditSettings } from "./audit_option.ts";
 import { type AuthRoute, listAuthRoutes } from "./auth_routes.ts";
@@ -9,6 +8,7 @@ import type { AccountMails } from "./account_mails.ts";
 import { toBetterAuthOptions } from "./better_auth_options.ts";
 import type { AuthMails, AuthSettings } from "./config.ts";
 import { type BetterAuthLibrary, loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
+import { describeMissingTables } from "./missing_tables.ts";
 import { listPlugins } from "./plugins.ts";
 import type { ProviderOptions } from "./providers.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
@@ -192,21 +192,18 @@ function prepareMails(db: AuthDatabase): AuthDatabase {
 
 /** Throws if tables or columns of a plugin are missing, because its routes would fail. */
 function checkTables(
-  needed: readonly { modelName: string; fields: object }[],
+  needed: readonly {
+    readonly modelName: string;
+    readonly fields: Readonly<Record<string, { readonly fieldName?: string }>>;
+  }[],
   schema: Readonly<Record<string, unknown>>,
 ): void {
-  const missing = needed.flatMap(({ modelName: model, fields }) => {
-    const table = schema[model];
-    if (!is(table, Table)) return [`the table "${model}" (${Object.keys(fields).join(", ")})`];
-    const columns = getTableColumns(table);
-    const lacking = Object.keys(fields).filter((field) => !Object.hasOwn(columns, field));
-    return lacking.length === 0 ? [] : [`${lacking.join(", ")} of "${model}"`];
-  });
-  if (missing.length === 0) return;
-  throw new ConfigurationError(
-    `AuthConfig.schema lacks what the options and plugins need: ${missing.join("; ")}. Run ` +
-      "trellis generate auth-schema and set schema: authSchema, or add drizzle tables under these keys",
-  );
+  const models = needed.map(({ modelName, fields }) => ({
+    name: modelName,
+    properties: Object.entries(fields).map(([name, { fieldName }]) => fieldName ?? name),
+  }));
+  const problem = describeMissingTables(models, schema);
+  if (problem !== undefined) throw new ConfigurationError(problem);
 }
 
 interface RelationalClient {

@@ -6,7 +6,7 @@
  *
  * FOLDER is a checkout of better-auth, at the version of deno.json or the next older tag. Its tests are
  * copied to a work folder (`--work`, by default in the temporary folder), with the packages that they need
- * from npm and vitest. Results go to `<work>/results/<target>.json`.
+ * from npm and vitest. `--keep` does not copy this library's sources again. Results go to `<work>/results/<target>.json`.
  */
 import { parseArgs } from "node:util";
 import { join, relative } from "node:path";
@@ -37,33 +37,53 @@ const PACKAGES = [
   "ws",
 ];
 
+/** Results are written after each run. */
+const FILES_PER_RUN = 6;
+
 const { values, positionals } = parseArgs({
   args: Deno.args,
   allowPositionals: true,
   options: {
     checkout: { type: "string" },
     target: { type: "string", default: "embedded" },
+    keep: { type: "boolean", default: false },
     work: { type: "string", default: join(Deno.env.get("TMPDIR") ?? "/tmp", "better-auth-suite") },
   },
 });
 const { work, target, checkout } = values;
 
 if (checkout !== undefined) await prepare(checkout);
-await copyOwnSources();
+if (!values.keep) await copyOwnSources();
 const environment = await startDatabases();
 const results = join(work, "results", `${target}.json`);
 const files = positionals.length > 0 ? positionals : await listDatabaseTests();
-const vitest = new Deno.Command("npx", {
-  args: ["vitest", "run", "--silent", "--reporter=json", `--outputFile=${results}`, ...files],
-  cwd: work,
-  env: { SUITE_TARGET: target, ...environment.variables },
-  stdout: "null",
-  stderr: "inherit",
-});
-await vitest.output();
+const found: Results["testResults"][number][] = [];
+for (let at = 0; at < files.length; at += FILES_PER_RUN) {
+  found.push(...await runTests(files.slice(at, at + FILES_PER_RUN)));
+  await Deno.writeTextFile(results, JSON.stringify({ testResults: found }));
+}
 await environment.stop();
-await printSummary(results);
+printSummary({ testResults: found });
 Deno.exit(0);
+
+/** Runs test files in one process of vitest, and returns its results. */
+async function runTests(paths: readonly string[]): Promise<Results["testResults"]> {
+  const output = `${results}.part`;
+  const args = ["vitest", "run", "--silent", "--reporter=json", `--outputFile=${output}`, ...paths];
+  await new Deno.Command("npx", {
+    args,
+    cwd: work,
+    env: { SUITE_TARGET: target, ...environment.variables },
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  const { testResults }: Results = JSON.parse(await Deno.readTextFile(output));
+  for (const { name, assertionResults } of testResults) {
+    const passed = assertionResults.filter(({ status }) => status === "passed").length;
+    console.log(`${relative(work, name)}: ${passed} of ${assertionResults.length}`);
+  }
+  return testResults;
+}
 
 /** Copies the sources of better-auth and installs the packages. */
 async function prepare(folder: string): Promise<void> {
@@ -150,8 +170,7 @@ interface Results {
   }[];
 }
 
-async function printSummary(file: string): Promise<void> {
-  const { testResults }: Results = JSON.parse(await Deno.readTextFile(file));
+function printSummary({ testResults }: Results): void {
   let passed = 0;
   let total = 0;
   for (const { name, message, assertionResults } of testResults) {

@@ -88,6 +88,11 @@ export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthCo
   return { config: first, files };
 }
 
+/** Returns whether a project configures auth functions. Loads nothing. */
+export function hasAuthConfig(options: LoadOptions): boolean {
+  return options.from !== undefined || findConfigModules(options).length > 0;
+}
+
 const SKIPPED = /^(?:[._].*|node_modules|dist|dist\.maps|npm|tests?|coverage)$/;
 const CALL = "configureSessionAuth(";
 

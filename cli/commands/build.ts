@@ -49,12 +49,13 @@ export const build: Command = {
 };
 
 async function run({ root: folder, options, output }: CommandContext): Promise<ExitCode> {
-  const [{ readConfig }, { findFunctionFiles }, { bundleFunctions }, { openOutputFolder }] =
+  const [{ readConfig }, { findFunctionFiles }, { bundleFunctions }, folders, authTables] =
     await Promise.all([
       import("../analysis/read_config.ts"),
       import("../discovery/function_files.ts"),
       import("../build/bundle.ts"),
       import("../build/output_folder.ts"),
+      import("../auth_schema/check_tables.ts"),
     ]);
   const config = readConfig(folder, options.config as string | undefined);
   const functionsDir = resolve(folder, config.functionsDir);
@@ -64,10 +65,15 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
   const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
+  const unchecked = await authTables.checkAuthTables(root, config);
+  if (unchecked !== undefined) output.warn(unchecked);
 
   const isCheck = options.check === true;
   const dir = resolve(root, config.build.dir);
-  const target = openOutputFolder(dir, config.build.sourceMaps === "apart" ? `${dir}.maps` : dir);
+  const target = folders.openOutputFolder(
+    dir,
+    config.build.sourceMaps === "apart" ? `${dir}.maps` : dir,
+  );
   try {
     const unmanaged = isCheck ? [] : target.unmanagedFiles(names);
     if (unmanaged.length > 0) return reportUnmanaged(output, unmanaged, config.build.dir);

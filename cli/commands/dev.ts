@@ -69,17 +69,25 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     throw new UsageError(`--db must be one of ${DATABASES.join(", ")}, got ${JSON.stringify(db)}`);
   }
   const port = readPort(options.port);
-  const [{ readConfig }, { startDevServer }, { createTerminal }, { waitForStopSignal }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../dev/dev_server.ts"),
-      import("../dev/terminal.ts"),
-      import("../dev/stop_signals.ts"),
-    ]);
+  const [
+    { readConfig },
+    { startDevServer },
+    { createTerminal },
+    { waitForStopSignal },
+    { checkAuthTables },
+  ] = await Promise.all([
+    import("../analysis/read_config.ts"),
+    import("../dev/dev_server.ts"),
+    import("../dev/terminal.ts"),
+    import("../dev/stop_signals.ts"),
+    import("../auth_schema/check_tables.ts"),
+  ]);
   if (!existsSync(root)) {
     throw new ConfigurationError(`The folder ${root} does not exist (--project)`);
   }
   const config = readConfig(root, options.config as string | undefined);
+  const unchecked = await checkAuthTables(root, config);
+  if (unchecked !== undefined) output.warn(unchecked);
   // relative paths in functions are based on the project folder
   process.chdir(root);
   const signals = waitForStopSignal();

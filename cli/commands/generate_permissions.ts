@@ -50,12 +50,16 @@ export const generatePermissions: Command = {
 async function run(context: CommandContext): Promise<ExitCode> {
   const { root, options, output } = context;
   // imported on demand: help does not need the parser
-  const [{ analysePermissions }, { MARKER, renderPermissionFiles }] = await Promise.all([
-    import("../analysis/permissions.ts"),
-    import("../analysis/permission_files.ts"),
-  ]);
+  const [{ analysePermissions }, { MARKER, renderPermissionFiles }, { checkAuthTables }] =
+    await Promise.all([
+      import("../analysis/permissions.ts"),
+      import("../analysis/permission_files.ts"),
+      import("../auth_schema/check_tables.ts"),
+    ]);
   const project = await readProject(context);
   const { config } = project;
+  const unchecked = await checkAuthTables(root, config);
+  if (unchecked !== undefined) output.warn(unchecked);
   const analysis = await analysePermissions({
     root,
     functions: project.functions,

@@ -71,6 +71,9 @@ async function createPostgresDatabase(statements: readonly string[]): Promise<st
 
 async function startStandIn(url: string): Promise<NewDatabase> {
   const server: DistSqlServer = await startDistSqlServer({ backend: { url } });
+  const owner = postgres(url, { max: 1, onnotice: () => {} });
+  await owner.unsafe("GRANT ALL ON ALL TABLES IN SCHEMA public TO admin");
+  await owner.end();
   process.env.AWS_ACCESS_KEY_ID = server.principal.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = server.principal.secretAccessKey;
   const { region, ca } = server;

@@ -2,7 +2,13 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "node:path";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { readConfig } from "../../../cli/analysis/read_config.ts";
+import { checkAuthTables } from "../../../cli/auth_schema/check_tables.ts";
+import { build } from "../../../cli/commands/build.ts";
+import { dev } from "../../../cli/commands/dev.ts";
+import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
 import { openAuthDatabase } from "../../auth/auth_database.ts";
+import { runInProcess } from "../fixtures/run.ts";
 import { authModule, generate, withAuthProject } from "../fixtures/auth_project.ts";
 
 const PLUGINS = `plugins: async () => [(await import("better-auth/plugins/admin")).admin()],`;
@@ -268,5 +274,40 @@ configureSessionAuth(() => Promise.resolve(db), { secret: "s", baseURL: "http://
     const { exitCode, stderr } = await generate(root);
     assertEquals(exitCode, 3);
     assertStringIncludes(stderr, "No module calls configureSessionAuth");
+  });
+});
+
+Deno.test("build, dev and generate permissions refuse a configuration whose tables lack what a plugin needs", async () => {
+  const handler = `import "../../auth.ts";
+import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+export const handler = createAuthHandler(getConfiguredSessionAuth);
+`;
+  const files = {
+    "src/auth.ts": authModule(PLUGINS),
+    "src/functions/api/auth/[...path].any.ts": handler,
+  };
+  const commands = [build, dev, generatePermissions];
+  await withAuthProject(files, async (root) => {
+    for (const command of commands) {
+      const args = [...command.name.split(" "), "--project", root];
+      const { exitCode, stderr } = await runInProcess(args, { commands });
+      assertEquals(exitCode, 3, command.name);
+      assertStringIncludes(stderr, `role, banned, banReason, banExpires of "user"`);
+      assertStringIncludes(stderr, "Run trellis generate auth-schema");
+    }
+    assertEquals(await list(root, "."), ["package.json", "src"]);
+    await write(
+      root,
+      "src/auth.ts",
+      authModule(
+        `schema: authSchema, ${PLUGINS}`,
+        `import { authSchema } from "./auth_schema.ts";`,
+      ),
+    );
+    assertEquals((await generate(root)).exitCode, 0);
+    const config = readConfig(root, undefined);
+    assertEquals(await checkAuthTables(root, config), undefined);
+    await write(root, "src/auth.ts", `${authModule("")}\nthrow new Error("no queue");`);
+    assertStringIncludes(String(await checkAuthTables(root, config)), "no queue");
   });
 });
