@@ -14,7 +14,17 @@ import { startNeonProxy } from "../tests/support/neon_proxy.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
-const OWN_FOLDERS = ["auth", "cli", "core", "database", "env", "errors", "idempotency", "jobs", "mail"];
+const OWN_FOLDERS = [
+  "auth",
+  "cli",
+  "core",
+  "database",
+  "env",
+  "errors",
+  "idempotency",
+  "jobs",
+  "mail",
+];
 OWN_FOLDERS.push("observability", "streaming", "testing", "triggers", "validation");
 /** Packages of the tests besides those of better-auth, and the drivers. */
 const PACKAGES = [
@@ -117,7 +127,8 @@ async function copyOwnSources(): Promise<void> {
     await run("cp", ["-r", join(ROOT, folder), join(work, "trellis")]);
   }
   for (const file of ["instance.ts", "targets.ts", "vitest.config.ts"]) {
-    await Deno.copyFile(join(ROOT, "scripts", "better_auth_suite", file), join(work, file));
+    const code = await Deno.readTextFile(join(ROOT, "scripts", "better_auth_suite", file));
+    await Deno.writeTextFile(join(work, file), code.replaceAll('"../../', '"./trellis/'));
   }
 }
 

@@ -1,14 +1,14 @@
 // Runs in the workers of vitest, under Node, beside a copy of the library's sources in `trellis`.
 import { betterAuth } from "better-auth";
 import * as pgCore from "drizzle-orm/pg-core";
-import { CLIENT_ADDRESS_HEADER } from "./trellis/auth/client_address_header.ts";
-import type { AuthConfig } from "./trellis/auth/config.ts";
-import { describeAuthTables } from "./trellis/auth/describe_tables.ts";
-import { createAuth, getInternals } from "./trellis/auth/instance.ts";
-import * as builtIn from "./trellis/auth/schema.ts";
-import { toAuthTables } from "./trellis/cli/auth_schema/auth_table.ts";
-import { planMigration } from "./trellis/cli/auth_schema/plan_migration.ts";
-import { renderFile } from "./trellis/cli/auth_schema/render_tables.ts";
+import { CLIENT_ADDRESS_HEADER } from "../../auth/client_address_header.ts";
+import type { AuthConfig } from "../../auth/config.ts";
+import { describeAuthTables } from "../../auth/describe_tables.ts";
+import { createAuth, getInternals } from "../../auth/instance.ts";
+import * as builtIn from "../../auth/schema.ts";
+import { toAuthTables } from "../../cli/auth_schema/auth_table.ts";
+import { planMigration } from "../../cli/auth_schema/plan_migration.ts";
+import { renderFile } from "../../cli/auth_schema/render_tables.ts";
 import { openTarget } from "./targets.ts";
 
 /** The options of a test of better-auth. */

@@ -1,11 +1,11 @@
 import process from "node:process";
 import postgres from "postgres";
-import type { AuthDatabase } from "./trellis/auth/better_auth_types.ts";
-import { closeDrizzleClient, getDrizzleClient } from "./trellis/database/client.ts";
-import type { DatabaseConfig } from "./trellis/database/config.ts";
-import { setEmbeddedSnapshot } from "./trellis/database/providers/embedded_snapshot.ts";
-import { loadEmptySnapshot } from "./trellis/testing/embedded_snapshot.ts";
-import { type DistSqlServer, startDistSqlServer } from "./trellis/testing/distsql/server.ts";
+import type { AuthDatabase } from "../../auth/better_auth_types.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { setEmbeddedSnapshot } from "../../database/providers/embedded_snapshot.ts";
+import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
+import { type DistSqlServer, startDistSqlServer } from "../../testing/distsql/server.ts";
 
 /** An open database. */
 interface Target {

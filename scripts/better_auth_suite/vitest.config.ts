@@ -1,6 +1,7 @@
+// Configuration of vitest, beside the copied tests.
 import { readFileSync } from "node:fs";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { defineConfig, type Plugin } from "vitest/config";
 
 const aliases: { find: string; replacement: string }[] = JSON.parse(
   readFileSync(new URL("aliases.json", import.meta.url), "utf8"),
@@ -18,12 +19,12 @@ const REPLACED: readonly (readonly [string, string])[] = [
   ],
 ];
 
-function useOwnInstance(): Plugin {
+function useOwnInstance() {
   const own = fileURLToPath(new URL("instance.ts", import.meta.url));
   return {
     name: "trellis-instance",
     enforce: "pre",
-    transform(code, id) {
+    transform(code: string, id: string): string | undefined {
       if (!id.endsWith("/test-utils/test-instance.ts")) return undefined;
       let changed = `import { openInstance } from ${JSON.stringify(own)};\n${code}`;
       for (const [from, to] of REPLACED) {
@@ -35,7 +36,7 @@ function useOwnInstance(): Plugin {
   };
 }
 
-export default defineConfig({
+export default {
   plugins: [useOwnInstance()],
   resolve: {
     alias: aliases.map(({ find, replacement }) => ({
@@ -55,4 +56,4 @@ export default defineConfig({
     // the drivers of databases need setImmediate, which in-memory SQLite does not
     fakeTimers: { toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"] },
   },
-});
+};
