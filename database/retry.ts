@@ -120,28 +120,12 @@ export async function runWithRetry<T>(
   isConflict: (error: unknown) => boolean = isOccError,
 ): Promise<T> {
   checkRetryOptions(options);
-  const startedAt = ++sequence;
-  try {
-    return await fn();
-  } catch (error) {
-    return await retryAfter({ error, startedAt }, fn, options, count, isConflict);
-  }
-}
-
-/** Retries work whose first attempt failed. Most work never gets here. */
-async function retryAfter<T>(
-  first: { readonly error: unknown; readonly startedAt: number },
-  fn: () => Promise<T> | T,
-  options: DistSqlRetryOptions,
-  count: RetryCount,
-  isConflict: (error: unknown) => boolean,
-): Promise<T> {
   const { idempotent = false, maxRetries = 3 } = options;
-  let { startedAt } = first;
+  let startedAt = 0;
   let attempts = 0;
   function run(): Promise<T> | T {
-    if (++attempts === 1) throw first.error;
     startedAt = ++sequence;
+    attempts++;
     return fn();
   }
   function mayRetry(error: unknown): boolean {

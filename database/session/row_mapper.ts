@@ -22,8 +22,6 @@ interface Cell {
 export class RowMapper {
   readonly #cells: readonly Cell[];
   readonly #isFlat: boolean;
-  /** The group that a cell begins, in the order of the cells. */
-  readonly #groups: readonly (Group | undefined)[];
 
   /**
    * @param fields The fields that drizzle selected, in the order of the columns.
@@ -31,7 +29,6 @@ export class RowMapper {
   constructor(fields: SelectedFieldsOrdered) {
     this.#cells = fields.map(({ path, field }) => toCell(path, field as SelectedField));
     this.#isFlat = this.#cells.every(({ path }) => path.length === 1);
-    this.#groups = findGroups(this.#cells);
   }
 
   /**
@@ -58,41 +55,21 @@ export class RowMapper {
 
   #mapNested(row: readonly unknown[], notNullable: NotNullable): Record<string, unknown> {
     const result: Record<string, unknown> = {};
-    const cells = this.#cells;
-    let empty: Group[] | undefined;
-    for (let at = 0; at < cells.length; at++) {
-      const { path, decode } = cells[at];
+    const emptyTables = new Map<string, string | false>();
+    for (const [at, { path, decode, table }] of this.#cells.entries()) {
       const raw = row[at];
       const value = raw === null || decode === undefined ? raw : decode(raw);
-      if (path.length === 1) result[path[0]] = value;
-      else setPath(result, path, value);
-      const group = value === null ? this.#groups[at] : undefined;
-      if (group !== undefined) (empty ??= []).push(group);
+      setPath(result, path, value);
+      if (notNullable === undefined || table === undefined) continue;
+      const known = emptyTables.get(path[0]);
+      if (known === undefined) emptyTables.set(path[0], value === null ? table : false);
+      else if (known !== table) emptyTables.set(path[0], false);
     }
-    if (notNullable === undefined || empty === undefined) return result;
-    for (const { name, table } of empty) if (!notNullable[table]) result[name] = null;
+    for (const [name, table] of emptyTables) {
+      if (table !== false && !notNullable![table]) result[name] = null;
+    }
     return result;
   }
-}
-
-/** Columns of one table under one name. A join without a row leaves the first of them empty. */
-interface Group {
-  readonly name: string;
-  readonly table: string;
-}
-
-/** Finds the names whose columns all belong to one table. Returns each at its first cell. */
-function findGroups(cells: readonly Cell[]): (Group | undefined)[] {
-  const groups = new Map<string, { at: number; table: string; isMixed: boolean }>();
-  for (const [at, { path: [name], table }] of cells.entries()) {
-    if (table === undefined) continue;
-    const known = groups.get(name);
-    if (known === undefined) groups.set(name, { at, table, isMixed: false });
-    else if (known.table !== table) known.isMixed = true;
-  }
-  const found: (Group | undefined)[] = [];
-  for (const [name, { at, table, isMixed }] of groups) if (!isMixed) found[at] = { name, table };
-  return found;
 }
 
 function toCell(path: readonly string[], field: SelectedField): Cell {
@@ -109,11 +86,9 @@ function toCell(path: readonly string[], field: SelectedField): Cell {
 
 function setPath(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let node = target;
-  const last = path.length - 1;
-  for (let at = 0; at < last; at++) {
-    const name = path[at];
+  for (const name of path.slice(0, -1)) {
     if (!Object.hasOwn(node, name)) node[name] = {};
     node = node[name] as Record<string, unknown>;
   }
-  node[path[last]] = value;
+  node[path[path.length - 1]] = value;
 }

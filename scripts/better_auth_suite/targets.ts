@@ -57,7 +57,7 @@ async function createDatabase(statements: readonly string[]): Promise<NewDatabas
 }
 
 async function createPostgresDatabase(statements: readonly string[]): Promise<string> {
-  const name = `suite_${process.pid}_${++last}`;
+  const name = `suite_${crypto.randomUUID().replaceAll("-", "")}`;
   const admin = postgres(serverUrl, { max: 1, onnotice: () => {} });
   await admin.unsafe(`CREATE DATABASE ${name}`);
   await admin.end();
