@@ -4,23 +4,15 @@
  * with the failures, and with one summary in the words of the test runner.
  *
  *   deno run -A scripts/run_tests.ts
- *   deno run -A scripts/run_tests.ts --release     what a release contains: the npm package, the modules, a new project
+ *   deno run -A scripts/run_tests.ts --system      tests that start other programs as a user does: *_system_test.ts
  *   deno run -A scripts/run_tests.ts --all         both
  *   deno run -A scripts/run_tests.ts --no-check    when `deno task check` has just passed
  */
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { planBatches, type TestScope } from "./test_batches.ts";
+import { planBatches, type TestBatch, type TestScope } from "./test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const SOURCES =
-  "mod.ts errors env observability core validation database idempotency jobs mail uploads realtime router streaming triggers auth client testing cli";
-const EXAMPLES = [
-  "--doc",
-  "README.md",
-  "docs",
-  ...SOURCES.split(" "),
-];
 /** Tests wait for servers and timers too, so one process more than there are cores keeps them busy. */
 const PROCESSES = navigator.hardwareConcurrency + 1;
 
@@ -42,7 +34,13 @@ const ENVIRONMENT = {
 };
 /** They run nothing of the measured folders that other tests do not run. */
 const UNMEASURED =
-  /^tests\/(?:bench|client|cli\/(?!commands)|consumers|examples|faults|jobs|load|mail|realtime|scripts|terraform_test\.ts|uploads)\b/;
+  /_system_test\.ts$|^tests\/(?:bench|client|cli\/(?!commands)|doc_examples_test|examples|faults|jobs|load|mail|realtime|scripts|uploads)\b/;
+
+interface Command {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly isMeasured: boolean;
+}
 
 interface Outcome {
   readonly success: boolean;
@@ -50,9 +48,10 @@ interface Outcome {
 }
 
 const startedAt = performance.now();
-const batches = planBatches(`${ROOT}tests`, EXAMPLES, readScope());
-const queue = batches.map((paths) => ["test", ...TEST_OPTIONS, ...paths]);
-if (!Deno.args.includes("--no-check")) queue.unshift(["task", "check"]);
+const queue = planBatches(`${ROOT}tests`, readScope()).map(toCommand);
+if (!Deno.args.includes("--no-check")) {
+  queue.unshift({ name: "types", args: ["task", "check"], isMeasured: false });
+}
 const outcomes: Outcome[] = [];
 await Promise.all(Array.from({ length: PROCESSES }, work));
 
@@ -72,20 +71,27 @@ Deno.exit(failures.length === 0 ? 0 : 1);
 
 function readScope(): TestScope {
   if (Deno.args.includes("--all")) return "all";
-  return Deno.args.includes("--release") ? "release" : "sources";
+  return Deno.args.includes("--system") ? "system" : "others";
+}
+
+function toCommand({ files, sharesIsolate }: TestBatch): Command {
+  const paths = sharesIsolate ? ["tests/support/one_isolate.ts", "--", ...files] : files;
+  return {
+    name: files.join(" "),
+    args: ["test", ...TEST_OPTIONS, ...paths],
+    isMeasured: !files.every((file) => UNMEASURED.test(file)),
+  };
 }
 
 /** Runs commands until the queue is empty; prints what each one printed when it ends. */
 async function work(): Promise<void> {
-  for (let args = queue.shift(); args !== undefined; args = queue.shift()) {
+  for (let command = queue.shift(); command !== undefined; command = queue.shift()) {
+    const { name, args, isMeasured } = command;
     const began = performance.now();
-    const paths = args.filter((each) => !TEST_OPTIONS.includes(each) && each !== "test");
     const env: Record<string, string> = { ...ENVIRONMENT };
-    if (paths.includes("--doc") || paths.every((path) => UNMEASURED.test(path))) {
-      delete env.DENO_COVERAGE_DIR;
-    }
+    if (!isMeasured) delete env.DENO_COVERAGE_DIR;
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args,
+      args: [...args],
       cwd: ROOT,
       clearEnv: true,
       env,
@@ -93,7 +99,7 @@ async function work(): Promise<void> {
     }).output();
     const decoder = new TextDecoder();
     const text = stripVTControlCharacters(decoder.decode(stdout) + decoder.decode(stderr));
-    console.log(`${text}${paths.join(" ")}: ${Math.round((performance.now() - began) / 1000)} s\n`);
+    console.log(`${text}${name}: ${Math.round((performance.now() - began) / 1000)} s\n`);
     outcomes.push({ success, text });
   }
 }

@@ -74,9 +74,9 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   kills: {
     what: "processes killed while they migrate, recreate, clone",
     tests: [
-      "tests/database/migrations/processes_test.ts",
+      "tests/database/migrations/processes_system_test.ts",
       "tests/database/recreation",
-      "tests/cli/database/clone_killed_test.ts",
+      "tests/cli/database/clone_killed_system_test.ts",
     ],
   },
   writers: { what: "64 writers of one row", tests: ["tests/database/conflicts_test.ts"] },

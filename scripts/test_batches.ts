@@ -4,24 +4,25 @@ import { basename, join, relative } from "node:path";
 const SKIPPED = ["fixtures", "mutation", "std_assert", "support"];
 
 /**
- * Tests of what a release contains: the npm package in other projects, the modules in Terraform, a
- * new project. They take about as long as all others together, and few changes concern them.
+ * Name of the files that start other programs as a user does: browsers, npm, Terraform, bundlers,
+ * new projects, and processes that are killed. They take minutes, and few changes concern them.
  */
-const RELEASE = [
-  // its files share one installed package
-  "consumers",
-  "terraform_test.ts",
-  "cli/commands/generate_infra_terraform_test.ts",
-  "cli/deploy/rehearsal_test.ts",
-  "cli/init",
-];
+const SYSTEM = "_system_test.ts";
 
 /**
- * The other folders and files that take longest, measured on 2026-11-22. Each runs in a process of its
- * own, and they start first, so that no process is left alone with them in the end.
+ * Folders and files that take longest, measured on 2026-11-23. Each runs in a process of its own, and
+ * they start first, so that no process is left alone with them in the end.
  */
-const LONGEST = [
+const LONGEST: readonly string[] = [
+  // its files share one installed package
+  "consumers",
+  "terraform_system_test.ts",
+  "examples",
+  "cli/init",
+  "cli/deploy/rehearsal_system_test.ts",
+  "cli/commands/generate_infra_terraform_system_test.ts",
   "faults",
+  "doc_examples_test.ts",
   "cli/database",
   "cli/dev/local_database_test.ts",
   "cli/commands/build_test.ts",
@@ -31,49 +32,98 @@ const LONGEST = [
   "database/migrations/row_changes",
   "database/migrations/alter_table_test.ts",
   "database/migrations/enums_differential_test.ts",
-  "database/migrations/processes_test.ts",
+  "database/migrations/processes_system_test.ts",
   "database/recreation",
   "database/providers",
   "load",
-  "examples",
+];
+
+/**
+ * Folders whose files run in one isolate, which loads the library and its packages once. Their tests
+ * restore what they set. In other folders each file has an isolate of its own, because a process has
+ * one configuration of sessions and one first invocation.
+ */
+const SHARED_ISOLATE: readonly string[] = [
+  "cli/analysis",
+  "cli/compat",
+  "cli/discovery",
+  "cli/infra",
+  "cli/openapi",
+  "cli/stages",
+  "client",
+  "core",
+  "database/distsql",
+  "env",
+  "errors",
+  "observability",
+  "property",
+  "router",
+  "scripts",
+  "streaming",
+  "validation",
+];
+
+/** Files of these folders that need an isolate of their own. */
+const OWN_ISOLATE: readonly string[] = [
+  // the first invocation of a process
+  "core/with_observability_test.ts",
 ];
 
 /** Files that share a process, which costs some time to start. */
 const BATCH_SIZE = 12;
+const SHARED_BATCH_SIZE = 24;
 
-/** Tests to run: those of the released files, the others, or all. */
-export type TestScope = "release" | "sources" | "all";
+/** Tests to run: those of the system, the others, or all. */
+export type TestScope = "system" | "others" | "all";
+
+/** Test files of one process. */
+export interface TestBatch {
+  /** Paths of the files. */
+  readonly files: readonly string[];
+  /** True if the files can run in one isolate. */
+  readonly sharesIsolate: boolean;
+}
 
 /**
  * Divides the tests among processes.
  *
  * @param folder The folder of the tests.
- * @param examples Arguments for the process that runs the examples of docs and doc comments.
  * @param scope Which tests run.
- * @returns The paths of each process, those that take longest first.
+ * @returns The files of each process, those that take longest first.
  */
-export function planBatches(
-  folder: string,
-  examples: readonly string[],
-  scope: TestScope,
-): (readonly string[])[] {
-  const toPath = (file: string) => join(basename(folder), file);
-  const release = RELEASE.map((path) => [toPath(path)]);
-  if (scope === "release") return release;
-  const sources = [examples, ...planSources(folder).map((batch) => batch.map(toPath))];
-  return scope === "all" ? [...release, ...sources] : sources;
+export function planBatches(folder: string, scope: TestScope): TestBatch[] {
+  const files = listTests(folder)
+    .map((file) => relative(folder, file).replaceAll("\\", "/"))
+    .filter((file) => scope === "all" || file.endsWith(SYSTEM) === (scope === "system"))
+    .sort();
+  return planFiles(files).filter((batch) => batch.files.length > 0).map((batch) => ({
+    ...batch,
+    files: batch.files.map((file) => join(basename(folder), file)),
+  }));
 }
 
-function planSources(folder: string): string[][] {
-  const files = listTests(folder).map((file) => relative(folder, file).replaceAll("\\", "/"))
-    .filter((file) => !RELEASE.some((path) => isWithin(file, path))).sort();
+function planFiles(files: readonly string[]): TestBatch[] {
   const long = LONGEST.map((path) => files.filter((file) => isWithin(file, path)));
   const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
-  const batches: string[][] = [];
-  for (let at = 0; at < rest.length; at += BATCH_SIZE) {
-    batches.push(rest.slice(at, at + BATCH_SIZE));
-  }
-  return [...long, ...batches];
+  const shared = rest.filter(canShareIsolate);
+  const separate = rest.filter((file) => !canShareIsolate(file));
+  return [
+    ...long.map((each) => ({ files: each, sharesIsolate: false })),
+    ...divide(separate, BATCH_SIZE).map((each) => ({ files: each, sharesIsolate: false })),
+    ...divide(shared, SHARED_BATCH_SIZE).map((each) => ({ files: each, sharesIsolate: true })),
+  ];
+}
+
+function canShareIsolate(file: string): boolean {
+  return !file.endsWith(SYSTEM) && SHARED_ISOLATE.some((path) => isWithin(file, path)) &&
+    !OWN_ISOLATE.includes(file);
+}
+
+function divide(files: readonly string[], size: number): string[][] {
+  return Array.from(
+    { length: Math.ceil(files.length / size) },
+    (_, at) => files.slice(at * size, (at + 1) * size),
+  );
 }
 
 function listTests(folder: string): string[] {

@@ -1,34 +1,38 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { planBatches } from "../../scripts/test_batches.ts";
+import { planBatches, type TestScope } from "../../scripts/test_batches.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const EXAMPLES = ["--doc", "docs"];
-
 /** Every test file at or below a path of the checkout. */
 function listTests(path: string): string[] {
   if (Deno.statSync(join(ROOT, path)).isFile) return path.endsWith("_test.ts") ? [path] : [];
   return [...Deno.readDirSync(join(ROOT, path))].flatMap(({ name }) => listTests(join(path, name)));
 }
 
-Deno.test("planBatches() gives each test file to one process, and the examples to another", () => {
-  const batches = planBatches(join(ROOT, "tests"), EXAMPLES, "all");
-  assertEquals(batches.filter((batch) => batch === EXAMPLES).length, 1);
-  const planned = batches.filter((batch) => batch !== EXAMPLES).flat().flatMap(listTests);
+Deno.test("planBatches() gives each test file to one process", () => {
+  const planned = planBatches(join(ROOT, "tests"), "all").flatMap(({ files }) => files);
   assertEquals(planned.toSorted(), listTests("tests").toSorted());
 });
 
 Deno.test("planBatches() starts no process without a test", () => {
-  for (const batch of planBatches(join(ROOT, "tests"), EXAMPLES, "all")) {
-    if (batch !== EXAMPLES) assert(batch.flatMap(listTests).length > 0, String(batch));
+  for (const { files } of planBatches(join(ROOT, "tests"), "all")) {
+    assert(files.length > 0);
   }
 });
 
-Deno.test("planBatches() divides all tests into those of a release and those of the sources", () => {
-  const list = (scope: "release" | "sources" | "all") =>
-    planBatches(join(ROOT, "tests"), EXAMPLES, scope).filter((batch) => batch !== EXAMPLES).flat()
-      .flatMap(listTests).toSorted();
-  assertEquals([...list("release"), ...list("sources")].toSorted(), list("all"));
-  assert(list("release").includes("tests/terraform_test.ts"));
+Deno.test("planBatches() divides all tests by name into those of the system and the others", () => {
+  const list = (scope: TestScope) =>
+    planBatches(join(ROOT, "tests"), scope).flatMap(({ files }) => files).toSorted();
+  assertEquals([...list("system"), ...list("others")].toSorted(), list("all"));
+  const systemTests = list("all").filter((file) => file.endsWith("_system_test.ts"));
+  assert(systemTests.includes("tests/terraform_system_test.ts"));
+  assertEquals(list("system"), systemTests);
+});
+
+Deno.test("planBatches() lets system tests share no isolate", () => {
+  const batches = planBatches(join(ROOT, "tests"), "all");
+  const shared = batches.filter(({ sharesIsolate }) => sharesIsolate).flatMap(({ files }) => files);
+  assert(shared.length > 100, String(shared.length));
+  assertEquals(shared.filter((file) => file.endsWith("_system_test.ts")), []);
 });
