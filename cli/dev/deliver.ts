@@ -9,6 +9,7 @@ import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
 import { kebabCase } from "../infra/names.ts";
+import { getResource } from "../infra/triggers.ts";
 import type { SentMessage } from "./aws_sink.ts";
 import type { ObjectChange } from "./s3/s3_target.ts";
 import { type EventPattern, matchesPattern } from "./match_pattern.ts";
@@ -29,25 +30,56 @@ export function findReceivers(
   functions: readonly FunctionFile[],
   wiring: Wiring,
 ): FunctionFile[] {
-  return functions.filter((fn) => {
-    const { queue, topic, filterPolicy, pattern, filters } = wiring[fn.name] ?? {};
-    if (sent.service === "sqs") {
-      return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name) &&
-        (filters === undefined || matchesFilter(filters, sent, fn));
-    }
-    if (sent.service === "sns") {
-      const attributes = Object.fromEntries(
-        Object.entries(sent.attributes).map(([name, { value }]) => [name, value]),
-      );
-      return fn.kind === "topic" && isNamed(sent.target, topic ?? fn.name) &&
-        (filterPolicy === undefined || matchesPattern(filterPolicy, attributes));
-    }
-    if (sent.service === "s3") return fn.kind === "storage" && watches(fn, wiring[fn.name], sent);
-    if (fn.kind !== "event") return false;
-    return pattern === undefined
-      ? isNamed(sent.detailType ?? "", fn.name)
-      : matchesPattern(pattern, toDeliveredEvent(sent, fn));
-  });
+  switch (sent.service) {
+    case "sqs":
+      return findNamed(sent.target, functions, "queue", wiring).filter((fn) => {
+        const { filters } = wiring[fn.name] ?? {};
+        return filters === undefined || matchesFilter(filters, sent, fn);
+      });
+    case "sns":
+      return findNamed(sent.target, functions, "topic", wiring).filter(({ name }) => {
+        const { filterPolicy } = wiring[name] ?? {};
+        return filterPolicy === undefined || matchesPattern(filterPolicy, getPolicyValues(sent));
+      });
+    case "s3":
+      return functions.filter((fn) => fn.kind === "storage" && watches(fn, wiring[fn.name], sent));
+    case "eventbridge":
+      return findNamed(sent.target, functions, "event", wiring).filter((fn) => {
+        const { pattern } = wiring[fn.name] ?? {};
+        return pattern === undefined
+          ? endsWithName(sent.detailType ?? "", fn.name)
+          : matchesPattern(pattern, toDeliveredEvent(sent, fn));
+      });
+  }
+}
+
+/**
+ * Finds the functions of a queue, topic or event bus. Deployed names have a prefix: the queue of
+ * `SendMail` is `notes-dev-send-mail`. The longest name wins, so that `Mail` does not get its messages.
+ */
+function findNamed(
+  deployed: string,
+  functions: readonly FunctionFile[],
+  kind: "queue" | "topic" | "event",
+  wiring: Wiring,
+): FunctionFile[] {
+  const found = functions.filter((fn) => fn.kind === kind).map((fn) => ({
+    fn,
+    resource: getResource({ ...fn, settings: wiring[fn.name] ?? {} })!,
+  })).filter(({ resource }) => endsWithName(deployed, resource));
+  const longest = Math.max(...found.map(({ resource }) => toComparable(resource).length));
+  return found.filter(({ resource }) => toComparable(resource).length === longest)
+    .map(({ fn }) => fn);
+}
+
+/** Returns the attributes of a message as filter policies compare them. */
+function getPolicyValues({ attributes }: SentMessage): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, { type, value }]) => [
+      name,
+      type === "Number" || type === "String.Array" ? parse(value) : value,
+    ]),
+  );
 }
 
 /** Checks whether the notifications of a function's bucket include a change. */
@@ -76,15 +108,13 @@ function matchesFilter(
   return filters.some((filter) => matchesPattern(filter, opened));
 }
 
-/**
- * Checks for a name with or without prefix: the deployed queue of `SendMail` is
- * `notes-dev-send-mail`.
- */
-function isNamed(deployed: string, name: string): boolean {
-  const [long, short] = [deployed, name].map((each) =>
-    nameOfSegments([each.replace(/\.fifo$/, "")])
-  );
-  return short !== "" && long.endsWith(short);
+function endsWithName(deployed: string, name: string): boolean {
+  const short = toComparable(name);
+  return short !== "" && toComparable(deployed).endsWith(short);
+}
+
+function toComparable(name: string): string {
+  return nameOfSegments([name.replace(/\.fifo$/, "")]);
 }
 
 /**

@@ -12,10 +12,12 @@ const fn = (kind: FunctionKind, name: string): FunctionFile => ({
 });
 const FUNCTIONS = [
   fn("queue", "SendMail"),
+  fn("queue", "Mail"),
   fn("queue", "Index"),
   fn("topic", "NoteShared"),
   fn("event", "NoteCreated"),
   fn("event", "Audit"),
+  fn("event", "Log"),
   fn("schedule", "Nightly"),
   fn("storage", "Scale"),
   fn("storage", "Sweep"),
@@ -54,7 +56,8 @@ Deno.test("findReceivers() finds functions by the infrastructure's wiring, else 
     Index: { queue: "search", filters: [{ body: { kind: ["note"] } }, { body: ["all"] }] },
     Scale: { bucket: "files", prefix: "avatars/", suffix: ".png" },
     Sweep: { events: ["s3:ObjectRemoved:*"] },
-    NoteShared: { filterPolicy: { kind: ["public"] } },
+    NoteShared: { filterPolicy: { kind: ["public"], size: [4, { exists: false }] } },
+    Log: { bus: "default", pattern: { source: ["notes"] } },
     Audit: { pattern: { source: ["notes"], detail: { size: [{ exists: true }] } } },
   };
   const kind = { kind: { type: "String", value: "public" } };
@@ -65,7 +68,9 @@ Deno.test("findReceivers() finds functions by the infrastructure's wiring, else 
     [{ target: "notes-dev-search", body: "all" }, ["Index"]],
     [{ target: "notes-dev-search", body: '{"kind":"other"}' }, []],
     [{ target: "index" }, []],
-    [{ target: "mail" }, []],
+    // the end of a longer name is not the name
+    [{ target: "mail" }, ["Mail"]],
+    [{ target: "notes-dev-mail" }, ["Mail"]],
     [{ target: "nightly" }, []],
     [{ service: "s3", target: "files", body: change("avatars/u1/a.png") }, ["Scale"]],
     [{ service: "s3", target: "files", body: change("avatars/u1/a.png", "deleted") }, []],
@@ -74,7 +79,17 @@ Deno.test("findReceivers() finds functions by the infrastructure's wiring, else 
     [{ service: "s3", target: "sweep", body: change("x", "deleted") }, ["Sweep"]],
     [{ service: "sns", target: "note-shared", attributes: kind }, ["NoteShared"]],
     [{ service: "sns", target: "note-shared" }, []],
+    [{
+      service: "sns",
+      target: "note-shared",
+      attributes: { ...kind, size: { type: "Number", value: "4" } },
+    }, ["NoteShared"]],
     [{ service: "sns", target: "send-mail" }, []],
+    // events of another bus do not arrive in deployed functions either
+    [{ service: "eventbridge", target: "default", source: "notes", body: '{"size":3}' }, ["Log"]],
+    [{ service: "eventbridge", target: "notes-dev-events", source: "notes", body: '{"size":3}' }, [
+      "Audit",
+    ]],
     [{ service: "eventbridge", target: "events", detailType: "note.created", source: "x" }, [
       "NoteCreated",
     ]],

@@ -363,8 +363,13 @@ export const handler = defineTopicHandler()(({ record, metadata }) =>
       assertEquals(queue.MD5OfMessageBody, "ec0281682597866b9b15cbae1e3df7b3");
       const events = await (await send("AWSEvents.PutEvents", {
         Entries: [
-          { DetailType: "note.created", Source: "notes", Detail: '{"id":1}' },
-          { DetailType: "note.deleted", Source: "notes", Detail: "{}" },
+          {
+            EventBusName: "events",
+            DetailType: "note.created",
+            Source: "notes",
+            Detail: '{"id":1}',
+          },
+          { EventBusName: "events", DetailType: "note.deleted", Source: "notes", Detail: "{}" },
         ],
       })).json();
       assertEquals([events.FailedEntryCount, events.Entries.length], [0, 2]);
