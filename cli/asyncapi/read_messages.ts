@@ -4,7 +4,8 @@ import { openProject } from "../analysis/project.ts";
 import { createSlicer } from "../analysis/schema_slice.ts";
 import type { Slice, SourceLocation } from "../analysis/slice.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { getSchema, type OpenApiFinding, type SchemaUse } from "../openapi/read_operations.ts";
+import { getSchema } from "../openapi/handler_schemas.ts";
+import type { OpenApiFinding, SchemaUse } from "../openapi/read_operations.ts";
 
 /** The kinds of functions that receive messages, with the functions that define them. */
 const DEFINERS: Readonly<Record<string, string>> = {

@@ -10,7 +10,8 @@ import { isStageName } from "../stages/stage_name.ts";
 import { ANY_STAGE } from "../stages/stage_settings.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { checkQueueEvents } from "./queue_events.ts";
-import { findOverlaps, getResource } from "./triggers.ts";
+import { findOverlaps } from "./notification_overlaps.ts";
+import { getResource } from "./triggers.ts";
 
 /** Keys that entries of these settings may have. */
 const KEYS = {

@@ -1,11 +1,9 @@
 import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { asObject, getNames, getProperty } from "../analysis/object_literals.ts";
 import { openProject, type Project } from "../analysis/project.ts";
 import { readRouterDefinition } from "../analysis/router_definition.ts";
-import { createResponseReader, type SuccessResponse } from "../analysis/reachable_responses.ts";
-import { findDeclaration } from "../analysis/scopes.ts";
+import { createResponseReader } from "../analysis/reachable_responses.ts";
 import { createSlicer } from "../analysis/schema_slice.ts";
 import type { Evaluator } from "../analysis/values.ts";
 import type { Slice, SourceLocation } from "../analysis/slice.ts";
@@ -18,6 +16,7 @@ import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
 import { type AdditionalSchema, readAdditionalSchemas } from "./additional_schemas.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
+import { getSchema, readDeclaredResponses } from "./handler_schemas.ts";
 import { readIdempotency } from "./read_idempotency.ts";
 
 /** Handler options that are schemas. */
@@ -254,50 +253,6 @@ function readOperation(
     })),
     statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
   };
-}
-
-/**
- * Returns the expression of a schema option: as written in the options, so that calls of factories
- * keep their arguments; for a parameter of a wrapper, the argument.
- *
- * @param definition The handler.
- * @param evaluator Evaluates constants.
- * @param option The option.
- */
-export function getSchema(
-  { options, getExpression }: HandlerDefinition,
-  evaluator: Evaluator,
-  option: string,
-): ts.Expression | undefined {
-  const property = options && getProperty(evaluator, { node: options }, option);
-  if (property === undefined || "unknown" in property) return getExpression(option);
-  let holder: ts.Node | undefined = ts.isIdentifier(property.node)
-    ? findDeclaration(property.node)
-    : undefined;
-  while (holder !== undefined && ts.isBindingElement(holder)) holder = holder.parent.parent;
-  return holder !== undefined && ts.isParameter(holder) ? getExpression(option) : property.node;
-}
-
-/** Reads the option `responses`: schemas by status. */
-function readDeclaredResponses(
-  { getExpression }: HandlerDefinition,
-  evaluator: Evaluator,
-  find: ReadContext["find"],
-): SuccessResponse[] | undefined {
-  const expression = getExpression("responses");
-  if (expression === undefined) return undefined;
-  const statuses = getNames(evaluator, { node: expression });
-  if ("unknown" in statuses) {
-    find(statuses.unknown, "responses cannot be determined statically: use an object literal");
-    return undefined;
-  }
-  const object = asObject(evaluator.evaluate(expression));
-  return object === undefined ? [] : statuses.names.flatMap((status) => {
-    const property = getProperty(evaluator, object, status);
-    return property === undefined || "unknown" in property
-      ? []
-      : [{ status: Number(status), hasBody: true, schema: property.node }];
-  });
 }
 
 function getName(node: ts.Expression): string | undefined {
