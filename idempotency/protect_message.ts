@@ -74,10 +74,19 @@ function createExecution<TParams, TResult>(
   return {
     run,
     isFailure: () => false,
-    encode: (value) => JSON.stringify(value) ?? "null",
+    encode,
     decode: decode<TResult>,
     encodeError: () => undefined,
   };
+}
+
+/** A result that JSON cannot hold, such as a bigint, must not fail a message that was processed. */
+function encode(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    return NOT_STORED;
+  }
 }
 
 function decode<TResult>(text: string): Awaited<TResult> {

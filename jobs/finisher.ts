@@ -17,11 +17,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Time that a job waits to be marked together with others. Jobs that have ended and are not marked
- * run again if the worker dies.
- */
+/** Time that a job waits to be marked together with others. */
 const MAX_DELAY_MS = 20;
+/**
+ * Number of jobs that are marked without waiting for more. Jobs that have ended and are not marked run
+ * again if the worker dies, so that a fast worker marks them earlier.
+ */
+const ENOUGH = 8;
 
 /** Marks jobs as done, several with one statement, so that many short jobs need few statements. */
 export class JobFinisher {
@@ -29,6 +31,7 @@ export class JobFinisher {
   readonly #clock: Clock | undefined;
   readonly #waiting: Waiting[] = [];
   #isBusy = false;
+  #isFlushing = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
@@ -41,7 +44,7 @@ export class JobFinisher {
   }
 
   /**
-   * Marks a job as done, after at most 20 ms or with {@link flush}.
+   * Marks a job as done: with others, after at most 20 ms, or with {@link flush}.
    *
    * @param job The job.
    * @returns `false` if the lease was lost: another worker runs the job again.
@@ -49,22 +52,36 @@ export class JobFinisher {
   finish(job: DoneJob): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject });
-      if (this.#waiting.length >= MAX_FINISHED) return this.flush();
-      this.#timer ??= runOutsideInvocation(() => setTimeout(() => this.flush(), MAX_DELAY_MS));
+      if (this.#waiting.length >= ENOUGH) this.#start();
+      else this.#startLater();
     });
   }
 
-  /** Marks the jobs that wait at once. */
+  /** Marks all jobs that wait at once. */
   flush(): void {
+    this.#isFlushing = this.#waiting.length > 0;
+    this.#start();
+  }
+
+  #startLater(): void {
+    this.#timer ??= runOutsideInvocation(() => setTimeout(() => this.#start(), MAX_DELAY_MS));
+  }
+
+  #start(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (!this.#isBusy && this.#waiting.length > 0) void this.#work();
   }
 
+  /** Jobs that end while a statement runs wait again: a slow database gets few statements, not many. */
   async #work(): Promise<void> {
     this.#isBusy = true;
-    while (this.#waiting.length > 0) await this.#finishBatch(this.#takeBatch());
+    do {
+      await this.#finishBatch(this.#takeBatch());
+    } while (this.#waiting.length >= (this.#isFlushing ? 1 : ENOUGH));
+    this.#isFlushing = false;
     this.#isBusy = false;
+    if (this.#waiting.length > 0) this.#startLater();
   }
 
   /** Takes the jobs that one statement can mark: they share fence and time to be kept. */

@@ -117,12 +117,14 @@ export class JobLanes {
     return undefined;
   }
 
-  /** Leases the next jobs while the last of the buffer run, so that no lane waits for them. */
+  /** Leases the next jobs while the rest of the buffer runs, so that no lane waits for them. */
   #fillAhead(): void {
     const { concurrency, runner } = this.#options;
-    const isLow = this.#buffer.length < concurrency;
+    const ahead = runner.getBatchSize(0, concurrency);
+    // leasing many jobs takes as long as running some: a lane would wait if only the last ones were left
+    const isLow = this.#buffer.length < Math.max(concurrency, ahead / 2);
     // a single job at a time: a worker of long jobs leases none in advance
-    const isShort = runner.getBatchSize(0, concurrency) > concurrency;
+    const isShort = ahead > concurrency;
     if (!isLow || !isShort || this.#isEmpty || this.#filling !== undefined) return;
     this.#startFilling().catch((error) => void (this.#failure ??= { error }));
   }

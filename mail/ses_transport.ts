@@ -43,7 +43,9 @@ export function createSesTransport(options: SesTransportOptions = {}): MailTrans
   let connecting: Promise<Connection> | undefined;
   return {
     async send(message, signal): Promise<void> {
-      const { sdk, client } = await (connecting ??= connect());
+      connecting ??= connect();
+      connecting.catch(() => connecting = undefined);
+      const { sdk, client } = await connecting;
       const {
         configurationSet = getOptionalEnv("MAIL_CONFIGURATION_SET"),
       } = options;

@@ -6,6 +6,7 @@ import {
 } from "../core/option_rules.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import { logError } from "../observability/logger.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
 import { parseAddress } from "./address.ts";
 import type { MailMessage, MailTransport } from "./mail_message.ts";
@@ -27,9 +28,14 @@ const URL_OPTION: OptionRule = [
 
 const TIMEOUT_MS = 20_000;
 
+/** Result of nodemailer: it resolves if the server took one of the recipients. */
+interface SentMail {
+  readonly rejected?: readonly unknown[];
+}
+
 /** The part of nodemailer that is used. */
 interface Nodemailer {
-  createTransport(options: object): { sendMail(mail: object): Promise<unknown> };
+  createTransport(options: object): { sendMail(mail: object): Promise<SentMail> };
 }
 
 /**
@@ -62,7 +68,8 @@ export function createSmtpTransport(options: SmtpTransportOptions): MailTranspor
       connecting.catch(() => connecting = undefined);
       const server = await connecting;
       try {
-        await server.sendMail(toNodemailer(message));
+        const { rejected = [] } = await server.sendMail(toNodemailer(message));
+        if (rejected.length > 0) reportRejected(message, rejected.length);
       } catch (error) {
         const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
         const isPermanent = responseCode >= 500 && (code === "EENVELOPE" || code === "EMESSAGE");
@@ -88,6 +95,15 @@ async function connect(url: string): Promise<ReturnType<Nodemailer["createTransp
     // a mail may name neither files nor addresses to read
     disableFileAccess: true,
     disableUrlAccess: true,
+  });
+}
+
+/** Sending the mail again would repeat it for the others. */
+function reportRejected({ id, name }: MailMessage, rejected: number): void {
+  logError("the server refused some recipients of a mail, the others have it", {
+    mail: name,
+    mail_id: id,
+    rejected,
   });
 }
 

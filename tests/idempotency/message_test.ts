@@ -33,6 +33,21 @@ testStores("defineQueueHandler() skips a message that was processed", async ({ s
 });
 
 testStores(
+  "defineQueueHandler() processes a message once although JSON cannot hold what the handler returns",
+  async ({ store }) => {
+    let calls = 0;
+    const handler = defineQueueHandler({ ...QUIET, idempotency: { store } })(() => {
+      calls++;
+      return [{ id: 1n }];
+    });
+    const event = createQueueEvent([{ body: 1, messageId: "m1" }]);
+    assertEquals(await handler(event, context), { batchItemFailures: [] });
+    assertEquals(await handler(event, context), { batchItemFailures: [] });
+    assertEquals(calls, 1);
+  },
+);
+
+testStores(
   "defineQueueHandler() frees a message that failed, also with a 4xx",
   async ({ store }) => {
     let calls = 0;

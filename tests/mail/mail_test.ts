@@ -1,3 +1,5 @@
+import { createLambdaContext } from "../../testing/context.ts";
+import { withObservability } from "../../core/with_observability.ts";
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import * as z from "zod";
 import { withTransaction } from "../../database/mod.ts";
@@ -13,6 +15,7 @@ import {
   type MailTransport,
 } from "../../mail/mod.ts";
 import { startSesServer } from "../support/ses_server.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 import { startSmtpServer } from "../support/smtp_server.ts";
 import { withEnv } from "../support/with_env.ts";
 import { withOutbox } from "./outbox.ts";
@@ -185,6 +188,36 @@ Deno.test("createSmtpTransport() sends with a stable Message-ID, retries failure
         assertEquals((await run(welcome.job)).retried >= 1, true);
       }),
   ).finally(() => smtp.stop());
+});
+
+Deno.test("createSmtpTransport() reports recipients that the server refused, and sends the mail once to the others", async () => {
+  const smtp = await startSmtpServer();
+  try {
+    smtp.refuse("gone@example.com", "550 5.1.1 no such user");
+    const transport = createSmtpTransport({ url: smtp.url });
+    const lists = { cc: [], bcc: [], replyTo: [], headers: {} };
+    const message = {
+      ...lists,
+      id: crypto.randomUUID(),
+      name: "news",
+      from: "shop@example.com",
+      to: ["ada@example.com", "gone@example.com"],
+      subject: "News",
+      text: "…",
+    };
+    const send = withObservability(
+      () => transport.send(message, new AbortController().signal),
+      { logging: { level: "ERROR" }, metrics: false },
+    );
+    const { lines } = await captureLogs(() => send({}, createLambdaContext()));
+    assertEquals(smtp.mails.map(({ to }) => to), [["ada@example.com"]]);
+    assertEquals(lines.map(({ level, mail, rejected }) => [level, mail, rejected]), [
+      ["ERROR", "news", 1],
+    ]);
+    assertEquals(JSON.stringify(lines).includes("gone@example.com"), false);
+  } finally {
+    await smtp.stop();
+  }
 });
 
 Deno.test("createFolderTransport() writes one file for each mail", async () => {
