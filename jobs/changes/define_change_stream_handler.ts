@@ -45,7 +45,7 @@ export interface ChangeStreamHandlerOptions<
    */
   keepSeconds?: number;
   /**
-   * Rows whose changes are handled at the same time, 1 to 100. Each uses a connection.
+   * Rows whose changes are handled at the same time. Each uses a connection.
    * @default 1
    */
   concurrency?: number;
