@@ -1,13 +1,7 @@
 import { type $ZodType, config } from "zod/v4/core";
-import { countCodePoints } from "./compile/checks.ts";
 import { writeParser } from "./compile/kinds.ts";
 import { Program } from "./compile/program.ts";
-
-/** Result of a compiled parser that leaves the decision to zod. */
-export const ASK_ZOD: unique symbol = Symbol("ask zod");
-
-/** A schema's parser for values that fit: the output, or {@link ASK_ZOD}. */
-export type FastParser = (value: unknown) => unknown;
+import { ASK_ZOD, countCodePoints, type FastParser } from "./precompiled_schema.ts";
 
 /** The zod whose parsers were read: another one may mean something else by the same definition. */
 const KNOWN_VERSION = { major: 4, minor: 6 };
@@ -22,11 +16,7 @@ const KNOWN_VERSION = { major: 4, minor: 6 };
  * must not be made here (`jitless`, a content security policy).
  */
 export function compileSchema(schema: $ZodType): FastParser | undefined {
-  const { version, bag } = schema._zod;
-  if (version.major !== KNOWN_VERSION.major || (version.minor as number) !== KNOWN_VERSION.minor) {
-    return undefined;
-  }
-  if (config().jitless || bag.validator !== undefined) return undefined;
+  if (config().jitless || !isKnownSchema(schema)) return undefined;
   try {
     const program = new Program();
     const main = program.define(schema, writeParser);
@@ -36,4 +26,10 @@ export function compileSchema(schema: $ZodType): FastParser | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns true for a schema of the zod whose parsers were read, unless zod has compiled it itself. */
+export function isKnownSchema({ _zod: { version, bag } }: $ZodType): boolean {
+  return version.major === KNOWN_VERSION.major &&
+    (version.minor as number) === KNOWN_VERSION.minor && bag.validator === undefined;
 }

@@ -72,12 +72,8 @@ export {
   type OpenApiMetadata,
   type RegisteredOperation,
 } from "./openapi/registry.ts";
-export {
-  type Schema,
-  validateSchema,
-  validateSchemaAsync,
-  type ValidationResult,
-} from "./schema.ts";
+export { type Schema, validateSchema, validateSchemaAsync } from "./schema.ts";
+export type { ValidationResult } from "./validation_result.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
 export { ZodError } from "./zod.ts";
 export type { Flat } from "../core/flat.ts";

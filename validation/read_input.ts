@@ -3,10 +3,10 @@ import { getPathParameters, getQuery, hasQuery } from "../core/http/api_event.ts
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { addFieldError } from "../core/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
-import { getListKeys } from "./list_keys.ts";
 import type { BodyParser } from "./multipart.ts";
 import { type BodyInput, checkBodySize, readBody, toInput } from "./read_body.ts";
-import { createValidator, formError, type ValidationResult } from "./schema.ts";
+import { createValidator, getListKeys } from "./schema.ts";
+import { formError, type ValidationResult } from "./validation_result.ts";
 
 /** The parsed inputs of a request. An input without a schema is absent. */
 export interface RequestInput {

@@ -8,7 +8,12 @@ import {
   type ParsePayload,
 } from "zod/v4/core";
 import { addFieldError, FORM_KEY, getFieldName, toFieldErrors } from "../core/field_errors.ts";
-import { ASK_ZOD, compileSchema, type FastParser } from "./compile_schema.ts";
+import { compileSchema } from "./compile_schema.ts";
+import { ASK_ZOD, type FastParser } from "./precompiled_schema.ts";
+import { formError, type ValidationResult, type Validator } from "./validation_result.ts";
+
+// for read_input.ts: a build that compiles schemas ahead of time replaces this module, with all of its exports
+export { getListKeys } from "./list_keys.ts";
 
 /** A schema of zod 4 or zod/mini. */
 export type Schema<TOutput = unknown> = $ZodType<TOutput>;
@@ -23,11 +28,6 @@ class IssueList {
 }
 
 const safeParse = _safeParse(IssueList as unknown as $ZodErrorClass);
-
-/** The result of validation: the parsed value, or messages by field. Check `success` first. */
-export type ValidationResult<T = unknown> =
-  | { success: true; data: T; errors?: undefined }
-  | { success: false; data?: undefined; errors: Record<string, string[]> };
 
 /**
  * Validates a value.
@@ -79,11 +79,14 @@ export async function validateSchemaAsync<T>(
  * has passed. zod's synchronous parser cannot be used before that: it drops the promise of an asynchronous refinement,
  * and an unhandled rejection ends the process. A schema that can be compiled runs no user code and is synchronous.
  *
+ * @param schema A schema of zod or zod/mini.
+ * @param compile Creates the parser for values that fit.
  * @returns Validates a value. `length` is the length of its source text, if known.
  */
 export function createValidator<T>(
   schema: $ZodType<T>,
-): (data: unknown, length?: number) => ValidationResult<T> | Promise<ValidationResult<T>> {
+  compile: (schema: $ZodType) => FastParser | undefined = compileSchema,
+): Validator<T> {
   let mode: "unused" | "undecided" | "synchronous" | "asynchronous" = "unused";
   let parseFast: FastParser | undefined;
 
@@ -100,7 +103,7 @@ export function createValidator<T>(
     try {
       if (mode === "unused") {
         // with the first value: a schema may refer to one further down in its module, and zod's own first parse costs more
-        parseFast = compileSchema(schema);
+        parseFast = compile(schema);
         mode = parseFast === undefined ? "undecided" : "synchronous";
       }
       if (parseFast !== undefined) {
@@ -128,6 +131,11 @@ export function createValidator<T>(
         : oversizeError(error, data);
     }
   };
+}
+
+/** Creates the validator of values that a parser compiled ahead of time has left to zod. */
+export function createFallbackValidator<T>(schema: $ZodType<T>): Validator<T> {
+  return createValidator(schema, () => () => ASK_ZOD);
 }
 
 /** Options of a run. zod supports `abortEarly` since 4.6 (`z.validate`). */
@@ -182,11 +190,6 @@ function oversizeError(error: unknown, data: unknown): ValidationResult<never> {
   }
   if (overflow && hasManyValues(data)) return formError("The input has too many errors to list");
   throw error;
-}
-
-/** Returns an error of the whole input. */
-export function formError(message: string): ValidationResult<never> {
-  return { success: false, errors: { [FORM_KEY]: [message] } };
 }
 
 function isNestedDeeper(root: unknown, levels: number): boolean {

@@ -24,6 +24,12 @@ export interface BuiltFunction {
   readonly packages: readonly PackageSize[];
   readonly modules: readonly ModuleSize[];
   readonly unreadProvider?: SourcePosition;
+  /** The schemas that were compiled ahead of time: `src/note_schemas.ts#NoteInput`. */
+  readonly compiledSchemas?: readonly string[];
+  /** Size of the file with zod and these schemas. */
+  readonly schemasBytes?: number;
+  /** The reason why its schemas were not compiled. */
+  readonly notCompiled?: string;
 }
 
 interface BuildReport {
@@ -71,6 +77,7 @@ export function printReport(
     return exitCode;
   }
   for (const line of renderSizeTable(built, output.red)) output.line(line);
+  for (const line of renderSchemas(built)) output.line(line);
   if (isAnalysis) { for (const fn of built) printModules(output, fn); }
   output.line();
   for (const { name, bytes, budgetBytes, packages } of over) {
@@ -147,6 +154,17 @@ function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
     `${functions[0].providers.join(", ")} are bundled into ${nameSome(functions)}. ` +
     "Set build.databaseProviders in trellis.config.ts to the provider you deploy"
   );
+}
+
+/** Lists the functions with compiled schemas, and the reasons for others. */
+function renderSchemas(built: readonly BuiltFunction[]): string[] {
+  const lines = built.flatMap(({ name, compiledSchemas, schemasBytes = 0, notCompiled }) => {
+    if (notCompiled !== undefined) return [`  ${name}: zod is included, ${notCompiled}`];
+    if (compiledSchemas === undefined) return [];
+    const names = compiledSchemas.map((key) => key.slice(key.lastIndexOf("#") + 1)).join(", ");
+    return [`  ${name}: ${names} (zod on demand, ${formatBytes(schemasBytes)})`];
+  });
+  return lines.length === 0 ? [] : ["", "schemas compiled ahead of time:", ...lines];
 }
 
 const MANY = 5;

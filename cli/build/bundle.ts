@@ -20,6 +20,15 @@ import { providerModulesPlugin } from "./provider_modules.ts";
 import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
 import { authConfigPlugin } from "./auth_config_parts.ts";
 import { authLocalesPlugin } from "./auth_locales.ts";
+import {
+  bundleSchemas,
+  readSchemaUse,
+  type SchemaFile,
+  type SchemaUse,
+} from "./precompile/bundle_schemas.ts";
+import { type CompiledSchemas, compileSchemas } from "./precompile/compile_schemas.ts";
+import { compiledSchemasPlugin } from "./precompile/compiled_schemas_plugin.ts";
+import { addSourceContents } from "./precompile/source_contents.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The first line of a generated bundle. */
@@ -41,6 +50,10 @@ export interface Bundle {
   readonly parts: Parts;
   /** The position of a provider that cannot be determined; the bundle then has all drivers. */
   readonly unreadProvider?: SourcePosition;
+  /** The schemas that were compiled, or why they were not; set with `build.precompile`. */
+  readonly schemaUse?: SchemaUse;
+  /** The file with zod and these schemas. */
+  readonly schemas?: SchemaFile;
 }
 
 /** Options of {@link bundleFunctions}. */
@@ -94,6 +107,8 @@ interface Build {
   readonly isDeno: boolean;
   readonly isExternal: (name: string) => boolean;
   readonly createResolvers: () => Plugin[];
+  /** Set with `build.precompile`, if there are schemas. */
+  readonly schemas?: CompiledSchemas;
 }
 
 /** Functions with the same optional parts, which share a call of esbuild. */
@@ -113,19 +128,18 @@ async function createBuild(
   const graph = denoConfig === undefined
     ? undefined
     : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
-  return {
-    esbuild,
-    root,
-    settings,
-    common: getBuildOptions(root, settings),
-    paths,
-    isDeno: denoConfig !== undefined,
-    isExternal: createExternalCheck([
-      ...settings.external,
-      ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
-    ]),
-    createResolvers: () => graph === undefined ? [] : [denoPlugin(graph, paths)],
-  };
+  const common = getBuildOptions(root, settings);
+  const createResolvers = () => graph === undefined ? [] : [denoPlugin(graph, paths)];
+  const isExternal = createExternalCheck([
+    ...settings.external,
+    ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
+  ]);
+  const files = functions.map(({ file }) => file);
+  const schemas = settings.precompile && !isExternal("zod")
+    ? await compileSchemas({ esbuild, root, files, paths, common, createResolvers })
+    : undefined;
+  const isDeno = denoConfig !== undefined;
+  return { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers, schemas };
 }
 
 const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
@@ -164,7 +178,10 @@ async function bundleAll(
   for (const { functions: group, parts, required } of groupByParts(functions, needs, settings)) {
     const plugins = createPlugins(build, parts, required);
     for (const batch of batches(group)) {
-      for (const bundle of await bundleBatch(build, batch, plugins)) {
+      const bundles = build.schemas === undefined
+        ? await bundleBatch(build, batch, plugins)
+        : await bundleWithSchemas(build, build.schemas, batch, plugins, parts);
+      for (const bundle of bundles) {
         if ("message" in bundle) errors.push(bundle);
         else {
           const unreadProvider = settings.databaseProviders === undefined
@@ -235,11 +252,78 @@ function createPlugins(
   ];
 }
 
+type BatchResult = (Omit<Bundle, "parts"> | BundleError)[];
+
+/** Bundles functions with compiled schemas, and again without where zod is needed. */
+async function bundleWithSchemas(
+  build: Build,
+  schemas: CompiledSchemas,
+  batch: readonly FunctionFile[],
+  plugins: Plugin[],
+  parts: Parts,
+): Promise<BatchResult> {
+  try {
+    return await tryWithSchemas(build, schemas, batch, plugins, parts);
+  } catch {
+    // an error of the sources is reported with their own code
+    return await bundleBatch(build, batch, plugins);
+  }
+}
+
+async function tryWithSchemas(
+  build: Build,
+  schemas: CompiledSchemas,
+  batch: readonly FunctionFile[],
+  plugins: Plugin[],
+  { betterAuth }: Parts,
+): Promise<BatchResult> {
+  const { paths } = build;
+  const plugin = compiledSchemasPlugin(schemas, { paths, omitsAuth: !betterAuth });
+  const uses = new Map<string, SchemaUse>();
+  const compiled = await bundleBatch(
+    build,
+    batch,
+    [plugin, ...plugins],
+    (fn, { metafile, output }) => {
+      const { root } = build;
+      uses.set(
+        fn.name,
+        readSchemaUse(schemas, fn.file, output, { inputs: metafile.inputs, root, paths }),
+      );
+    },
+  );
+  const keys = new Map<string, readonly string[]>();
+  for (const [name, use] of uses) if (use !== undefined && "keys" in use) keys.set(name, use.keys);
+  const files = keys.size === 0 ? keys : await bundleSchemas(keys, { ...build, schemas });
+  const others = batch.filter(({ name }) => !keys.has(name));
+  const ordinary = others.length === 0 ? [] : await bundleBatch(build, others, plugins);
+  return [
+    ...compiled.filter((each) => "name" in each && keys.has(each.name)),
+    ...ordinary,
+  ].map((bundle) => {
+    if ("message" in bundle) return bundle;
+    const { name, map } = bundle;
+    return {
+      ...bundle,
+      map: map && addSourceContents(map, schemas.modules),
+      schemaUse: uses.get(name),
+      schemas: files.get(name) as SchemaFile | undefined,
+    };
+  });
+}
+
+/** The metadata of a bundle. */
+interface BundleMetadata {
+  readonly metafile: Metafile;
+  readonly output: Metafile["outputs"][string];
+}
+
 async function bundleBatch(
   { esbuild, root, common, paths }: Build,
   batch: readonly FunctionFile[],
   plugins: Plugin[],
-): Promise<(Omit<Bundle, "parts"> | BundleError)[]> {
+  onMetadata?: (fn: FunctionFile, metadata: BundleMetadata) => void,
+): Promise<BatchResult> {
   const { metafile, outputFiles } = await esbuild.build({
     ...common,
     entryPoints: getEntryPoints(batch),
@@ -249,6 +333,7 @@ async function bundleBatch(
   return batch.map((fn) => {
     const path = getOutputPath(common.outdir, fn);
     const output = metafile.outputs[toPosix(relative(root, path))];
+    onMetadata?.(fn, { metafile, output });
     const source = toPosix(relative(root, fn.file));
     if (!output.exports.includes("handler")) {
       return { file: source, line: 1, column: 1, message: "does not export a handler" };

@@ -12,6 +12,8 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { MARKER } from "./bundle.ts";
+import type { SchemaFile } from "./precompile/bundle_schemas.ts";
+import { SCHEMA_FILE } from "./precompile/specifiers.ts";
 
 /** The change of a function's bundle. */
 export type BundleChange = "created" | "updated" | "unchanged";
@@ -30,9 +32,10 @@ export interface OutputFolder {
    * @param name The function.
    * @param code The content of `index.mjs`.
    * @param map The content of `index.mjs.map`, if there is one.
+   * @param schemas The contents of `schemas.cjs` and its map, if there are any.
    * @returns The change that {@link OutputFolder.commit} will make.
    */
-  stage(name: string, code: string, map?: string): BundleChange;
+  stage(name: string, code: string, map?: string, schemas?: SchemaFile): BundleChange;
   /**
    * Moves the bundles to the output folder and removes bundles of deleted functions. Synchronous,
    * so that signals cannot interrupt it.
@@ -46,7 +49,8 @@ export interface OutputFolder {
 }
 
 const CODE = "index.mjs";
-const MAP = "index.mjs.map";
+const MAPS = ["index.mjs.map", `${SCHEMA_FILE}.map`];
+const FILES = [CODE, SCHEMA_FILE, ...MAPS];
 const TEMPORARY = ".building-";
 
 /**
@@ -58,7 +62,9 @@ const TEMPORARY = ".building-";
  */
 export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
   const aside = join(dir, `${TEMPORARY}${process.pid}`);
-  const staged = new Map<string, { change: BundleChange; hasMap: boolean }>();
+  /** The new files of changed functions; a file without a text is removed. */
+  const staged = new Map<string, ReadonlyMap<string, string | undefined>>();
+  const getFolder = (file: string) => MAPS.includes(file) ? mapsDir : dir;
   const discard = () => rmSync(aside, { recursive: true, force: true });
   // a signal may exit the process before the bundles are moved
   process.once("exit", discard);
@@ -66,33 +72,41 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
   return {
     unmanagedFiles(names): string[] {
       return names.filter((name) =>
-        readIfThere(join(dir, name, CODE))?.startsWith(MARKER) === false
+        [CODE, SCHEMA_FILE].some((file) =>
+          readIfThere(join(dir, name, file))?.startsWith(MARKER) === false
+        )
       );
     },
 
-    stage(name, code, map): BundleChange {
+    stage(name, code, map, schemas): BundleChange {
       if (staged.size === 0) removeLeftovers(dir);
-      const present = readIfThere(join(dir, name, CODE));
-      const change = present === undefined ? "created" : present === code ? "unchanged" : "updated";
-      if (change !== "unchanged" || readIfThere(join(mapsDir, name, MAP)) !== map) {
-        write(join(aside, name, CODE), code);
-        if (map !== undefined) write(join(aside, name, MAP), map);
-        staged.set(name, { change, hasMap: map !== undefined });
+      const texts = [code, schemas?.code, map, schemas?.map];
+      const files = new Map(FILES.map((file, index) => [file, texts[index]]));
+      const isChanged = (file: string) =>
+        readIfThere(join(getFolder(file), name, file)) !== files.get(file);
+      if (FILES.some(isChanged)) {
+        for (const [file, text] of files) {
+          if (text !== undefined) write(join(aside, name, file), text);
+        }
+        staged.set(name, files);
       }
-      return change;
+      if (!existsSync(join(dir, name, CODE))) return "created";
+      return isChanged(CODE) || isChanged(SCHEMA_FILE) ? "updated" : "unchanged";
     },
 
     commit(names): string[] {
       try {
-        for (const [name, { hasMap }] of staged) {
-          mkdirSync(join(dir, name), { recursive: true });
-          if (hasMap) {
-            mkdirSync(join(mapsDir, name), { recursive: true });
-            renameSync(join(aside, name, MAP), join(mapsDir, name, MAP));
+        for (const [name, files] of staged) {
+          for (const [file, text] of files) {
+            const folder = join(getFolder(file), name);
+            if (text === undefined) rmSync(join(folder, file), { force: true });
+            else {
+              mkdirSync(folder, { recursive: true });
+              renameSync(join(aside, name, file), join(folder, file));
+            }
+            // removes maps that an earlier setting wrote here
+            if (folder !== join(dir, name)) rmSync(join(dir, name, file), { force: true });
           }
-          renameSync(join(aside, name, CODE), join(dir, name, CODE));
-          // removes maps that an earlier setting wrote here
-          if (!hasMap || mapsDir !== dir) rmSync(join(dir, name, MAP), { force: true });
         }
         const kept = new Set(names);
         const stale = listFolders(dir).filter((name) =>
@@ -100,7 +114,7 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
         );
         for (const name of stale) {
           for (const folder of new Set([dir, mapsDir])) {
-            for (const file of [CODE, MAP]) rmSync(join(folder, name, file), { force: true });
+            for (const file of FILES) rmSync(join(folder, name, file), { force: true });
             removeIfEmpty(join(folder, name));
           }
         }

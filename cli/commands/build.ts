@@ -124,7 +124,7 @@ function checkSettings(
 }
 
 function toBuiltFunction(
-  { name, source, code, map, modules, parts, unreadProvider }: Bundle,
+  { name, source, code, map, modules, parts, unreadProvider, schemas, schemaUse }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -136,7 +136,7 @@ function toBuiltFunction(
     name,
     source,
     path: `${dir.split(sep).join("/").replace(/\/$/, "")}/${name}/index.mjs`,
-    change: target?.stage(name, code, map) ?? "unchanged",
+    change: target?.stage(name, code, map, schemas) ?? "unchanged",
     bytes,
     gzipBytes: gzipSync(code).length,
     mapBytes: map === undefined ? 0 : byteLength(map),
@@ -147,7 +147,18 @@ function toBuiltFunction(
     packages,
     modules,
     unreadProvider,
+    ...describeSchemas(schemaUse, schemas),
   };
+}
+
+function describeSchemas(
+  use: Bundle["schemaUse"],
+  file: Bundle["schemas"],
+): Pick<BuiltFunction, "compiledSchemas" | "schemasBytes" | "notCompiled"> {
+  if (use === undefined) return {};
+  return "reason" in use
+    ? { notCompiled: use.reason }
+    : { compiledSchemas: use.keys, schemasBytes: byteLength(file!.code) };
 }
 
 function byteLength(text: string): number {

@@ -56,6 +56,13 @@ export interface BuildSettings {
    */
   betterAuth?: string[];
   /**
+   * Compiles schemas into plain code during the build. zod and the schemas are then in a second file
+   * (`schemas.cjs`), which is loaded only for values that do not fit. Functions for which this is not
+   * possible are built as usual, and the build prints why.
+   * @default false
+   */
+  precompile?: boolean;
+  /**
    * Packages that are not bundled because a layer or the image provides them.
    * @default []
    */
@@ -94,6 +101,7 @@ export const BUILD_SETTINGS = {
       'a list of function names, or ["*"]',
       (value) => Array.isArray(value) && value.every(isText),
     ],
+    precompile: ["true or false", (value) => typeof value === "boolean"],
     external: ["a list of packages", (value) => Array.isArray(value) && value.every(isText)],
     budgets: [
       'an object: { "*": 400_000, FunctionName: 900_000 }, in bytes',
@@ -110,6 +118,7 @@ export const BUILD_SETTINGS = {
     awsSdk: "bundle" as "bundle" | "runtime",
     awsCredentials: "environment" as "environment" | "chain",
     betterAuth: [] as string[],
+    precompile: false as boolean,
     external: [] as string[],
     budgets: {} as Record<string, number>,
   },

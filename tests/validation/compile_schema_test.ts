@@ -3,7 +3,8 @@ import fc from "fast-check";
 import * as z from "zod";
 import * as core from "zod/v4/core";
 import * as mini from "zod/mini";
-import { ASK_ZOD, compileSchema } from "../../validation/compile_schema.ts";
+import { compileSchema } from "../../validation/compile_schema.ts";
+import { ASK_ZOD } from "../../validation/precompiled_schema.ts";
 import { testSeed } from "../support/seed.ts";
 
 /** `TRELLIS_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */

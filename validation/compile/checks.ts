@@ -82,13 +82,6 @@ export function lengthCondition(
   return (counted === units ? "" : `${units}${sign}${enough}||`) + counted + sign + bound;
 }
 
-/** Counts code points; generated code calls it `COUNT`. */
-export function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}
-
 /** Leaves a check to zod if it is built in and runs no code of the application. */
 function writeOwnCheck(check: Check, value: string, program: Program): string {
   const payload = program.name();

@@ -148,10 +148,10 @@ function writeReadonly(schema: $ZodType, value: string, program: Program): strin
 
 function writeDefault(schema: $ZodType, value: string, program: Program): string {
   if (getDefinition(schema).innerType!._zod.optin !== undefined) throw new Unsupported();
-  const definition = program.constant(schema._zod.def);
+  const defaultValue = program.defaultValue(getDefinition(schema));
   const output = writeUnless("undefined", schema, value, program);
   // read each time: it makes a copy, or calls the user's function
-  program.add(`if(${output}===undefined)${output}=${definition}.defaultValue;`);
+  program.add(`if(${output}===undefined)${output}=${defaultValue};`);
   return output;
 }
 

@@ -6,6 +6,7 @@ export interface Definition {
   checks?: readonly Check[];
   coerce?: boolean;
   innerType?: $ZodType;
+  defaultValue?: unknown;
   element?: $ZodType;
   options?: readonly $ZodType[];
   discriminator?: string;
@@ -61,6 +62,11 @@ export class Program {
     this.names.push(name);
     this.values.push(value);
     return name;
+  }
+
+  /** Returns the expression of a default value, which zod copies or computes each time. */
+  defaultValue(definition: Definition): string {
+    return `${this.constant(definition)}.defaultValue`;
   }
 
   name(): string {

@@ -1,3 +1,5 @@
 import { defineConfig } from "@trellis/fn/cli";
 
-export default defineConfig({ build: { databaseProviders: ["serverless-pg"] } });
+export default defineConfig({
+  build: { databaseProviders: ["serverless-pg"], precompile: true },
+});

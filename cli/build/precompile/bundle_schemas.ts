@@ -1,0 +1,158 @@
+import type { BuildOptions, Metafile, Plugin } from "esbuild";
+import { resolve } from "node:path";
+import type { loadEsbuild } from "../load_esbuild.ts";
+import type { ModulePaths } from "../module_paths.ts";
+import { getOwnModule } from "./compiled_schemas_plugin.ts";
+import type { CompiledSchemas } from "./compile_schemas.ts";
+import { listUses } from "./compile_schemas.ts";
+import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
+import { COMPILED, ORIGINAL } from "./schema_code.ts";
+import { SCHEMA_FILE } from "./specifiers.ts";
+
+/** What the bundle of a function has of its schemas. */
+export type SchemaUse =
+  /** Compiled schemas only: zod is not in the bundle. */
+  | { readonly keys: readonly string[] }
+  /** The reason why the bundle needs zod. */
+  | { readonly reason: string }
+  /** No schemas. */
+  | undefined;
+
+/** Names of zod's entry points that have their own messages. */
+const isMini = (specifier: string): boolean => /mini$/.test(specifier);
+
+/**
+ * Checks whether the bundle of a function needs zod.
+ *
+ * @param schemas The compiled schemas.
+ * @param file The function.
+ * @param output The metadata of the bundle with compiled schemas.
+ * @param inputs The metadata of all modules.
+ * @param root The project folder.
+ * @param paths Maps modules to packages.
+ */
+export function readSchemaUse(
+  schemas: CompiledSchemas,
+  file: string,
+  output: Metafile["outputs"][string],
+  { inputs, root, paths }: {
+    readonly inputs: Metafile["inputs"];
+    readonly root: string;
+    readonly paths: ModulePaths;
+  },
+): SchemaUse {
+  const included = Object.keys(output.inputs).filter((path) => {
+    return output.inputs[path].bytesInOutput > 0;
+  });
+  const isZod = (path: string) => paths.getPackage(resolve(root, path)) === "zod";
+  const modules = schemas.sources.listModules(file);
+  const ownPaths = new Set(included.map((path) => resolve(root, path)));
+  const uses = listUses(schemas, modules.filter(({ module }) => ownPaths.has(module.path)));
+  if (included.some(isZod) || output.imports.some(({ path }) => /^zod(?:\/|$)/.test(path))) {
+    const importer = included.find((path) =>
+      !isZod(path) && inputs[path].imports.some((each) => isZod(each.path))
+    );
+    return { reason: uses[0] ?? `${importer ?? "a module"} imports zod` };
+  }
+  const keys = included.filter((path) => path.startsWith(COMPILED)).map((path) => {
+    return path.slice(COMPILED.length);
+  });
+  if (keys.length === 0) return undefined;
+  if (uses.length > 0) return { reason: uses[0] };
+  const specifiers = modules.flatMap((module) => module.schemas).flatMap(({ references }) =>
+    [...references.values()].flatMap((each) => each.kind === "zod" ? [each.specifier] : [])
+  );
+  if (specifiers.some(isMini) && !specifiers.every(isMini)) {
+    return { reason: "zod and zod/mini are both used, and their messages depend on each other" };
+  }
+  return { keys };
+}
+
+/** Options of {@link bundleSchemas}. */
+export interface BundleSchemasOptions {
+  readonly esbuild: Awaited<ReturnType<typeof loadEsbuild>>;
+  readonly common: BuildOptions & { readonly outdir: string };
+  readonly paths: ModulePaths;
+  readonly createResolvers: () => Plugin[];
+  readonly schemas: CompiledSchemas;
+}
+
+/** The file with zod and the schemas of a function. */
+export interface SchemaFile {
+  readonly code: string;
+  readonly map?: string;
+}
+
+const ENTRY = "trellis-schemas-of:";
+const NAMESPACE = ENTRY.slice(0, -1);
+
+/**
+ * Bundles zod and the schemas of functions.
+ *
+ * @param keys Keys of schemas by function.
+ * @param options The build.
+ * @returns Files by function.
+ */
+export async function bundleSchemas(
+  keys: ReadonlyMap<string, readonly string[]>,
+  { esbuild, common, paths, createResolvers, schemas }: BundleSchemasOptions,
+): Promise<Map<string, SchemaFile>> {
+  const { outputFiles = [] } = await esbuild.build({
+    ...common,
+    entryPoints: Object.fromEntries(
+      [...keys.keys()].map((name) => [`${name}/${SCHEMA_FILE.replace(".cjs", "")}`, ENTRY + name]),
+    ),
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    metafile: false,
+    plugins: [
+      entriesPlugin(keys, schemas, paths),
+      originalSchemasPlugin(schemas),
+      ...createResolvers(),
+    ],
+  });
+  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
+  return new Map([...keys.keys()].map((name) => {
+    const path = resolve(common.outdir, name, SCHEMA_FILE);
+    return [name, { code: texts.get(path)!, map: texts.get(`${path}.map`) }];
+  }));
+}
+
+function entriesPlugin(
+  keys: ReadonlyMap<string, readonly string[]>,
+  { trellis }: CompiledSchemas,
+  paths: ModulePaths,
+): Plugin {
+  return {
+    name: "schema files",
+    setup(build): void {
+      build.onResolve({ filter: new RegExp(`^${ENTRY}`) }, ({ path }) => ({
+        path: path.slice(ENTRY.length),
+        namespace: NAMESPACE,
+      }));
+      build.onResolve({ filter: /^validation$/, namespace: NAMESPACE }, async ({ kind }) => {
+        const { importer, specifier } = trellis;
+        const options = { kind, importer, namespace: "file", resolveDir: resolve(importer, "..") };
+        const { path, namespace, errors } = await build.resolve(specifier, options);
+        return errors.length > 0
+          ? { errors }
+          : { path: getOwnModule(paths, path, "validation/schema"), namespace };
+      });
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
+        contents: renderEntry(keys.get(path)!),
+        loader: "js",
+      }));
+    },
+  };
+}
+
+function renderEntry(keys: readonly string[]): string {
+  const imports = keys.map((key, index) =>
+    `import { value as v${index} } from ${JSON.stringify(ORIGINAL + key)};`
+  );
+  const members = keys.map((key, index) => `${JSON.stringify(key)}: v${index}`);
+  return `${imports.join("\n")}
+export const schemas = { ${members.join(", ")} };
+export { createFallbackValidator, createValidator, getListKeys, validateSchema, validateSchemaAsync } from "validation";
+`;
+}

@@ -1,0 +1,108 @@
+import type { Loader, Plugin } from "esbuild";
+import { dirname, extname } from "node:path";
+import { omitAuthImports } from "../auth_config_parts.ts";
+import type { ModulePaths } from "../module_paths.ts";
+import type { CompiledSchemas } from "./compile_schemas.ts";
+import { COMPILED, renderCompiledModule } from "./schema_code.ts";
+import type { SchemaModuleSource } from "./schema_module.ts";
+import { LOADER, RUNTIME, SCHEMA_FILE } from "./specifiers.ts";
+
+const NAMESPACE = COMPILED.slice(0, -1);
+const LOADER_NAMESPACE = "trellis-schemas";
+
+/** Loads synchronously, because validation is synchronous. Lambda has this function since Node.js 20.16. */
+const LOADER_CODE = `let schemas;
+export function loadSchemas() {
+  return schemas ??= process.getBuiltinModule("node:module")
+    .createRequire(import.meta.url)("./${SCHEMA_FILE}");
+}
+`;
+
+/** Replaces `validation/schema.ts`: the same functions, but zod is loaded when it is needed. */
+const renderValidation = (extension: string): string =>
+  `import { loadSchemas } from "${LOADER}";
+import { createPrecompiledValidation } from "./precompiled_schema${extension}";
+const validation = /* @__PURE__ */ createPrecompiledValidation(loadSchemas);
+${
+    ["createValidator", "getListKeys", "validateSchema", "validateSchemaAsync"].map((name) =>
+      `export function ${name}(...parameters) { return validation.${name}(...parameters); }`
+    ).join("\n")
+  }
+`;
+
+/**
+ * Creates a plugin that replaces the schemas of a project by compiled ones, and the validation of
+ * `@trellis/fn` by one that loads zod when it is needed.
+ *
+ * @param schemas The compiled schemas.
+ * @param options How modules belong to packages, and whether imports of the auth library are omitted.
+ * @returns The plugin; it must precede plugins that load modules.
+ */
+export function compiledSchemasPlugin(
+  schemas: CompiledSchemas,
+  { paths, omitsAuth }: { readonly paths: ModulePaths; readonly omitsAuth: boolean },
+): Plugin {
+  const { sources, modules, trellis } = schemas;
+  return {
+    name: "compiled schemas",
+    setup(build): void {
+      build.onResolve({ filter: new RegExp(`^${COMPILED}`) }, ({ path }) => ({
+        path: path.slice(COMPILED.length),
+        namespace: NAMESPACE,
+        sideEffects: false,
+      }));
+      build.onResolve({ filter: new RegExp(`^${LOADER}$`) }, () => ({
+        path: "loader",
+        namespace: LOADER_NAMESPACE,
+        sideEffects: false,
+      }));
+      build.onResolve({ filter: new RegExp(`^${RUNTIME}$`) }, async ({ kind }) => {
+        const { path, namespace, errors } = await build.resolve(trellis.specifier, {
+          kind,
+          importer: trellis.importer,
+          namespace: "file",
+          resolveDir: dirname(trellis.importer),
+        });
+        if (errors.length > 0) return { errors };
+        const file = getOwnModule(paths, path, "validation/precompiled_schema");
+        return { path: file, namespace, sideEffects: false };
+      });
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
+        contents: modules.get(path),
+        loader: "js",
+      }));
+      build.onLoad({ filter: /.*/, namespace: LOADER_NAMESPACE }, () => ({
+        contents: LOADER_CODE,
+        loader: "js",
+      }));
+      build.onLoad({ filter: /[/\\]validation[/\\]schema\.[jt]s$/ }, ({ path }) => {
+        if (paths.trellisRoot(path) === undefined) return undefined;
+        return {
+          contents: renderValidation(extname(path)),
+          loader: "js",
+          resolveDir: dirname(path),
+        };
+      });
+      build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {
+        const source = sources.modules.get(path);
+        if (source === undefined || !hasSchemas(source)) return undefined;
+        const contents = renderCompiledModule(source, ({ key }) => modules.has(key));
+        return {
+          // the plugin for modules with an auth configuration does not see this module
+          contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,
+          loader: extname(path).slice(1).replace(/^[cm]/, "") as Loader,
+          resolveDir: dirname(path),
+        };
+      });
+    },
+  };
+}
+
+function hasSchemas({ schemas, others }: SchemaModuleSource): boolean {
+  return schemas.length > 0 || others.length > 0;
+}
+
+/** Returns the path of a module of this package: `validation/schema`. */
+export function getOwnModule(paths: ModulePaths, entry: string, module: string): string {
+  return `${paths.trellisRoot(entry)!.replace(/\/$/, "")}/${module}${extname(entry)}`;
+}

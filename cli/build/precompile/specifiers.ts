@@ -1,0 +1,6 @@
+/** Specifier of `validation/precompiled_schema.ts` in generated modules. */
+export const RUNTIME = "trellis-schemas/runtime";
+/** Specifier of the module that loads {@link SCHEMA_FILE}. */
+export const LOADER = "trellis-schemas/loader";
+/** The file with zod and the schemas of a function, next to its bundle. */
+export const SCHEMA_FILE = "schemas.cjs";
