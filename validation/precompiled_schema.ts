@@ -47,6 +47,8 @@ interface ZodMembers {
     validate(value: unknown, ...options: unknown[]): unknown;
     readonly jsonSchema?: unknown;
   };
+  parse(value: unknown, ...parameters: unknown[]): unknown;
+  safeParse(value: unknown, ...parameters: unknown[]): unknown;
   safeParseAsync(value: unknown, ...parameters: unknown[]): Promise<unknown>;
 }
 
@@ -63,7 +65,7 @@ export function definePrecompiledSchema(parts: PrecompiledParts): $ZodType {
   const load = (): $ZodType => schema ??= parts.load();
   const own: Record<PropertyKey, unknown> = {
     [PARTS]: { ...parts, load },
-    ...fastMembers(parts.parse, load),
+    ...fastMembers(parts, load),
   };
   return new Proxy({} as $ZodType, {
     get: (_, key) => Object.hasOwn(own, key) ? own[key] : Reflect.get(load(), key),
@@ -80,23 +82,36 @@ export function definePrecompiledSchema(parts: PrecompiledParts): $ZodType {
 }
 
 /** Creates the members that accept a value without zod. */
-function fastMembers(parse: FastParser, load: () => $ZodType): ZodMembers {
+function fastMembers(parts: PrecompiledParts, load: () => $ZodType): ZodMembers {
   const getMembers = () => load() as unknown as ZodMembers;
+  /** Parses a value; parameters such as other messages are left to zod. */
+  const parse = (value: unknown, parameters: unknown[]) =>
+    parameters.length === 0 ? parts.parse(value) : ASK_ZOD;
   return {
     "~standard": {
       ...{ version: 1, vendor: "zod" },
-      validate(value, ...options) {
-        const output = parse(value);
+      validate(value, ...parameters) {
+        const output = parse(value, parameters);
         return output === ASK_ZOD
-          ? getMembers()["~standard"].validate(value, ...options)
+          ? getMembers()["~standard"].validate(value, ...parameters)
           : { value: output };
       },
       get jsonSchema() {
         return getMembers()["~standard"].jsonSchema;
       },
     },
+    parse(value, ...parameters) {
+      const output = parse(value, parameters);
+      return output === ASK_ZOD ? getMembers().parse(value, ...parameters) : output;
+    },
+    safeParse(value, ...parameters) {
+      const output = parse(value, parameters);
+      return output === ASK_ZOD
+        ? getMembers().safeParse(value, ...parameters)
+        : { success: true, data: output };
+    },
     safeParseAsync(value, ...parameters) {
-      const output = parameters.length === 0 ? parse(value) : ASK_ZOD;
+      const output = parse(value, parameters);
       return output === ASK_ZOD
         ? getMembers().safeParseAsync(value, ...parameters)
         : Promise.resolve({ success: true, data: output });
@@ -130,13 +145,23 @@ export function createPrecompiledValidation(
         return validate(data, length);
       };
     },
-    validateSchema: (schema, data) => load().validateSchema(getSchema(schema), data),
-    validateSchemaAsync: (schema, data) => load().validateSchemaAsync(getSchema(schema), data),
+    validateSchema<T>(schema: $ZodType<T>, data: unknown): ValidationResult<T> {
+      return accept(schema, data) ?? load().validateSchema(getSchema(schema), data);
+    },
+    async validateSchemaAsync<T>(schema: $ZodType<T>, data: unknown): Promise<ValidationResult<T>> {
+      return accept(schema, data) ?? await load().validateSchemaAsync(getSchema(schema), data);
+    },
     getListKeys(schema) {
       const keys = getParts(schema)?.listKeys;
       return keys === undefined ? load().getListKeys(schema) : new Set(keys);
     },
   };
+}
+
+/** Returns the result for a value that fits a compiled schema. */
+function accept<T>(schema: $ZodType<T>, data: unknown): ValidationResult<T> | undefined {
+  const output = getParts(schema)?.parse(data) ?? ASK_ZOD;
+  return output === ASK_ZOD ? undefined : { success: true, data: output as T };
 }
 
 function getSchema<T>(schema: $ZodType<T>): $ZodType<T> {

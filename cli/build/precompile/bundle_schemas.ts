@@ -18,6 +18,8 @@ export type SchemaUse =
   /** No schemas. */
   | undefined;
 
+const MAX_REASONS = 3;
+
 /** Names of zod's entry points that have their own messages. */
 const isMini = (specifier: string): boolean => /mini$/.test(specifier);
 
@@ -47,18 +49,24 @@ export function readSchemaUse(
   const isZod = (path: string) => paths.getPackage(resolve(root, path)) === "zod";
   const modules = schemas.sources.listModules(file);
   const ownPaths = new Set(included.map((path) => resolve(root, path)));
-  const uses = listUses(schemas, modules.filter(({ module }) => ownPaths.has(module.path)));
+  const own = modules.filter(({ module }) => ownPaths.has(module.path));
   if (included.some(isZod) || output.imports.some(({ path }) => /^zod(?:\/|$)/.test(path))) {
     const importer = included.find((path) =>
       !isZod(path) && inputs[path].imports.some((each) => isZod(each.path))
     );
-    return { reason: uses[0] ?? `${importer ?? "a module"} imports zod` };
+    const uses = listUses(schemas, own, false);
+    return {
+      reason: uses.length > 0
+        ? uses.slice(0, MAX_REASONS).join("; ")
+        : `${importer ?? "a module"} imports zod`,
+    };
   }
   const keys = included.filter((path) => path.startsWith(COMPILED)).map((path) => {
     return path.slice(COMPILED.length);
   });
   if (keys.length === 0) return undefined;
-  if (uses.length > 0) return { reason: uses[0] };
+  const [use] = listUses(schemas, own, true);
+  if (use !== undefined) return { reason: use };
   const specifiers = modules.flatMap((module) => module.schemas).flatMap(({ references }) =>
     [...references.values()].flatMap((each) => each.kind === "zod" ? [each.specifier] : [])
   );

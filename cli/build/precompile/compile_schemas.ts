@@ -8,7 +8,12 @@ import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { NotPure, type PureExpression } from "./pure_expression.ts";
 import { readSchemaSources, type SchemaSources } from "./read_schemas.ts";
 import { ORIGINAL } from "./schema_code.ts";
-import { getSchemaKey, type SchemaModuleSource, type SourceSchema } from "./schema_module.ts";
+import {
+  getSchemaKey,
+  type SchemaModuleSource,
+  type SourceSchema,
+  type ZodUse,
+} from "./schema_module.ts";
 import { LOADER, RUNTIME } from "./specifiers.ts";
 import { writeSchemaModule } from "./source_program.ts";
 
@@ -140,16 +145,24 @@ async function evaluate(
   return module.exports.values;
 }
 
-/** Returns the uses of zod in modules, with their positions. */
+/**
+ * Lists the uses of zod in modules, with their positions.
+ *
+ * @param schemas The compiled schemas.
+ * @param modules The modules.
+ * @param isOmitted True if zod is not in the bundle, so that only uses of compiled schemas are left.
+ */
 export function listUses(
   { sources: { project }, reasons }: CompiledSchemas,
   modules: readonly SchemaModuleSource[],
+  isOmitted: boolean,
 ): string[] {
-  return modules.flatMap(({ uses, schemas }) => [
-    ...uses,
-    ...schemas.flatMap(({ key, node }) => {
-      const reason = reasons.get(key);
-      return reason === undefined ? [] : [{ node, message: reason }];
-    }),
-  ]).map(({ node, message }) => `${project.getPath(node)}:${project.getLine(node)}: ${message}`);
+  const found = modules.flatMap(({ uses, schemas }): ZodUse[] => {
+    if (isOmitted) return uses.filter(({ isValue }) => isValue);
+    const left = schemas.filter(({ key }) => reasons.has(key));
+    return [...uses, ...left.map(({ key, node }) => ({ node, message: reasons.get(key)! }))];
+  });
+  return found.map(({ node, message }) =>
+    `${project.getPath(node)}:${project.getLine(node)}: ${message}`
+  );
 }

@@ -16,6 +16,8 @@ export interface SourceSchema extends PureExpression {
 export interface ZodUse {
   readonly node: ts.Node;
   readonly message: string;
+  /** True for a compiled schema that would load zod as soon as this code runs. */
+  readonly isValue?: boolean;
 }
 
 /** The schemas of a module. */
@@ -147,6 +149,7 @@ class SchemaModuleReader {
           this.#uses.push({
             node: name,
             message: `${name.text} is used as a value: only options and parse() need no zod`,
+            isValue: true,
           });
         }
       },
