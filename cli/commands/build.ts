@@ -4,7 +4,7 @@ import { resolve, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { Bundle } from "../build/bundle.ts";
+import type { Bundle } from "../build/bundle_batch.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
 import { sumByPackage } from "../build/sizes.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
@@ -20,6 +20,8 @@ export const build: Command = {
     "Writes dist/<Function>/index.mjs: a minified, tree-shaken ES module that exports `handler`, with\n" +
     "its source map. Optional parts of the package (database drivers, the auth library) are included\n" +
     "only in functions whose sources use them. Builds are reproducible.",
+    "With build.precompile in the configuration, schemas are compiled into plain code, and zod is in\n" +
+    "dist/<Function>/schemas.cjs, which is loaded for values that do not fit.",
     "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
     "removed; files without the generated first line are never changed.",
     "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +

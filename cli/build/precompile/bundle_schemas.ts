@@ -2,14 +2,13 @@ import type { BuildOptions, Metafile, Plugin } from "esbuild";
 import { resolve } from "node:path";
 import type { loadEsbuild } from "../load_esbuild.ts";
 import type { ModulePaths } from "../module_paths.ts";
-import { getOwnModule } from "./compiled_schemas_plugin.ts";
-import type { CompiledSchemas } from "./compile_schemas.ts";
-import { listUses } from "./compile_schemas.ts";
+import { getOwnModule, OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
+import { type CompiledSchemas, listUses } from "./compile_schemas.ts";
 import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { COMPILED, ORIGINAL } from "./schema_code.ts";
-import { SCHEMA_FILE } from "./specifiers.ts";
+import { SCHEMA_FILE, USED } from "./specifiers.ts";
 
-/** What the bundle of a function has of its schemas. */
+/** The schemas of a function after a build. */
 export type SchemaUse =
   /** Compiled schemas only: zod is not in the bundle. */
   | { readonly keys: readonly string[] }
@@ -20,7 +19,7 @@ export type SchemaUse =
 
 const MAX_REASONS = 3;
 
-/** Names of zod's entry points that have their own messages. */
+/** Returns true for entry points of zod whose messages depend on a setting of the others. */
 const isMini = (specifier: string): boolean => /mini$/.test(specifier);
 
 /**
@@ -29,20 +28,19 @@ const isMini = (specifier: string): boolean => /mini$/.test(specifier);
  * @param schemas The compiled schemas.
  * @param file The function.
  * @param output The metadata of the bundle with compiled schemas.
- * @param inputs The metadata of all modules.
- * @param root The project folder.
- * @param paths Maps modules to packages.
+ * @param build The metadata of all modules, the project folder, and how modules belong to packages.
  */
 export function readSchemaUse(
   schemas: CompiledSchemas,
   file: string,
   output: Metafile["outputs"][string],
-  { inputs, root, paths }: {
+  build: {
     readonly inputs: Metafile["inputs"];
     readonly root: string;
     readonly paths: ModulePaths;
   },
 ): SchemaUse {
+  const { inputs, root, paths } = build;
   const included = Object.keys(output.inputs).filter((path) => {
     return output.inputs[path].bytesInOutput > 0;
   });
@@ -50,7 +48,9 @@ export function readSchemaUse(
   const modules = schemas.sources.listModules(file);
   const ownPaths = new Set(included.map((path) => resolve(root, path)));
   const own = modules.filter(({ module }) => ownPaths.has(module.path));
-  if (included.some(isZod) || output.imports.some(({ path }) => /^zod(?:\/|$)/.test(path))) {
+  const needsZod = included.includes(`${OWN_NAMESPACE}:${USED}`) || included.some(isZod) ||
+    output.imports.some(({ path }) => /^zod(?:\/|$)/.test(path));
+  if (needsZod) {
     const importer = included.find((path) =>
       !isZod(path) && inputs[path].imports.some((each) => isZod(each.path))
     );

@@ -1,10 +1,9 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import type { $ZodType } from "zod/v4/core";
-import type { ts } from "../../analysis/typescript.ts";
 import { isTrellis } from "../../analysis/values.ts";
 import type { loadEsbuild } from "../load_esbuild.ts";
 import type { ModulePaths } from "../module_paths.ts";
-import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
+import { type ExpressionIndex, originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { NotPure, type PureExpression } from "./pure_expression.ts";
 import { readSchemaSources, type SchemaSources } from "./read_schemas.ts";
 import { ORIGINAL } from "./schema_code.ts";
@@ -18,7 +17,7 @@ import { LOADER, RUNTIME } from "./specifiers.ts";
 import { writeSchemaModule } from "./source_program.ts";
 
 /** The schemas of a project that are compiled ahead of time. */
-export interface CompiledSchemas {
+export interface CompiledSchemas extends ExpressionIndex {
   readonly sources: SchemaSources;
   /** Code of modules by the key of their schema. */
   readonly modules: ReadonlyMap<string, string>;
@@ -26,10 +25,6 @@ export interface CompiledSchemas {
   readonly reasons: ReadonlyMap<string, string>;
   /** An import of this package, and the file with it. */
   readonly trellis: { readonly specifier: string; readonly importer: string };
-  /** Returns the expression of a key. */
-  find(key: string): Pick<PureExpression, "node" | "references"> | undefined;
-  /** Returns the key of a declaration, which can then be found. */
-  getKey(node: ts.VariableDeclaration): string;
 }
 
 /** Options of {@link compileSchemas}. */
@@ -63,12 +58,12 @@ export async function compileSchemas(
   const reasons = new Map<string, string>();
   for (const { key } of schemas) {
     const written = writeModule(values[key], key);
-    if ("reason" in written) reasons.set(key, written.reason);
-    // formats the code
-    else {modules.set(
-        key,
-        (await options.esbuild.transform(written.code, { charset: "utf8" })).code,
-      );}
+    if ("reason" in written) {
+      reasons.set(key, written.reason);
+    } else {
+      const formatted = await options.esbuild.transform(written.code, { charset: "utf8" });
+      modules.set(key, formatted.code);
+    }
   }
   return { sources, modules, reasons, trellis, find, getKey };
 }
@@ -77,7 +72,7 @@ function writeModule(value: unknown, key: string): ReturnType<typeof writeSchema
   const isSchema = typeof value === "object" && value !== null && "_zod" in value;
   return isSchema
     ? writeSchemaModule(value as $ZodType, key, { runtime: RUNTIME, loader: LOADER })
-    : { reason: "it is no schema" };
+    : { reason: "it is not a schema" };
 }
 
 function findTrellisImport(
@@ -97,7 +92,7 @@ function findTrellisImport(
 function indexExpressions(
   { project, expressions }: SchemaSources,
   schemas: readonly SourceSchema[],
-): Pick<CompiledSchemas, "find" | "getKey"> {
+): ExpressionIndex {
   const index = new Map<string, Pick<PureExpression, "node" | "references">>(
     schemas.map((schema) => [schema.key, schema]),
   );
@@ -115,9 +110,7 @@ function indexExpressions(
 /** Evaluates schemas: bundles them with zod, and runs the bundle. */
 async function evaluate(
   schemas: readonly SourceSchema[],
-  { esbuild, common, root, createResolvers, find, getKey }:
-    & CompileOptions
-    & Pick<CompiledSchemas, "find" | "getKey">,
+  { esbuild, common, root, createResolvers, find, getKey }: CompileOptions & ExpressionIndex,
 ): Promise<Readonly<Record<string, unknown>>> {
   const imports = schemas.map(({ key }, index) =>
     `import { value as v${index} } from ${JSON.stringify(ORIGINAL + key)};`
@@ -132,7 +125,6 @@ async function evaluate(
     outdir: undefined,
     outExtension: undefined,
     format: "cjs",
-    globalName: undefined,
     banner: {},
     minify: false,
     sourcemap: false,

@@ -1,16 +1,17 @@
 import type { Loader, Plugin } from "esbuild";
-import { dirname, extname } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { omitAuthImports } from "../auth_config_parts.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
 import { COMPILED, renderCompiledModule } from "./schema_code.ts";
 import type { SchemaModuleSource } from "./schema_module.ts";
-import { LOADER, RUNTIME, SCHEMA_FILE } from "./specifiers.ts";
+import { LOADER, RUNTIME, SCHEMA_FILE, USED } from "./specifiers.ts";
 
 const NAMESPACE = COMPILED.slice(0, -1);
-const LOADER_NAMESPACE = "trellis-schemas";
+/** The namespace of generated modules that all functions share. */
+export const OWN_NAMESPACE = "trellis-build";
 
-/** Loads synchronously, because validation is synchronous. Lambda has this function since Node.js 20.16. */
+/** Loads synchronously, because validation is synchronous. */
 const LOADER_CODE = `let schemas;
 export function loadSchemas() {
   return schemas ??= process.getBuiltinModule("node:module")
@@ -51,9 +52,9 @@ export function compiledSchemasPlugin(
         namespace: NAMESPACE,
         sideEffects: false,
       }));
-      build.onResolve({ filter: new RegExp(`^${LOADER}$`) }, () => ({
-        path: "loader",
-        namespace: LOADER_NAMESPACE,
+      build.onResolve({ filter: new RegExp(`^(?:${LOADER}|${USED})$`) }, ({ path }) => ({
+        path,
+        namespace: OWN_NAMESPACE,
         sideEffects: false,
       }));
       build.onResolve({ filter: new RegExp(`^${RUNTIME}$`) }, async ({ kind }) => {
@@ -71,8 +72,8 @@ export function compiledSchemasPlugin(
         contents: modules.get(path),
         loader: "js",
       }));
-      build.onLoad({ filter: /.*/, namespace: LOADER_NAMESPACE }, () => ({
-        contents: LOADER_CODE,
+      build.onLoad({ filter: /.*/, namespace: OWN_NAMESPACE }, ({ path }) => ({
+        contents: path === LOADER ? LOADER_CODE : "export const used = [];\n",
         loader: "js",
       }));
       build.onLoad({ filter: /[/\\]validation[/\\]schema\.[jt]s$/ }, ({ path }) => {
@@ -98,11 +99,14 @@ export function compiledSchemasPlugin(
   };
 }
 
-function hasSchemas({ schemas, others }: SchemaModuleSource): boolean {
-  return schemas.length > 0 || others.length > 0;
+/** A CommonJS module cannot import compiled schemas. */
+function hasSchemas({ module, schemas, others }: SchemaModuleSource): boolean {
+  return module.commonJs === undefined && schemas.length + others.length > 0;
 }
 
-/** Returns the path of a module of this package: `validation/schema`. */
+/** Returns the path or the URL of a module of this package: `validation/schema`. */
 export function getOwnModule(paths: ModulePaths, entry: string, module: string): string {
-  return `${paths.trellisRoot(entry)!.replace(/\/$/, "")}/${module}${extname(entry)}`;
+  const root = paths.trellisRoot(entry)!;
+  const file = module + extname(entry);
+  return /^https?:/.test(root) ? new URL(file, root).href : join(root, file);
 }

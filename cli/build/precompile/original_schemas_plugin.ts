@@ -1,9 +1,18 @@
 import type { Plugin } from "esbuild";
 import { dirname } from "node:path";
-import type { CompiledSchemas } from "./compile_schemas.ts";
+import type { ts } from "../../analysis/typescript.ts";
+import type { PureExpression } from "./pure_expression.ts";
 import { ORIGINAL, renderOriginalModule } from "./schema_code.ts";
 
 const NAMESPACE = ORIGINAL.slice(0, -1);
+
+/** The schemas and constants of the sources by key. */
+export interface ExpressionIndex {
+  /** Returns the expression of a key. */
+  find(key: string): Pick<PureExpression, "node" | "references"> | undefined;
+  /** Returns the key of a declaration, which can then be found. */
+  getKey(node: ts.VariableDeclaration): string;
+}
 
 /**
  * Creates a plugin that resolves `trellis-original:<key>` to the schema of the sources, without the
@@ -11,9 +20,7 @@ const NAMESPACE = ORIGINAL.slice(0, -1);
  *
  * @param schemas The schemas.
  */
-export function originalSchemasPlugin(
-  { find, getKey }: Pick<CompiledSchemas, "find" | "getKey">,
-): Plugin {
+export function originalSchemasPlugin({ find, getKey }: ExpressionIndex): Plugin {
   return {
     name: "original schemas",
     setup(build): void {

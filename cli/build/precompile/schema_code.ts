@@ -1,5 +1,6 @@
 import { applyEdits, type Edit } from "../../analysis/slice_names.ts";
 import type { ts } from "../../analysis/typescript.ts";
+import { USED } from "./specifiers.ts";
 import type { SchemaModuleSource, SourceSchema } from "./schema_module.ts";
 
 /** The prefix of specifiers for schemas that are compiled. */
@@ -19,7 +20,7 @@ export function renderCompiledModule(
 ): string {
   const { text } = module.source;
   const edits: Edit[] = [];
-  const imports: string[] = [];
+  const imports = [`import { used as __trellisUsed } from ${JSON.stringify(USED)};`];
   const replace = (node: ts.Expression, code: (text: string) => string): void => {
     const start = node.getStart();
     edits.push({ start, end: node.end, text: code(text.slice(start, node.end)) });
@@ -37,9 +38,9 @@ export function renderCompiledModule(
   return `${applyEdits(text, 0, edits)}\n${imports.join("\n")}\n`;
 }
 
-/** The bundler omits an unused function call with this comment. */
+/** The bundler omits this call if its result is not used. Otherwise it also includes the marker. */
 function renderOmittable(code: string): string {
-  return `/* @__PURE__ */ (() => (${code}))()`;
+  return `/* @__PURE__ */ (() => (__trellisUsed.length, (${code})))()`;
 }
 
 /**

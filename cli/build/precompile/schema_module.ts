@@ -96,9 +96,9 @@ class SchemaModuleReader {
     if (!ts.isCallExpression(value) || !this.#isRootedInZod(value)) return false;
     const read = this.#expressions.readDeclaration(declaration);
     if (read instanceof NotPure) {
-      this.#addUse(read);
-      if (isOmittable(value, (name) => this.#isZodName(name))) this.#others.push(initializer);
-      else this.#visitUses(initializer);
+      const canOmit = isOmittable(value, (name) => this.#isZodName(name));
+      if (canOmit) this.#others.push(initializer);
+      this.#addUse(read, !canOmit && !this.#isRootedInImport(value));
     } else {
       this.#schemas.push({ ...read, key: this.#getKey(declaration) });
     }
@@ -107,7 +107,7 @@ class SchemaModuleReader {
 
   #addInline(node: ts.CallExpression): void {
     const read = this.#expressions.read(node);
-    if (read instanceof NotPure) this.#addUse(read);
+    if (read instanceof NotPure) this.#addUse(read, !this.#isRootedInImport(node));
     else this.#schemas.push({ ...read, key: this.#getKey(node) });
   }
 
@@ -115,17 +115,20 @@ class SchemaModuleReader {
     return getSchemaKey(this.#project, node);
   }
 
-  #addUse({ node, message }: NotPure): void {
-    this.#uses.push({ node, message });
+  #addUse({ node, message }: NotPure, isValue: boolean): void {
+    this.#uses.push({ node, message, isValue });
   }
 
   /** Returns true for calls such as `z.object()` and `Note.extend()`. */
   #isRootedInZod(node: ts.Expression): boolean {
-    let root = unwrap(node);
-    while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) {
-      root = unwrap(root.expression);
-    }
+    const root = getRoot(node);
     return ts.isIdentifier(root) && this.#isZodName(root);
+  }
+
+  /** Returns true for `z.object()`, which is a use of zod itself, unlike `Note.extend()`. */
+  #isRootedInImport(node: ts.Expression): boolean {
+    const root = getRoot(node);
+    return ts.isIdentifier(root) && this.#expressions.findReference(root)?.kind === "zod";
   }
 
   #isZodName(name: ts.Identifier): boolean {
@@ -180,4 +183,13 @@ export function getSchemaKey(project: Project, node: ts.Node): string {
     ? node.name.getText()
     : `${line + 1}:${character + 1}`;
   return `${project.getPath(node)}#${name}`;
+}
+
+/** Returns the start of a chain: `z` of `z.string().min(1)`. */
+function getRoot(node: ts.Expression): ts.Expression {
+  let root = unwrap(node);
+  while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) {
+    root = unwrap(root.expression);
+  }
+  return root;
 }

@@ -4,3 +4,5 @@ export const RUNTIME = "trellis-schemas/runtime";
 export const LOADER = "trellis-schemas/loader";
 /** The file with zod and the schemas of a function, next to its bundle. */
 export const SCHEMA_FILE = "schemas.cjs";
+/** Specifier of a module that is bundled if a schema that needs zod is used. */
+export const USED = "trellis-schemas/used";

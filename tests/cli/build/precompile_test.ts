@@ -19,7 +19,7 @@ import { denoProjectFiles, type TestProject, writeTestProject } from "./project.
 
 const seed = testSeed;
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const numRuns = isFull ? 200_000 : 1000;
+const numRuns = isFull ? 50_000 : 500;
 
 /** The written module of a schema, run as the bundle runs it; counts how often zod is loaded. */
 function runWritten(
@@ -126,6 +126,7 @@ export const Note = z.object({
   tags: z.array(z.string()).optional(),
 });
 export const Page = z.object({ limit: z.coerce.number().int().max(50), tag: z.array(z.string()).optional() });
+export const Patch = Note.refine((note) => note.title !== "");
 export const Unused = z.string().refine((text) => text !== "");
 export type Note = z.infer<typeof Note>;
 `,
@@ -158,6 +159,7 @@ export type Note = z.infer<typeof Note>;
     `import { Note } from "../../schemas.ts";\nconst shape = Object.keys(Note.shape);\nexport const count = shape.length;`,
     "{ schema: Note, openapi: { summary: String(count) } }",
   ),
+  [`${API}/patch.post.ts`]: route(`import { Patch } from "../../schemas.ts";`, "{ schema: Patch }"),
   [`${API}/url.post.ts`]: route(`const Link = z.object({ url: z.url() });`, "{ schema: Link }"),
 };
 
@@ -202,6 +204,7 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
         `  Body: zod is included, ${API}/body.post.ts:5: zod is used in a function`,
         `  Mutable: zod is included, ${API}/mutable.post.ts:4: LEVELS can be changed`,
         `  Derived: zod is included, ${API}/derived.post.ts:5: Note is used as a value`,
+        `  Patch: zod is included, src/schemas.ts:11: a function is used`,
         `  Url: zod is included, ${API}/url.post.ts:4: it has a type, a format or a check`,
       ]
     ) assertStringIncludes(stdout, line);

@@ -1,0 +1,129 @@
+import type { BuildOptions, Metafile, Plugin } from "esbuild";
+import { join, relative, sep } from "node:path";
+import type { BundleError } from "./bundle_error.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import type { loadEsbuild } from "./load_esbuild.ts";
+import type { ModulePaths } from "./module_paths.ts";
+import type { Parts } from "./optional_parts.ts";
+import type { SchemaFile, SchemaUse } from "./precompile/bundle_schemas.ts";
+import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
+import type { SourcePosition } from "./provider_location.ts";
+import type { BuildSettings } from "../config/build.ts";
+import { getSizes, type ModuleSize } from "./sizes.ts";
+
+/** The bundle of a function. */
+export interface Bundle {
+  readonly name: string;
+  /** The source, relative to the project. */
+  readonly source: string;
+  readonly code: string;
+  readonly map?: string;
+  /** The bundled modules, largest first. */
+  readonly modules: readonly ModuleSize[];
+  /** The optional parts of the package in the bundle. */
+  readonly parts: Parts;
+  /** The position of a provider that cannot be determined; the bundle then has all drivers. */
+  readonly unreadProvider?: SourcePosition;
+  /** The schemas that were compiled, or why they were not; set with `build.precompile`. */
+  readonly schemaUse?: SchemaUse;
+  /** The file with zod and these schemas. */
+  readonly schemas?: SchemaFile;
+}
+
+/** Settings of a build with their defaults. */
+export type BundleSettings =
+  & Omit<BuildSettings, "budgets">
+  & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
+
+/** The results of {@link bundleBatch}. */
+export type BatchResult = (Omit<Bundle, "parts"> | BundleError)[];
+
+/** The state of a build that all functions share. */
+export interface Build {
+  readonly esbuild: Awaited<ReturnType<typeof loadEsbuild>>;
+  readonly root: string;
+  readonly settings: BundleSettings;
+  readonly common: BuildOptions & { readonly outdir: string };
+  readonly paths: ModulePaths;
+  readonly isDeno: boolean;
+  readonly isExternal: (name: string) => boolean;
+  readonly createResolvers: () => Plugin[];
+  /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
+  readonly schemas?: CompiledSchemas | Error;
+}
+
+/** The metadata of a bundle. */
+export interface BundleMetadata {
+  readonly metafile: Metafile;
+  readonly output: Metafile["outputs"][string];
+}
+
+/**
+ * Bundles functions with one call of esbuild.
+ *
+ * @param build The build.
+ * @param batch The functions.
+ * @param plugins The plugins.
+ * @param onMetadata Called with the metadata of each bundle.
+ */
+export async function bundleBatch(
+  { esbuild, root, common, paths }: Build,
+  batch: readonly FunctionFile[],
+  plugins: Plugin[],
+  onMetadata?: (fn: FunctionFile, metadata: BundleMetadata) => void,
+): Promise<BatchResult> {
+  const { metafile, outputFiles } = await esbuild.build({
+    ...common,
+    entryPoints: getEntryPoints(batch),
+    plugins,
+  }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
+  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
+  return batch.map((fn) => {
+    const path = getOutputPath(common.outdir, fn);
+    const output = metafile.outputs[toPosix(relative(root, path))];
+    onMetadata?.(fn, { metafile, output });
+    const source = toPosix(relative(root, fn.file));
+    if (!output.exports.includes("handler")) {
+      return { file: source, line: 1, column: 1, message: "does not export a handler" };
+    }
+    const { code, map } = addCommonJsGlobals(texts.get(path)!, texts.get(`${path}.map`));
+    return { name: fn.name, source, code, map, modules: getSizes(output, root, paths) };
+  });
+}
+
+/** Returns the entry points of functions by output path. */
+export function getEntryPoints(batch: readonly FunctionFile[]): Record<string, string> {
+  return Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
+}
+
+/** Returns the path of a bundle. */
+export function getOutputPath(outdir: string, { name }: FunctionFile): string {
+  return join(outdir, name, "index.mjs");
+}
+
+/**
+ * Adds `require`, `__dirname` and `__filename`, which CommonJS packages use and ES modules lack, if
+ * they are needed.
+ */
+function addCommonJsGlobals(code: string, map: string | undefined): { code: string; map?: string } {
+  const lines: string[] = [];
+  if (code.includes("Dynamic require of")) {
+    lines.push(
+      `import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);`,
+    );
+  }
+  if (/\b__(?:dirname|filename)\b/.test(code)) {
+    lines.push("const{dirname:__dirname,filename:__filename}=import.meta;");
+  }
+  if (lines.length === 0) return { code, map };
+  const at = code.indexOf("\n") + 1;
+  return {
+    code: `${code.slice(0, at)}${lines.join("")}\n${code.slice(at)}`,
+    // skips the added line in the source map
+    map: map?.replace('"mappings": "', '"mappings": ";'),
+  };
+}
+
+function toPosix(path: string): string {
+  return path.split(sep).join("/");
+}
