@@ -220,7 +220,7 @@ const ARITHMETIC: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.SlashToken,
 ]);
 
-/** Checks that nobody can change a constant: a primitive, a regular expression, or `as const`. */
+/** Checks that a constant cannot be changed: it is a primitive, a regular expression, or `as const`. */
 function isFixed(node: ts.Expression): boolean {
   if (ts.isParenthesizedExpression(node) || ts.isSatisfiesExpression(node)) {
     return isFixed(node.expression);

@@ -9,7 +9,7 @@ export const COMPILED = "trellis-schema:";
 export const ORIGINAL = "trellis-original:";
 
 /**
- * Renders a module whose compiled schemas come from modules of their own. Lines keep their numbers.
+ * Renders a module whose compiled schemas come from separate modules. Lines keep their numbers.
  *
  * @param source The module.
  * @param isCompiled Checks whether a schema is compiled.
