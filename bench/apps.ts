@@ -5,6 +5,7 @@
  *
  *   deno task build:npm && deno run -A bench/apps.ts
  *   deno run -A bench/apps.ts cold warm --quick
+ *   deno run -A bench/apps.ts switches          # what jobs, idempotency and sign-in limits cost
  *   deno run -A bench/apps.ts --node=/path/to/node24 --harness=/path/to/harness --package=/path/to/build
  */
 // deno-lint-ignore-file no-console
@@ -43,7 +44,8 @@ if (!list.includes("'trellis'")) await writeFile(peers, list.replace("];", ", 't
 run("npm", ["pack", "--silent", "--pack-destination", apps, built], apps);
 const { version } = JSON.parse(await readFile(join(built, "package.json"), "utf8"));
 const passed = Deno.args.filter((arg) => !/^--(?:harness|package|node)=/.test(arg));
-run(getOption("node") ?? "node", ["run.mjs", ...passed], apps, {
+const program = passed[0] === "switches" ? ["trellis/switches.mjs"] : ["run.mjs", ...passed];
+run(getOption("node") ?? "node", program, apps, {
   TRELLIS_TARBALL: `file:${join(apps, `trellis-fn-${version}.tgz`)}`,
 });
 

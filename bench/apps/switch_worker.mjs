@@ -1,0 +1,27 @@
+// One function of switches.mjs: answers batches of requests and reports their processor time in microseconds.
+import { randomUUID } from "node:crypto";
+import { setImmediate as tick } from "node:timers/promises";
+import { createEvent, lambdaContext, noteInput, signInEvent } from "../lib/events.mjs";
+
+const { handler } = await import(process.argv[2]);
+
+process.on("disconnect", () => process.exit(0));
+process.on("message", async ({ isAuth, calls, label, email, token }) => {
+  try {
+    const events = Array.from(
+      { length: calls },
+      (_, i) => isAuth ? signInEvent(email) : createEvent(token, noteInput(label, i)),
+    );
+    for (const { headers } of events) headers["Idempotency-Key"] = randomUUID();
+    const before = process.cpuUsage();
+    for (const event of events) {
+      const { statusCode, body } = await handler(event, lambdaContext());
+      if (statusCode >= 300) throw new Error(`${statusCode} ${body}`);
+      await tick();
+    }
+    const { user, system } = process.cpuUsage(before);
+    process.send({ cpu: user + system });
+  } catch (error) {
+    process.send({ error: String(error?.stack ?? error) });
+  }
+});

@@ -1,0 +1,193 @@
+// deno-lint-ignore-file no-console
+/**
+ * What the switches cost: the notes application with one feature after the other, beside itself without them. Prints the
+ * size of the function, the round trips of a warm request, and the processor time of one. `bench/apps.ts switches` runs
+ * it in the harness.
+ */
+import { execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { AUTH_MIGRATION_SQL } from "@trellis/fn/auth";
+import { RATE_LIMIT_MIGRATION_SQL } from "@trellis/fn/database";
+import { IDEMPOTENCY_MIGRATION_SQL } from "@trellis/fn/idempotency";
+import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
+import { countRoundTrips, startPostgres } from "../../lib/pg.mjs";
+import { prepare } from "../lib/database.mjs";
+import { LAMBDA_ENV, lambdaContext, signUpEvent } from "../lib/events.mjs";
+import peer from "./peer.mjs";
+
+const NOTES = fileURLToPath(new URL("notes/", import.meta.url));
+const CLI = fileURLToPath(new URL("../node_modules/@trellis/fn/cli/main.js", import.meta.url));
+const ROUNDS = Number(process.argv[2] ?? 9);
+const LABEL = "0190d3a0-0000-4000-8000-000000000001";
+const POST = "src/functions/api/notes/index.post.ts";
+const QUERIES = "src/queries/notes.ts";
+
+/** Replacements in the sources, by file. */
+const VARIANTS = [
+  { name: "POST /notes", built: "NotesPost", changes: {} },
+  {
+    name: "POST /notes, enqueues a job",
+    built: "NotesPost",
+    changes: {
+      [QUERIES]: [
+        [
+          "import { definePreparedQuery",
+          'import { indexNote } from "../jobs.ts";\nimport { definePreparedQuery',
+        ],
+        [
+          "    return created;",
+          "    await indexNote.enqueue(tx, { noteId: created.id });\n    return created;",
+        ],
+      ],
+    },
+    added: {
+      "src/jobs.ts": `import { defineJob } from "@trellis/fn/jobs";
+import * as z from "zod";
+const schema = z.object({ noteId: z.string() });
+export const indexNote = defineJob({ name: "index-note", schema })(async function indexNote() {});`,
+    },
+  },
+  {
+    name: "POST /notes, idempotency",
+    built: "NotesPost",
+    changes: {
+      [QUERIES]: [["    transaction: true,\n", ""]],
+      [POST]: [
+        [
+          "import { createNote }",
+          'import { createTransactionStore } from "@trellis/fn/idempotency";\nimport { getDb } from "../../../database.ts";\nimport { createNote }',
+        ],
+        [
+          "schema: NoteInput }",
+          "schema: NoteInput, idempotency: { store: createTransactionStore(getDb) } }",
+        ],
+        ["context, body, userId }", "context, body, userId, tx }"],
+        ["createNote({", "createNote.on(tx, {"],
+      ],
+    },
+  },
+  { name: "sign-in", built: "Auth", isAuth: true, changes: {} },
+  {
+    name: "sign-in, without limits",
+    built: "Auth",
+    isAuth: true,
+    changes: { "src/auth.ts": [["  baseURL:", "  rateLimit: { enabled: false },\n  baseURL:"]] },
+  },
+];
+
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+function build({ changes, added = {}, built }, folder) {
+  cpSync(NOTES, folder, { recursive: true });
+  for (const [file, pairs] of Object.entries(changes)) {
+    let text = readFileSync(`${folder}/${file}`, "utf8");
+    for (const [from, to] of pairs) {
+      if (!text.includes(from)) throw new Error(`${file} has no ${from}`);
+      text = text.replace(from, to);
+    }
+    writeFileSync(`${folder}/${file}`, text);
+  }
+  for (const [file, text] of Object.entries(added)) writeFileSync(`${folder}/${file}`, text);
+  execFileSync(process.execPath, [CLI, "build", "--project", folder], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return `${folder}/dist/${built}/index.mjs`;
+}
+
+async function migrate(url, applicationSql) {
+  const client = postgres(url, { max: 1, onnotice() {} });
+  const all = [
+    AUTH_MIGRATION_SQL,
+    RATE_LIMIT_MIGRATION_SQL,
+    JOBS_MIGRATION_SQL,
+    IDEMPOTENCY_MIGRATION_SQL,
+  ];
+  for (const text of [...all, applicationSql]) {
+    for (const statement of text.split("--> statement-breakpoint")) await client.unsafe(statement);
+  }
+  await client.end();
+}
+
+/** Starts a process with a variant, and warms it up. */
+async function open({ file, isAuth = false }, url, user) {
+  const env = {
+    PATH: process.env.PATH,
+    ...LAMBDA_ENV,
+    DATABASE_URL: url,
+    POOL_SIZE: "1",
+    ...peer.variables,
+  };
+  const worker = fileURLToPath(new URL("switch_worker.mjs", import.meta.url));
+  const child = fork(worker, [file], { env, stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  async function run(calls) {
+    child.send({ isAuth, calls, label: LABEL, ...user });
+    const [{ error, cpu }] = await once(child, "message");
+    if (error !== undefined) throw new Error(error);
+    return cpu;
+  }
+  await run(isAuth ? 2 : 50);
+  return { run, stop: () => child.disconnect() };
+}
+
+const server = await startPostgres();
+const folders = [];
+try {
+  await prepare(server.url(), server.url("switches"), "switches", { ...peer, migrate });
+  for (const variant of VARIANTS) {
+    // beside the harness's packages
+    const folder = mkdtempSync(fileURLToPath(new URL("switch-", import.meta.url)));
+    folders.push(folder);
+    variant.file = build(variant, folder);
+    variant.kilobytes = statSync(variant.file).size / 1000;
+  }
+  const user = await signUp(VARIANTS.find(({ isAuth }) => isAuth).file);
+  const proxy = await countRoundTrips(server.port);
+  for (const variant of VARIANTS) {
+    const counted = await open(variant, proxy.url("switches"), user);
+    const before = proxy.count();
+    await counted.run(1);
+    variant.trips = proxy.count() - before;
+    counted.stop();
+    variant.process = await open(variant, server.url("switches"), user);
+    variant.cpu = [];
+  }
+  await proxy.stop();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const variant of VARIANTS) {
+      variant.cpu.push(await variant.process.run(variant.isAuth ? 3 : 100));
+    }
+  }
+  console.log("| request | KB | round trips | processor time |\n| --- | ---: | ---: | ---: |");
+  for (const { name, kilobytes, trips, cpu, isAuth } of VARIANTS) {
+    const base = VARIANTS.find((each) => each.isAuth === isAuth);
+    const ratio = median(cpu.map((time, round) => time / base.cpu[round]));
+    console.log(`| ${name} | ${kilobytes.toFixed(0)} | ${trips} | ${ratio.toFixed(2)} × |`);
+  }
+  for (const variant of VARIANTS) variant.process.stop();
+} finally {
+  await server.stop();
+  for (const folder of folders) rmSync(folder, { recursive: true });
+}
+
+/** Creates a user with a label, who sends the requests. */
+async function signUp(file) {
+  Object.assign(process.env, LAMBDA_ENV, peer.variables, {
+    DATABASE_URL: server.url("switches"),
+    POOL_SIZE: "1",
+    LOG_LEVEL: "SILENT",
+    METRICS_DISABLED: "true",
+  });
+  const { handler } = await import(file);
+  const email = "switches@example.com";
+  const { body } = await handler(signUpEvent(email), lambdaContext());
+  const { token, user } = JSON.parse(body);
+  const client = postgres(server.url("switches"), { max: 1 });
+  await client`insert into labels (id, user_id, name) values (${LABEL}, ${user.id}, 'Label')`;
+  await client.end();
+  return { email, token };
+}
+// the connection of the process that signed up stays open
+process.exit(0);
