@@ -1,6 +1,7 @@
 import { basename, relative, resolve } from "node:path";
 import process from "node:process";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import type { ProjectRuntime } from "../init/project_runtime.ts";
 
 /** The command `trellis init`. */
@@ -8,9 +9,12 @@ export const init: Command = {
   name: "init",
   summary: "Creates a project with routes, a table, sign-up, sessions and tests.",
   description: [
-    "Writes a small API to an empty folder: a health route, notes with a table and declared queries,\n" +
-    "sign-up, sign-in and sign-out, migrations, tests, and scripts for the commands of this CLI. It\n" +
-    "asks no questions and installs nothing.",
+    "Writes a small API to an empty folder: a health route, a table with declared queries and a\n" +
+    "migration, a test, and scripts for the commands of this CLI. It asks no questions and installs\n" +
+    "nothing.",
+    "notes: notes of users, with sign-up, sign-in and sign-out. api: notes without accounts. accounts:\n" +
+    "notes, and accounts with verification and password reset by mail. jobs: orders with a background\n" +
+    "job and a POST that clients can repeat.",
     "A folder that contains anything except .git is not changed.",
   ],
   args: [{
@@ -19,6 +23,12 @@ export const init: Command = {
     isOptional: true,
   }],
   options: [{
+    name: "template",
+    value: "name",
+    description: `${TEMPLATE_NAMES.slice(0, -1).join(", ")} or ${
+      TEMPLATE_NAMES.at(-1)
+    }. Default: notes.`,
+  }, {
     name: "runtime",
     value: "name",
     description: "node or deno. Default: the current runtime.",
@@ -29,6 +39,7 @@ export const init: Command = {
   }],
   examples: [
     ["trellis init my-api", "create a project in my-api/"],
+    ["trellis init my-api --template accounts", "with verification and password reset by mail"],
     ["trellis init my-api --runtime deno", "create a project for Deno"],
     ["trellis init my-api --ci", "with continuous deployment"],
   ],
@@ -45,6 +56,7 @@ const MANY = 5;
 
 async function run({ root, cwd, args, options, output }: CommandContext): Promise<ExitCode> {
   const runtime = readRuntime(options.runtime as string | undefined);
+  const template = readTemplate(options.template as string | undefined);
   const folder = resolve(root, args[0] ?? ".");
   const name = toProjectName(basename(folder));
   const [{ createProjectFiles }, { listExistingFiles, writeProject }] = await Promise.all([
@@ -62,7 +74,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     output.result({ command: "init", exitCode: ExitCode.Found, folder, error, inTheWay: existing });
     return ExitCode.Found;
   }
-  const files = createProjectFiles(name, runtime, options.ci === true);
+  const files = createProjectFiles(name, runtime, { template, withCi: options.ci === true });
   writeProject(folder, files);
 
   const path = relative(cwd, folder);
@@ -82,6 +94,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     folder,
     name,
     runtime,
+    template,
     files: [...files.keys()],
     next,
   });
@@ -92,6 +105,12 @@ function readRuntime(given: string | undefined): ProjectRuntime {
   if (given === "node" || given === "deno") return given;
   if (given !== undefined) throw new UsageError(`--runtime must be node or deno, got "${given}"`);
   return process.versions.deno === undefined ? "node" : "deno";
+}
+
+function readTemplate(given: string = TEMPLATE_NAMES[0]): TemplateName {
+  const found = TEMPLATE_NAMES.find((name) => name === given);
+  if (found !== undefined) return found;
+  throw new UsageError(`--template must be one of ${TEMPLATE_NAMES.join(", ")}, got "${given}"`);
 }
 
 /**

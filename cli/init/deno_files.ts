@@ -1,3 +1,4 @@
+import type { ProjectTemplate } from "./project_template.ts";
 import { renderReadme } from "./readme.ts";
 import { VERSIONS } from "./versions.ts";
 
@@ -18,8 +19,12 @@ const ENTRIES = [
   "/database/orm",
   "/env",
   "/errors",
+  "/idempotency",
+  "/jobs",
+  "/mail",
   "/observability",
   "/testing",
+  "/triggers",
   "/validation",
 ] as const;
 
@@ -27,9 +32,10 @@ const ENTRIES = [
  * Returns the files of a Deno project.
  *
  * @param name The project name.
+ * @param template The kind of project.
  * @returns Contents by path.
  */
-export function denoFiles(name: string): Record<string, string> {
+export function denoFiles(name: string, template: ProjectTemplate): Record<string, string> {
   const trellis = "deno run -A @trellis/fn/cli";
   const config = {
     tasks: {
@@ -60,7 +66,7 @@ export function denoFiles(name: string): Record<string, string> {
     "deno.json": `${JSON.stringify(config, null, 2)}\n`,
     ".gitignore":
       "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
-    "README.md": renderReadme(name, {
+    "README.md": renderReadme(name, template, {
       dev: "deno task dev",
       test: "deno task test",
       check: "deno task check",

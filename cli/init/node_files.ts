@@ -1,3 +1,4 @@
+import type { ProjectTemplate } from "./project_template.ts";
 import { renderReadme } from "./readme.ts";
 import { NODE_TOOLS, VERSIONS } from "./versions.ts";
 
@@ -5,9 +6,10 @@ import { NODE_TOOLS, VERSIONS } from "./versions.ts";
  * Returns the files of a Node.js project.
  *
  * @param name The project name.
+ * @param template The kind of project.
  * @returns Contents by path.
  */
-export function nodeFiles(name: string): Record<string, string> {
+export function nodeFiles(name: string, template: ProjectTemplate): Record<string, string> {
   const pick = (...names: (keyof typeof VERSIONS)[]) =>
     Object.fromEntries(names.map((each) => [each, VERSIONS[each]]));
   const manifest = {
@@ -26,12 +28,8 @@ export function nodeFiles(name: string): Record<string, string> {
       ci: "npm run check && npm test && trellis check all && trellis build --check",
     },
     dependencies: pick(
-      "@aws-sdk/client-secrets-manager",
-      "@trellis/fn",
-      "better-auth",
-      "drizzle-orm",
-      "postgres",
-      "zod",
+      ...([...template.packages, "@trellis/fn", "drizzle-orm", "postgres", "zod"] as const)
+        .toSorted(),
     ),
     devDependencies: {
       // signs with profiles of this machine; functions sign with the variables that Lambda sets
@@ -61,7 +59,7 @@ export function nodeFiles(name: string): Record<string, string> {
     "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
     ".gitignore":
       "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
-    "README.md": renderReadme(name, {
+    "README.md": renderReadme(name, template, {
       install: "npm install",
       dev: "npm run dev",
       test: "npm test",

@@ -1,3 +1,5 @@
+import type { ProjectTemplate } from "./project_template.ts";
+
 /** The commands of a project. */
 export interface ProjectCommands {
   readonly install?: string;
@@ -14,9 +16,14 @@ export interface ProjectCommands {
  * Renders the README of a new project.
  *
  * @param name The project name.
+ * @param template The kind of project.
  * @param commands The commands.
  */
-export function renderReadme(name: string, commands: ProjectCommands): string {
+export function renderReadme(
+  name: string,
+  { title, paths, files }: ProjectTemplate,
+  commands: ProjectCommands,
+): string {
   const lines = [
     ...commands.install === undefined ? [] : [[commands.install, "first"]],
     [
@@ -33,10 +40,13 @@ export function renderReadme(name: string, commands: ProjectCommands): string {
     [commands.grants, "apply database roles, at each deployment after trellis db migrate"],
     [commands.ci, "run all checks before a merge"],
   ];
+  const rows = paths.map(([path, content]) => `| \`${path}\` | ${content} |\n`).join("");
+  const count = Object.keys(files).filter((path) => path.startsWith("migrations/")).length;
+  const next = String(count + 1).padStart(4, "0");
   const width = Math.max(...lines.map(([command]) => command.length));
   return `# ${name}
 
-An API of Lambda functions with sign-up, sessions and notes.
+${title}
 
 \`\`\`sh
 ${lines.map(([command, what]) => `${command.padEnd(width)}  # ${what}`).join("\n")}
@@ -45,13 +55,12 @@ ${lines.map(([command, what]) => `${command.padEnd(width)}  # ${what}`).join("\n
 | Path | Content |
 | --- | --- |
 | \`src/functions/api/\` | one file for each function: \`notes/index.post.ts\` is \`POST /notes\` |
-| \`src/functions/schedule/\` | functions that run on a schedule: the clean-up of expired sessions |
-| \`src/queries/\` | queries with declared tables and operations |
+${rows}| \`src/queries/\` | queries with declared tables and operations |
 | \`src/schema.ts\`, \`migrations/\` | tables, and the SQL that creates them |
-| \`src/auth.ts\`, \`src/database.ts\` | sessions and database, configured by environment variables (\`.env.example\`) |
+| \`src/database.ts\` | the database, configured by environment variables (\`.env.example\`) |
 | \`trellis.config.ts\` | settings of the \`trellis\` commands |
 | \`tests/\` | tests that pass events to handlers and check responses |
 
-To add a route, add a file. To add a table, add a migration \`migrations/0003_<name>.sql\` and declare its columns in \`src/schema.ts\`.
+To add a route, add a file. To add a table, add a migration \`migrations/${next}_<name>.sql\` and declare its columns in \`src/schema.ts\`.
 `;
 }

@@ -1,7 +1,7 @@
 import { withoutMargin } from "./margin.ts";
 
-/** The functions of a new project with their schemas and tests. */
-export const ROUTE_FILES: Readonly<Record<string, string>> = {
+/** The routes of accounts. */
+export const AUTH_ROUTE_FILES: Readonly<Record<string, string>> = {
   "src/functions/api/auth/[...proxy].any.ts": withoutMargin(
     `|import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
 |import "../../../auth.ts";
@@ -18,22 +18,10 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |export const handler = createAuthCleanupHandler(getConfiguredSessionAuth);
 `,
   ),
-  "src/functions/api/health.get.ts": withoutMargin(
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
-|import * as z from "zod";
-|
-|const Health = z.object({ status: z.literal("ok") });
-|
-|export const handler = defineApiHandler({
-|  responseSchema: Health,
-|  openapi: { summary: "Check the health of the service", tags: ["service"] },
-|  timeout: 5,
-|})(function health({ context }) {
-|  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
-|});
-`,
-  ),
+};
+
+/** The routes of notes that belong to a user. */
+export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = {
   "src/functions/api/notes/index.get.ts": withoutMargin(
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
@@ -82,13 +70,10 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |
 |export const NoteList = z.object({ notes: z.array(Note) });
 `),
-  "tests/environment.ts": withoutMargin(`|import process from "node:process";
-|
-|// must be imported first: functions read the environment when they are loaded
-|process.env.AUTH_SECRET = "only for tests: 32 characters or more";
-|process.env.LOG_LEVEL = "SILENT";
-|process.env.METRICS_DISABLED = "true";
-`),
+};
+
+/** The test of the template `notes`. */
+export const NOTE_TEST_FILES: Readonly<Record<string, string>> = {
   "tests/notes.test.ts": withoutMargin(`|import "./environment.ts";
 |import { createLambdaContext, createRestApiEvent, createTestDatabase } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
@@ -129,18 +114,6 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |  } finally {
 |    await database.close();
 |  }
-|});
-`),
-  "tests/health.test.ts": withoutMargin(`|import "./environment.ts";
-|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
-|import assert from "node:assert/strict";
-|import { test } from "node:test";
-|import { handler } from "../src/functions/api/health.get.ts";
-|
-|test("GET /health responds", async () => {
-|  const response = await handler(createRestApiEvent(), createLambdaContext());
-|  assert.equal(response.statusCode, 200);
-|  assert.deepEqual(JSON.parse(response.body), { status: "ok" });
 |});
 `),
 };

@@ -1,11 +1,23 @@
-import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
-import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { ciFiles } from "./ci_files.ts";
+import { renderConfig } from "./config_file.ts";
+import { DATABASE_FILES } from "./database_files.ts";
 import { denoFiles } from "./deno_files.ts";
+import { HEALTH_FILES } from "./health_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import type { ProjectRuntime } from "./project_runtime.ts";
-import { ROUTE_FILES } from "./route_files.ts";
-import { DATABASE_FILES, renderConfig } from "./source_files.ts";
+import { PROJECT_TEMPLATES } from "./project_template.ts";
+import type { TemplateName } from "./template_name.ts";
+
+/** Options of {@link createProjectFiles}. */
+export interface ProjectOptions {
+  /** @default "notes" */
+  readonly template?: TemplateName;
+  /**
+   * True adds a workflow that deploys the project.
+   * @default false
+   */
+  readonly withCi?: boolean;
+}
 
 /**
  * Returns the files of a new project. Templates are strings in the code, not files, so that they
@@ -13,22 +25,25 @@ import { DATABASE_FILES, renderConfig } from "./source_files.ts";
  *
  * @param name The project name.
  * @param runtime The local runtime.
- * @param withCi True adds a workflow that deploys the project.
+ * @param options The kind of project.
  * @returns Contents by path.
  */
 export function createProjectFiles(
   name: string,
   runtime: ProjectRuntime,
-  withCi: boolean = false,
+  { template = "notes", withCi = false }: ProjectOptions = {},
 ): ReadonlyMap<string, string> {
+  const chosen = PROJECT_TEMPLATES[template];
   const files = {
-    ...(runtime === "node" ? nodeFiles(name) : denoFiles(name)),
-    "trellis.config.ts": renderConfig(name, withCi),
+    ...(runtime === "node" ? nodeFiles(name, chosen) : denoFiles(name, chosen)),
+    ".env.example":
+      "# Copy to .env to override settings. trellis dev generates missing secrets. Never commit .env.\n\n" +
+      chosen.envExample,
+    "trellis.config.ts": renderConfig(name, chosen.config, withCi),
     ...DATABASE_FILES,
-    ...ROUTE_FILES,
+    ...HEALTH_FILES,
+    ...chosen.files,
     ...withCi ? ciFiles(name, runtime) : {},
-    "migrations/0001_auth.sql":
-      `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`,
   };
   return new Map(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
 }

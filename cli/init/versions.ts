@@ -5,6 +5,8 @@
 export const VERSIONS = {
   "@trellis/fn": "0.1.0",
   "@aws-sdk/client-secrets-manager": "3.1163.0",
+  "@aws-sdk/client-sesv2": "3.1169.0",
+  "@aws-sdk/client-sqs": "3.1169.0",
   "@aws-sdk/dsql-signer": "3.1142.0",
   "@electric-sql/pglite": "0.5.16",
   "better-auth": "1.7.7",

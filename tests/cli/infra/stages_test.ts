@@ -76,7 +76,7 @@ Deno.test("generate infra refuses invalid stages and releases", async () => {
 
 Deno.test("createProjectFiles() writes a workflow without keys, whose plan has a role of its own", () => {
   for (const runtime of ["node", "deno"] as const) {
-    const files = createProjectFiles("my-api", runtime, true);
+    const files = createProjectFiles("my-api", runtime, { withCi: true });
     const workflow = files.get(".github/workflows/deploy.yml")!;
     assert(!/secrets\.|aws-access-key/.test(workflow), workflow);
     const jobs = [...workflow.matchAll(/^ {2}(\w+):\n {4}if:/gm)].map(([, name]) => name);

@@ -1,0 +1,113 @@
+import { withoutMargin } from "./margin.ts";
+
+/** The template `api`: notes without accounts. */
+export const API_FILES: Readonly<Record<string, string>> = {
+  "src/schema.ts": withoutMargin(
+    `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+|
+|export const notes = pgTable("notes", {
+|  id: uuid("id").primaryKey().defaultRandom(),
+|  title: text("title").notNull(),
+|  body: text("body").notNull(),
+|  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+|}, (table) => [index("notes_created_at_idx").on(table.createdAt)]);
+`,
+  ),
+  "migrations/0001_notes.sql": withoutMargin(`|CREATE TABLE "notes" (
+|  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
+|  "title" text NOT NULL,
+|  "body" text NOT NULL,
+|  "created_at" timestamp with time zone DEFAULT now() NOT NULL
+|);
+|--> statement-breakpoint
+|CREATE INDEX "notes_created_at_idx" ON "notes" ("created_at");
+`),
+  "src/queries/notes.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+|import { desc, type InsertModel } from "@trellis/fn/database/orm";
+|import { defineQuery } from "../database.ts";
+|import { notes } from "../schema.ts";
+|
+|const { Select, Insert } = DatabaseOperation;
+|
+|type NewNote = Pick<InsertModel<typeof notes>, "title" | "body">;
+|
+|// the declared tables become the grants of the functions that call the query
+|export const listNotes = defineQuery(
+|  { tables: [{ table: notes, operations: [Select] }] },
+|  async function listNotes(db, limit: number) {
+|    return await db.select().from(notes).orderBy(desc(notes.createdAt)).limit(limit);
+|  },
+|);
+|
+|export const createNote = defineQuery(
+|  { tables: [{ table: notes, operations: [Select, Insert] }] },
+|  async function createNote(db, note: NewNote) {
+|    const [created] = await db.insert(notes).values(note).returning();
+|    return created;
+|  },
+|);
+`),
+  "src/functions/api/notes/index.get.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
+|import { listNotes } from "../../../queries/notes.ts";
+|
+|export const handler = defineApiHandler({
+|  querySchema: NoteQuery,
+|  responseSchema: NoteList,
+|  openapi: { summary: "List notes, newest first", tags: ["notes"] },
+|})(async function getNotes({ context, query }) {
+|  return buildValidatedResponse(context, 200, { notes: await listNotes(query.limit) }, NoteList);
+|});
+`,
+  ),
+  "src/functions/api/notes/index.post.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import { Note, NoteInput } from "../../../notes_schemas.ts";
+|import { createNote } from "../../../queries/notes.ts";
+|
+|// anyone can call it: add an option auth before you deploy something of value
+|export const handler = defineApiHandler({
+|  schema: NoteInput,
+|  responseSchema: Note,
+|  openapi: { summary: "Create a note", tags: ["notes"], successStatus: 201 },
+|})(async function postNote({ context, body }) {
+|  return buildValidatedResponse(context, 201, await createNote(body), Note);
+|});
+`,
+  ),
+  "tests/notes.test.ts": withoutMargin(`|import "./environment.ts";
+|import { createLambdaContext, createRestApiEvent, createTestDatabase } from "@trellis/fn/testing";
+|import assert from "node:assert/strict";
+|import process from "node:process";
+|import { test } from "node:test";
+|import { fileURLToPath } from "node:url";
+|
+|test("a note is created and listed", async () => {
+|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
+|  const database = await createTestDatabase({ migrationsFolder });
+|  process.env.DATABASE_URL = database.config.connectionString;
+|  try {
+|    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
+|    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
+|
+|    const bad = await postNote(createRestApiEvent({ method: "POST", body: {} }), createLambdaContext());
+|    assert.equal(bad.statusCode, 400);
+|    assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["title"]);
+|
+|    const written = await postNote(
+|      createRestApiEvent({ method: "POST", body: { title: "Milk" } }),
+|      createLambdaContext(),
+|    );
+|    assert.equal(written.statusCode, 201, written.body);
+|
+|    const found = await getNotes(createRestApiEvent(), createLambdaContext());
+|    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
+|  } finally {
+|    await database.close();
+|  }
+|});
+`),
+};

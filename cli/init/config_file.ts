@@ -1,0 +1,61 @@
+import { withoutMargin } from "./margin.ts";
+
+/** What a template adds to the configuration. */
+export interface ConfigParts {
+  /** Lines of `infra.environment`. */
+  readonly environment: readonly string[];
+  /** Lines of `infra`. */
+  readonly infra: readonly string[];
+  /** AWS clients that functions use. */
+  readonly awsClients: readonly string[];
+  /** Budgets of `build`, in bytes. */
+  readonly budgets: string;
+}
+
+/**
+ * Renders the configuration of a new project.
+ *
+ * @param name The project name; it is a literal, so that resources keep their names if the folder
+ * is renamed.
+ * @param parts What the template adds.
+ * @param withCi True if roles of a workflow deploy the project.
+ */
+export function renderConfig(name: string, parts: ConfigParts, withCi: boolean): string {
+  const boundary = withCi
+    ? [
+      "// infra-ci/ creates this policy: its roles cannot create others without it",
+      `permissionsBoundary: "${name}-functions",`,
+    ]
+    : [];
+  const { environment, awsClients } = parts;
+  const infra = [
+    `projectName: "${name}",`,
+    ...boundary,
+    ...environment.length === 0
+      ? []
+      : ["environment: {", ...environment.map((line) => `  ${line}`), "},"],
+    ...parts.infra,
+    '// each stage has its own state; add a domain with { domain: "api.example.com", hostedZoneId: "Z…" }',
+    "stages: { dev: {}, prod: {} },",
+    '// state: { bucket: "your-state-bucket", region: "eu-central-1" },',
+  ];
+  const external = awsClients.length === 0 ? [] : [
+    "// Lambda has these clients",
+    `external: [${awsClients.map((each) => `"${each}"`).join(", ")}],`,
+  ];
+  const build = [
+    ...external,
+    "// maximum bundle size in bytes, checked by trellis build --check",
+    `budgets: ${parts.budgets},`,
+  ];
+  return withoutMargin(`|import { defineConfig } from "@trellis/fn/cli";
+|
+|// parsed, not executed: use literals and constants only
+|export default defineConfig({
+|  infra: {
+${infra.map((line) => `|    ${line}\n`).join("")}|  },
+|  build: {
+${build.map((line) => `|    ${line}\n`).join("")}|  },
+|});
+`);
+}

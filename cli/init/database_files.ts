@@ -1,0 +1,60 @@
+import { withoutMargin } from "./margin.ts";
+
+/** The connection to the database, which every template has. */
+export const DATABASE_FILES: Readonly<Record<string, string>> = {
+  "src/database.ts": withoutMargin(
+    `|import { createQueryFactory, type DatabaseConfig, getDrizzleClient } from "@trellis/fn/database";
+|import { getOptionalEnv } from "@trellis/fn/env";
+|import * as schema from "./schema.ts";
+|
+|const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
+|
+|/** Aurora DSQL if an endpoint is set, else an embedded PostgreSQL in a folder or in memory. */
+|export const databaseConfig = (endpoint === undefined
+|  ? { provider: "embedded-pg", connectionString: getOptionalEnv("DATABASE_URL", ".trellis/pg"), schema }
+|  : {
+|    provider: "distsql",
+|    endpoint,
+|    region: getOptionalEnv("DATABASE_REGION"),
+|    username: getOptionalEnv("DATABASE_USERNAME"),
+|    ca: getOptionalEnv("DATABASE_CA"),
+|    schema,
+|  }) satisfies DatabaseConfig;
+|
+|export const getDb = () => getDrizzleClient(databaseConfig);
+|
+|export const { defineQuery } = createQueryFactory(getDb);
+`,
+  ),
+  "scripts/apply_permissions.ts": withoutMargin(
+    `|import { applyPermissions, closeDrizzleClient } from "@trellis/fn/database";
+|import { getRequiredEnv } from "@trellis/fn/env";
+|import process from "node:process";
+|
+|// run at each deployment, after the migrations and before the new code
+|const { applied, skipped, errors } = await applyPermissions({
+|  permissionsFolder: "permissions",
+|  database: { provider: "distsql", endpoint: getRequiredEnv("DATABASE_ENDPOINT"), isAdmin: true, instrument: false },
+|});
+|await closeDrizzleClient();
+|console.log(applied + " applied, " + skipped + " skipped");
+|for (const error of errors) console.error(error);
+|if (errors.length > 0) process.exitCode = 1;
+`,
+  ),
+};
+
+/** Variables of the environment, for `.env`. */
+export const ENV_EXAMPLE: Readonly<Record<"auth" | "database", string>> = {
+  auth: withoutMargin(`|# Secret that signs sessions: at least 32 random characters.
+|AUTH_SECRET=
+|# Public URL of the routes in auth/.
+|AUTH_BASE_URL=http://localhost:8787/auth
+`),
+  database: withoutMargin(
+    `|# Deployed only: host name of the cluster and database role of the function.
+|DATABASE_ENDPOINT=
+|DATABASE_USERNAME=
+`,
+  ),
+};

@@ -1,0 +1,189 @@
+import { IDEMPOTENCY_MIGRATION_SQL } from "../../idempotency/migration.ts";
+import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
+import { withoutMargin } from "./margin.ts";
+
+/** The template `jobs`: orders that a background job ships. */
+export const JOB_FILES: Readonly<Record<string, string>> = {
+  "src/schema.ts": withoutMargin(
+    `|import { index, integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+|
+|export const orders = pgTable("orders", {
+|  id: uuid("id").primaryKey().defaultRandom(),
+|  item: text("item").notNull(),
+|  quantity: integer("quantity").notNull(),
+|  shippedAt: timestamp("shipped_at", { withTimezone: true }),
+|  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+|}, (table) => [index("orders_created_at_idx").on(table.createdAt)]);
+`,
+  ),
+  "migrations/0001_orders.sql": withoutMargin(`|CREATE TABLE "orders" (
+|  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
+|  "item" text NOT NULL,
+|  "quantity" integer NOT NULL,
+|  "shipped_at" timestamp with time zone,
+|  "created_at" timestamp with time zone DEFAULT now() NOT NULL
+|);
+|--> statement-breakpoint
+|CREATE INDEX "orders_created_at_idx" ON "orders" ("created_at");
+`),
+  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
+  "migrations/0003_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
+  "src/queries/orders.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+|import { desc, eq, type InsertModel, sql } from "@trellis/fn/database/orm";
+|import { defineQuery } from "../database.ts";
+|import { orders } from "../schema.ts";
+|
+|const { Select, Insert, Update } = DatabaseOperation;
+|
+|type NewOrder = Pick<InsertModel<typeof orders>, "item" | "quantity">;
+|
+|// the declared tables become the grants of the functions that call the query
+|export const listOrders = defineQuery(
+|  { tables: [{ table: orders, operations: [Select] }] },
+|  async function listOrders(db, limit: number) {
+|    return await db.select().from(orders).orderBy(desc(orders.createdAt)).limit(limit);
+|  },
+|);
+|
+|export const createOrder = defineQuery(
+|  { tables: [{ table: orders, operations: [Select, Insert] }] },
+|  async function createOrder(db, order: NewOrder) {
+|    const [created] = await db.insert(orders).values(order).returning();
+|    return created;
+|  },
+|);
+|
+|export const markShipped = defineQuery(
+|  { tables: [{ table: orders, operations: [Select, Update] }] },
+|  async function markShipped(db, id: string) {
+|    await db.update(orders).set({ shippedAt: sql\`now()\` }).where(eq(orders.id, id));
+|  },
+|);
+`),
+  "src/jobs.ts": withoutMargin(`|import { defineJob } from "@trellis/fn/jobs";
+|import * as z from "zod";
+|import { markShipped } from "./queries/orders.ts";
+|
+|// its writes and its end are one transaction: they happen exactly once
+|export const shipOrder = defineJob({
+|  name: "ship-order",
+|  schema: z.object({ orderId: z.uuid() }),
+|  transaction: true,
+|})(async function shipOrder({ payload, tx }) {
+|  await markShipped.on(tx, payload.orderId);
+|});
+`),
+  "src/functions/schedule/jobs_relay.ts": withoutMargin(
+    `|import { defineJobRelayHandler } from "@trellis/fn/jobs";
+|import { getDb } from "../../database.ts";
+|import { shipOrder } from "../../jobs.ts";
+|
+|// runs due jobs: each minute when deployed, at once in trellis dev
+|export const handler = defineJobRelayHandler({ getDb, jobs: [shipOrder] });
+`,
+  ),
+  "src/functions/schedule/idempotency_cleanup.ts": withoutMargin(
+    `|import { removeExpiredRecords } from "@trellis/fn/idempotency";
+|import { defineScheduleHandler } from "@trellis/fn/triggers";
+|import { getDb } from "../../database.ts";
+|
+|// once a day: removes stored responses after their 24 hours
+|export const handler = defineScheduleHandler()(function cleanUp() {
+|  return removeExpiredRecords(getDb);
+|});
+`,
+  ),
+  "src/functions/api/orders/index.get.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import { OrderList, OrderQuery } from "../../../orders_schemas.ts";
+|import { listOrders } from "../../../queries/orders.ts";
+|
+|export const handler = defineApiHandler({
+|  querySchema: OrderQuery,
+|  responseSchema: OrderList,
+|  openapi: { summary: "List orders, newest first", tags: ["orders"] },
+|})(async function getOrders({ context, query }) {
+|  return buildValidatedResponse(context, 200, { orders: await listOrders(query.limit) }, OrderList);
+|});
+`,
+  ),
+  "src/functions/api/orders/index.post.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { createTransactionStore } from "@trellis/fn/idempotency";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import { getDb } from "../../../database.ts";
+|import { shipOrder } from "../../../jobs.ts";
+|import { Order, OrderInput } from "../../../orders_schemas.ts";
+|import { createOrder } from "../../../queries/orders.ts";
+|
+|// anyone can call it: add an option auth before you deploy something of value
+|export const handler = defineApiHandler({
+|  schema: OrderInput,
+|  responseSchema: Order,
+|  // a client that repeats the request with its Idempotency-Key gets the first response
+|  idempotency: { store: createTransactionStore(getDb) },
+|  openapi: { summary: "Create an order", tags: ["orders"], successStatus: 201 },
+|})(async function postOrder({ context, body, tx }) {
+|  // the order, its job and the stored response are one transaction
+|  const order = await createOrder.on(tx, body);
+|  await shipOrder.enqueue(tx, { orderId: order.id });
+|  return buildValidatedResponse(context, 201, order, Order);
+|});
+`,
+  ),
+  "src/orders_schemas.ts": withoutMargin(`|import * as z from "zod";
+|
+|export const OrderInput = z.strictObject({
+|  item: z.string().trim().min(1).max(200),
+|  quantity: z.number().int().min(1).max(1000).default(1),
+|});
+|
+|export const OrderQuery = z.object({ limit: z.coerce.number().int().min(1).max(100).default(20) });
+|
+|export const Order = z.object({
+|  id: z.uuid(),
+|  item: z.string(),
+|  quantity: z.number(),
+|  shippedAt: z.date().nullable(),
+|  createdAt: z.date(),
+|});
+|
+|export const OrderList = z.object({ orders: z.array(Order) });
+`),
+  "tests/orders.test.ts": withoutMargin(`|import "./environment.ts";
+|import { createLambdaContext, createRestApiEvent, createScheduleEvent, createTestDatabase } from "@trellis/fn/testing";
+|import assert from "node:assert/strict";
+|import process from "node:process";
+|import { test } from "node:test";
+|import { fileURLToPath } from "node:url";
+|
+|test("an order that is sent twice is created and shipped once", async () => {
+|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
+|  const database = await createTestDatabase({ migrationsFolder });
+|  process.env.DATABASE_URL = database.config.connectionString;
+|  try {
+|    const { handler: postOrder } = await import("../src/functions/api/orders/index.post.ts");
+|    const { handler: getOrders } = await import("../src/functions/api/orders/index.get.ts");
+|    const { handler: relay } = await import("../src/functions/schedule/jobs_relay.ts");
+|    const list = async () =>
+|      JSON.parse((await getOrders(createRestApiEvent({ path: "/orders" }), createLambdaContext())).body).orders;
+|
+|    const headers = { "Idempotency-Key": "order-1" };
+|    const event = createRestApiEvent({ method: "POST", path: "/orders", headers, body: { item: "Tea", quantity: 2 } });
+|    const first = await postOrder(event, createLambdaContext());
+|    const second = await postOrder(event, createLambdaContext());
+|    assert.equal(first.statusCode, 201, first.body);
+|    assert.deepEqual([second.statusCode, second.body], [201, first.body]);
+|    assert.equal(second.headers?.["Idempotency-Replayed"], "true");
+|
+|    const before = await list();
+|    assert.deepEqual([before.length, before[0].shippedAt], [1, null]);
+|    await relay(createScheduleEvent(), createLambdaContext());
+|    assert.notEqual((await list())[0].shippedAt, null);
+|  } finally {
+|    await database.close();
+|  }
+|});
+`),
+};

@@ -1,0 +1,78 @@
+import { withoutMargin } from "./margin.ts";
+
+/** The table, the queries and the session configuration of notes that belong to a user. */
+export const NOTE_FILES: Readonly<Record<string, string>> = {
+  "src/schema.ts": withoutMargin(
+    `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+|
+|export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
+|
+|export const notes = pgTable("notes", {
+|  id: uuid("id").primaryKey().defaultRandom(),
+|  userId: uuid("user_id").notNull(),
+|  title: text("title").notNull(),
+|  body: text("body").notNull(),
+|  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+|}, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
+`,
+  ),
+  "migrations/0002_notes.sql": withoutMargin(`|CREATE TABLE "notes" (
+|  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
+|  "user_id" uuid NOT NULL,
+|  "title" text NOT NULL,
+|  "body" text NOT NULL,
+|  "created_at" timestamp with time zone DEFAULT now() NOT NULL
+|);
+|--> statement-breakpoint
+|CREATE INDEX "notes_user_id_created_at_idx" ON "notes" ("user_id","created_at");
+`),
+  "src/queries/notes.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+|import { desc, eq, type InsertModel } from "@trellis/fn/database/orm";
+|import { defineQuery } from "../database.ts";
+|import { notes } from "../schema.ts";
+|
+|const { Select, Insert } = DatabaseOperation;
+|
+|type NewNote = Pick<InsertModel<typeof notes>, "userId" | "title" | "body">;
+|
+|// the declared tables become the grants of the functions that call the query
+|export const listNotes = defineQuery(
+|  { tables: [{ table: notes, operations: [Select] }] },
+|  async function listNotes(db, userId: string, limit: number) {
+|    return await db.select().from(notes).where(eq(notes.userId, userId)).orderBy(desc(notes.createdAt)).limit(limit);
+|  },
+|);
+|
+|export const createNote = defineQuery(
+|  { tables: [{ table: notes, operations: [Select, Insert] }] },
+|  async function createNote(db, note: NewNote) {
+|    const [created] = await db.insert(notes).values(note).returning();
+|    return created;
+|  },
+|);
+`),
+};
+
+/** Accounts with email and password. */
+export const AUTH_CONFIG_FILES: Readonly<Record<string, string>> = {
+  "src/auth.ts": withoutMargin(
+    `|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+|import { getOptionalEnv, getRequiredEnv, loadSources } from "@trellis/fn/env";
+|import { getDb } from "./database.ts";
+|
+|// deployed: reads AUTH_SECRET from AWS Secrets Manager; locally .env or a generated value is used
+|await loadSources();
+|
+|const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
+|
+|export const authConfig: AuthConfig = {
+|  secret: getRequiredEnv("AUTH_SECRET"),
+|  baseURL,
+|  // localhost has no https
+|  useSecureCookies: baseURL.startsWith("https://"),
+|};
+|
+|configureSessionAuth(getDb, authConfig);
+`,
+  ),
+};

@@ -1,0 +1,130 @@
+import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
+import { ACCOUNT_FILES } from "./account_files.ts";
+import { API_FILES } from "./api_files.ts";
+import type { ConfigParts } from "./config_file.ts";
+import { ENV_EXAMPLE } from "./database_files.ts";
+import { JOB_FILES } from "./job_files.ts";
+import { AUTH_CONFIG_FILES, NOTE_FILES } from "./note_files.ts";
+import { AUTH_ROUTE_FILES, NOTE_ROUTE_FILES, NOTE_TEST_FILES } from "./route_files.ts";
+import type { TemplateName } from "./template_name.ts";
+import type { VERSIONS } from "./versions.ts";
+
+/** What distinguishes one kind of new project from the others. */
+export interface ProjectTemplate {
+  /** First sentence of the README. */
+  readonly title: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly config: ConfigParts;
+  /** Packages in addition to those of every project. */
+  readonly packages: readonly (keyof typeof VERSIONS)[];
+  /** Lines of `.env.example`. */
+  readonly envExample: string;
+  /** Rows of the README's table: path and content. */
+  readonly paths: readonly (readonly [path: string, content: string])[];
+}
+
+const SECRETS = "@aws-sdk/client-secrets-manager";
+
+const API: ProjectTemplate = {
+  title: "An API of Lambda functions with notes in a table.",
+  files: API_FILES,
+  config: {
+    environment: [],
+    infra: [],
+    awsClients: [],
+    budgets: '{ "*": 440_000, Health: 200_000 }',
+  },
+  packages: [],
+  envExample: ENV_EXAMPLE.database,
+  paths: [],
+};
+
+const AUTH_TABLES = `${AUTH_MIGRATION_SQL}--> statement-breakpoint\n${RATE_LIMIT_MIGRATION_SQL}`;
+
+const NOTES: ProjectTemplate = {
+  title: "An API of Lambda functions with sign-up, sessions and notes.",
+  files: {
+    "migrations/0001_auth.sql": AUTH_TABLES,
+    ...NOTE_FILES,
+    ...AUTH_CONFIG_FILES,
+    ...AUTH_ROUTE_FILES,
+    ...NOTE_ROUTE_FILES,
+    ...NOTE_TEST_FILES,
+  },
+  config: {
+    environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
+    infra: [],
+    awsClients: [SECRETS, "@aws-sdk/client-ssm"],
+    budgets: '{ "*": 450_000, AuthByProxy: 1_100_000, Health: 200_000 }',
+  },
+  packages: [SECRETS, "better-auth"],
+  envExample: ENV_EXAMPLE.auth + ENV_EXAMPLE.database,
+  paths: [
+    [
+      "src/functions/schedule/",
+      "functions that run on a schedule: the clean-up of expired sessions",
+    ],
+    ["src/auth.ts", "sign-up and sessions"],
+  ],
+};
+
+const MAIL_CLIENTS = ["@aws-sdk/client-sesv2", "@aws-sdk/client-sqs"] as const;
+
+const ACCOUNTS: ProjectTemplate = {
+  title: "An API of Lambda functions with accounts, verified by mail, and notes.",
+  files: {
+    "migrations/0001_auth.sql": AUTH_TABLES,
+    ...NOTE_FILES,
+    ...AUTH_ROUTE_FILES,
+    ...NOTE_ROUTE_FILES,
+    ...ACCOUNT_FILES,
+  },
+  config: {
+    environment: [
+      ...NOTES.config.environment,
+      "// the origin of your pages, and the sender of mails",
+      'WEB_ORIGIN: { variable: true, default: "http://localhost:3000" },',
+      'MAIL_FROM: { variable: true, default: "Notes <notes@example.com>" },',
+      'JOBS_QUEUE_URL: { queue: "mail" },',
+    ],
+    infra: ["// the domain that mails are sent from", 'mail: { identity: "example.com" },'],
+    awsClients: [...NOTES.config.awsClients, ...MAIL_CLIENTS],
+    budgets: NOTES.config.budgets,
+  },
+  packages: [...NOTES.packages, ...MAIL_CLIENTS],
+  envExample: NOTES.envExample,
+  paths: [
+    ...NOTES.paths,
+    [
+      "src/mails.ts",
+      "verification and password reset; locally they are on the page of the dev command",
+    ],
+    ["src/functions/queue/mail.ts", "sends the mails"],
+  ],
+};
+
+const JOBS: ProjectTemplate = {
+  title: "An API of Lambda functions with orders, which a background job ships.",
+  files: JOB_FILES,
+  config: {
+    environment: [],
+    infra: ['functions: { IdempotencyCleanup: { schedule: "rate(1 day)" } },'],
+    awsClients: [],
+    budgets: '{ "*": 480_000, Health: 200_000 }',
+  },
+  packages: [],
+  envExample: ENV_EXAMPLE.database,
+  paths: [
+    ["src/jobs.ts", "background jobs, which are enqueued in the transaction of a request"],
+    ["src/functions/schedule/", "functions that run on a schedule: due jobs, the clean-up"],
+  ],
+};
+
+/** The kinds of new projects. */
+export const PROJECT_TEMPLATES: Readonly<Record<TemplateName, ProjectTemplate>> = {
+  notes: NOTES,
+  api: API,
+  accounts: ACCOUNTS,
+  jobs: JOBS,
+};
