@@ -54,7 +54,13 @@ export function findMigrationsOrLocal(
   if (configured !== undefined || !existsSync(connectionString)) {
     return { ...toMigrations(found, configured ?? requireDatabase(sources)), release() {} };
   }
-  const release = takeInstanceLock(join(dataDir, "lock"));
+  const release = takeInstanceLock(
+    join(dataDir, "lock"),
+    (pid) =>
+      `The local database is open in trellis dev (process ${pid}), and only one process can open it. ` +
+      "trellis dev applies new migrations and reports their state: see its terminal, or stop it first. For " +
+      "another database use --url-env or --endpoint",
+  );
   const config = { provider: "embedded-pg", connectionString, instrument: false } as const;
   const label = `embedded-pg ${relative(root, connectionString)}, the database of trellis dev`;
   return { ...toMigrations(found, { config, label }), release };

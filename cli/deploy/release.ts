@@ -19,14 +19,23 @@ interface Shift {
   readonly functionName: string;
   readonly from: string;
   readonly to: string;
+  /** The description before the release. */
+  readonly description: string;
+  /** The time at which an interrupted release has begun. */
+  readonly startedAt?: string;
 }
 
 /** Waits between two looks at the alarm. */
 export type Wait = (ms: number) => Promise<void>;
 
 const POLL_MS = 10_000;
-/** Start of an alias' description, which remembers the version before the last release. */
-const PREVIOUS = "previous version ";
+/**
+ * Descriptions of aliases. They remember the version before the last release, and the time of the release,
+ * because a release moves only the functions that have changed.
+ */
+const PREVIOUS = /^previous version (\S+)(?:, release (\S+))?$/;
+/** End of the description while requests are shared, before the time at which the release has begun. */
+const UNDER_WAY = "; release under way since ";
 
 /**
  * Moves the aliases to the new versions: first a share of the requests, then all of them. An alarm in
@@ -55,22 +64,52 @@ export async function shiftRelease(
     );
   }
   output.note(`${percent} % of the requests go to the new versions for ${minutes} min`);
-  for (const { functionName, from, to } of shifts) {
-    await aliases.move(functionName, from, { version: to, share: percent / 100 });
+  const startedAt = shifts.find((shift) => shift.startedAt !== undefined)?.startedAt ??
+    new Date().toISOString();
+  try {
+    for (const { functionName, from, to, description } of shifts) {
+      const next = { version: to, share: percent / 100 };
+      await aliases.move(functionName, from, next, `${description}${UNDER_WAY}${startedAt}`);
+    }
+    for (let passedMs = 0; passedMs < minutes * 60_000; passedMs += POLL_MS) {
+      await wait(POLL_MS);
+      if (await isRaised()) throw new StepError(`the alarm ${release.alarm} was raised`);
+    }
+  } catch (error) {
+    throw await moveBack(aliases, shifts, error as Error);
   }
-  for (let passedMs = 0; passedMs < minutes * 60_000; passedMs += POLL_MS) {
-    await wait(POLL_MS);
-    if (!await isRaised()) continue;
-    for (const { functionName, from } of shifts) await aliases.move(functionName, from);
-    throw new StepError(
-      `the alarm ${release.alarm} was raised: all requests go to the previous versions again. The ` +
-        "new versions exist but get none",
-    );
-  }
   for (const { functionName, from, to } of shifts) {
-    await aliases.move(functionName, to, undefined, `${PREVIOUS}${from}`);
+    const description = `previous version ${from}, release ${startedAt}`;
+    await aliases.move(functionName, to, undefined, description);
   }
   return `${shifts.length} ${shifts.length === 1 ? "function" : "functions"} released`;
+}
+
+/**
+ * Sends all requests to the previous versions again. Continues after a failure, so that as few functions as
+ * possible keep two versions.
+ *
+ * @returns The error of the step, which names the functions that could not be moved.
+ */
+async function moveBack(
+  aliases: Aliases,
+  shifts: readonly Shift[],
+  { message }: Error,
+): Promise<StepError> {
+  const failed: string[] = [];
+  for (const { functionName, from, description } of shifts) {
+    await aliases.move(functionName, from, undefined, description)
+      .catch(() => failed.push(functionName));
+  }
+  if (failed.length === 0) {
+    return new StepError(
+      `${message}: all requests go to the previous versions again. The new versions exist but get none`,
+    );
+  }
+  return new StepError(
+    `${message}. A share of the requests still goes to the new versions of ${failed.join(", ")}: ` +
+      "run trellis deploy --rollback",
+  );
 }
 
 /**
@@ -89,23 +128,53 @@ export async function rollBackRelease(deployment: Deployment): Promise<string> {
     );
   }
   const aliases = await openAliases(release.alias, getRegion(deployment));
-  let count = 0;
-  for (const { name } of Object.values(release.functions)) {
-    const alias = await aliases.find(name);
-    const previous = alias.description.startsWith(PREVIOUS)
-      ? alias.description.slice(PREVIOUS.length)
-      : undefined;
-    if (alias.isShifting) await aliases.move(name, alias.version);
-    else if (previous !== undefined) {
-      await aliases.move(name, previous, undefined, `rolled back from version ${alias.version}`);
-    } else continue;
-    count++;
+  const found = await Promise.all(
+    Object.values(release.functions).map(async ({ name }) => ({
+      name,
+      ...await aliases.find(name),
+    })),
+  );
+  const shifting = found.filter(({ isShifting }) => isShifting);
+  for (const { name, version, description } of shifting) {
+    await aliases.move(name, version, undefined, description);
   }
+  const released = listLastRelease(found.filter(({ isShifting }) => !isShifting), shifting);
+  for (const { name, version, previous } of released) {
+    await aliases.move(name, previous, undefined, `rolled back from version ${version}`);
+  }
+  const count = shifting.length + released.length;
   if (count === 0) throw new StepError("no alias has a previous version: there was no release");
   return `${count} ${
     count === 1 ? "function has its" : "functions have their"
   } previous version. ` +
     "The database is unchanged";
+}
+
+interface FoundAlias {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly startedAt?: string;
+}
+
+/**
+ * Lists the aliases that the last release has moved, with their previous versions. While a release is under
+ * way, the last one is this release: it may have moved some functions completely.
+ */
+function listLastRelease(
+  moved: readonly FoundAlias[],
+  shifting: readonly FoundAlias[],
+): (FoundAlias & { readonly previous: string })[] {
+  const released = moved.flatMap((alias) => {
+    const [, previous, at = ""] = PREVIOUS.exec(alias.description) ?? [];
+    return previous === undefined ? [] : [{ ...alias, previous, at }];
+  });
+  const isUnderWay = shifting.length > 0;
+  const times = isUnderWay
+    ? shifting.map(({ startedAt = "none" }) => startedAt)
+    : released.map(({ at }) => at);
+  const last = times.sort().at(-1);
+  return released.filter(({ at }) => at === last);
 }
 
 async function readRelease({ terraform }: Deployment): Promise<ReleaseOutput | undefined> {
@@ -120,20 +189,17 @@ function getRegion({ stage }: Deployment): string | undefined {
 
 async function listShifts({ functions }: ReleaseOutput, aliases: Aliases): Promise<Shift[]> {
   const all = await Promise.all(
-    Object.values(functions).map(async ({ name, version }) => ({
-      functionName: name,
-      from: (await aliases.find(name)).version,
-      to: version,
-    })),
+    Object.values(functions).map(async ({ name, version }) => {
+      const { version: from, description, startedAt } = await aliases.find(name);
+      return { functionName: name, from, to: version, description, startedAt };
+    }),
   );
   return all.filter(({ from, to }) => from !== to);
 }
 
 /** The aliases of one name. */
 interface Aliases {
-  find(
-    functionName: string,
-  ): Promise<{ version: string; description: string; isShifting: boolean }>;
+  find(functionName: string): Promise<Omit<FoundAlias, "name"> & { isShifting: boolean }>;
   /** Moves an alias to a version; `next` gets a share of the requests. */
   move(
     functionName: string,
@@ -157,9 +223,11 @@ async function openAliases(alias: string, region: string | undefined): Promise<A
           `the alias ${alias} of ${functionName} cannot be read: ${cause.name}: ${cause.message}`,
         );
       });
+      const [description, startedAt] = (found.Description ?? "").split(UNDER_WAY);
       return {
         version: found.FunctionVersion ?? "",
-        description: found.Description ?? "",
+        description,
+        startedAt,
         isShifting: Object.keys(found.RoutingConfig?.AdditionalVersionWeights ?? {}).length > 0,
       };
     },

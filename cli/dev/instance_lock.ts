@@ -8,10 +8,15 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
  * database.
  *
  * @param file Absolute path of the lock file.
+ * @param explain Returns the message if the process with this id holds the lock.
  * @returns Releases the lock.
  * @throws {ConfigurationError} If a running process holds the lock.
  */
-export function takeInstanceLock(file: string): () => void {
+export function takeInstanceLock(
+  file: string,
+  explain: (pid: number) => string = (pid) =>
+    `trellis dev is already running for this project (process ${pid})`,
+): () => void {
   mkdirSync(dirname(file), { recursive: true });
   for (;;) {
     try {
@@ -22,10 +27,7 @@ export function takeInstanceLock(file: string): () => void {
     }
     const pid = Number(readFileSync(file, "utf8"));
     if (pid !== process.pid && isAlive(pid)) {
-      throw new ConfigurationError(
-        `trellis dev is already running for this project ` +
-          `(process ${pid}). If it is not, delete ${file}`,
-      );
+      throw new ConfigurationError(`${explain(pid)}. If it is not running, delete ${file}`);
     }
     rmSync(file, { force: true });
   }

@@ -6,7 +6,12 @@ import type { ConfigParts } from "./config_file.ts";
 import { ENV_EXAMPLE } from "./database_files.ts";
 import { JOB_FILES } from "./job_files.ts";
 import { AUTH_CONFIG_FILES, NOTE_FILES } from "./note_files.ts";
-import { AUTH_ROUTE_FILES, NOTE_ROUTE_FILES, NOTE_TEST_FILES } from "./route_files.ts";
+import {
+  AUTH_ROUTE_FILES,
+  NOTE_ROUTE_FILES,
+  NOTE_SCHEMA_FILES,
+  NOTE_TEST_FILES,
+} from "./route_files.ts";
 import type { TemplateName } from "./template_name.ts";
 import type { VERSIONS } from "./versions.ts";
 
@@ -28,7 +33,7 @@ const SECRETS = "@aws-sdk/client-secrets-manager";
 
 const API: ProjectTemplate = {
   title: "An API of Lambda functions with notes in a table.",
-  files: API_FILES,
+  files: { ...API_FILES, ...NOTE_SCHEMA_FILES },
   config: {
     environment: [],
     infra: [],
@@ -50,6 +55,7 @@ const NOTES: ProjectTemplate = {
     ...AUTH_CONFIG_FILES,
     ...AUTH_ROUTE_FILES,
     ...NOTE_ROUTE_FILES,
+    ...NOTE_SCHEMA_FILES,
     ...NOTE_TEST_FILES,
   },
   config: {
@@ -78,6 +84,7 @@ const ACCOUNTS: ProjectTemplate = {
     ...NOTE_FILES,
     ...AUTH_ROUTE_FILES,
     ...NOTE_ROUTE_FILES,
+    ...NOTE_SCHEMA_FILES,
     ...ACCOUNT_FILES,
   },
   config: {

@@ -57,6 +57,10 @@ export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = {
 |});
 `,
   ),
+};
+
+/** The schemas of notes. */
+export const NOTE_SCHEMA_FILES: Readonly<Record<string, string>> = {
   "src/notes_schemas.ts": withoutMargin(`|import * as z from "zod";
 |
 |export const NoteInput = z.strictObject({

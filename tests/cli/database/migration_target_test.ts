@@ -28,7 +28,11 @@ Deno.test("findMigrationsOrLocal() finds the database of trellis dev when none i
       release();
       // a running process that is not this one
       Deno.writeTextFileSync(join(dataDir, "lock"), String(Deno.ppid));
-      assertThrows(() => findMigrationsOrLocal(context), ConfigurationError, "already running");
+      assertThrows(
+        () => findMigrationsOrLocal(context),
+        ConfigurationError,
+        "is open in trellis dev",
+      );
     });
     await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://app@db/notes" }, () => {
       assertEquals(findMigrationsOrLocal(context).label, "postgres postgres://app@db/notes");

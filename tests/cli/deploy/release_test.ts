@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Deployment } from "../../../cli/deploy/deployment.ts";
 import { StepError } from "../../../cli/deploy/deployment.ts";
 import { rollBackRelease, shiftRelease } from "../../../cli/deploy/release.ts";
@@ -48,7 +48,8 @@ Deno.test("shiftRelease() moves only changed functions, first a share and then a
     assertEquals(result, "1 function released");
     assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 8"]);
     assertEquals(waits.reduce((sum, ms) => sum + ms, 0), 60_000);
-    assertEquals(aliases.get("notes-dev-NotesGet")!.Description, "previous version 7");
+    const { Description = "" } = aliases.get("notes-dev-NotesGet")!;
+    assertMatch(Description, /^previous version 7, release \d{4}-\S+Z$/);
     assertEquals(await shiftRelease(deployment), "all aliases have the newest version");
   });
 });
@@ -83,6 +84,52 @@ Deno.test("rollBackRelease() goes back to the versions before the last release, 
     );
     assertEquals(moves, ["notes-dev-NotesGet 7"]);
     await assertRejects(() => rollBackRelease(deployment), StepError, "there was no release");
+  });
+});
+
+Deno.test("rollBackRelease() keeps functions that the last release did not move", async () => {
+  await withServer(async ({ moves, aliases }, deployment) => {
+    const Description = "previous version 5, release 2026-01-01T00:00:00.000Z";
+    aliases.set("notes-dev-NotesPost", { FunctionVersion: "8", Description });
+    await shiftRelease(deployment, () => Promise.resolve());
+    moves.length = 0;
+    await rollBackRelease(deployment);
+    assertEquals(moves, ["notes-dev-NotesGet 7"]);
+    assertEquals(aliases.get("notes-dev-NotesPost")!.FunctionVersion, "8");
+  });
+});
+
+Deno.test("rollBackRelease() goes back from a release that was interrupted and run again", async () => {
+  await withServer(async ({ moves, aliases }, deployment) => {
+    const startedAt = "2026-01-02T00:00:00.000Z";
+    const Description = `previous version 7, release ${startedAt}`;
+    aliases.set("notes-dev-NotesPost", { FunctionVersion: "8", Description });
+    aliases.set("notes-dev-NotesGet", {
+      FunctionVersion: "7",
+      Description: `; release under way since ${startedAt}`,
+      RoutingConfig: { AdditionalVersionWeights: { "8": 0.2 } },
+    });
+    await shiftRelease(deployment, () => Promise.resolve());
+    moves.length = 0;
+    await rollBackRelease(deployment);
+    assertEquals(moves, ["notes-dev-NotesGet 7", "notes-dev-NotesPost 7"]);
+  });
+});
+
+Deno.test("shiftRelease() moves all requests back when the alarm cannot be read any more", async () => {
+  await withServer(async ({ moves, aliases }, deployment) => {
+    const Description = "previous version 6, release 2026-01-01T00:00:00.000Z";
+    aliases.set("notes-dev-NotesGet", { FunctionVersion: "7", Description });
+    await assertRejects(
+      () => shiftRelease(deployment, () => Promise.reject(new Error("the network is gone"))),
+      StepError,
+      "the network is gone: all requests go to the previous versions again",
+    );
+    assertEquals(moves, ["notes-dev-NotesGet 7 8:0.2", "notes-dev-NotesGet 7"]);
+    // the release before this one can still be rolled back
+    assertEquals(aliases.get("notes-dev-NotesGet")!.Description, Description);
+    await rollBackRelease(deployment);
+    assertEquals(moves.at(-1), "notes-dev-NotesGet 6");
   });
 });
 

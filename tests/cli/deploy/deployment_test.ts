@@ -1,0 +1,42 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
+import { showPlan } from "../../../cli/deploy/plan_steps.ts";
+
+/** A deployment of `dev` whose state has the resources of a stage. */
+function createDeployment(outputs: Readonly<Record<string, unknown>>, calls: string[]): Deployment {
+  const record = <T>(name: string, result: T) => () => {
+    calls.push(name);
+    return Promise.resolve(result);
+  };
+  return {
+    context: { output: { line: () => {} } },
+    stage: { name: "dev", backend: {}, variables: {} },
+    prefix: "notes-dev",
+    terraform: {
+      init: record("init", undefined),
+      readOutputs: record("outputs", outputs),
+      plan: record("plan", { file: "dev.tfplan", changes: [], isEmpty: true }),
+    },
+  } as unknown as Deployment;
+}
+
+Deno.test("showPlan() plans nothing on the state of another stage", async () => {
+  const calls: string[] = [];
+  const deployment = createDeployment({ resource_prefix: "notes-prod" }, calls);
+  for (const request of [{}, { isDestroy: true }]) {
+    await assertRejects(
+      () => showPlan(deployment, request),
+      StepError,
+      "The state of dev contains the resources of notes-prod, not of notes-dev",
+    );
+  }
+  assertEquals(calls, ["init", "outputs", "init", "outputs"]);
+});
+
+Deno.test("showPlan() plans on the own state and on a new one", async () => {
+  for (const outputs of [{}, { resource_prefix: "notes-dev" }]) {
+    const calls: string[] = [];
+    assertEquals((await showPlan(createDeployment(outputs, calls))).summary, "no changes");
+    assertEquals(calls, ["init", "outputs", "plan"]);
+  }
+});
