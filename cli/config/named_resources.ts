@@ -62,8 +62,11 @@ export interface BusInfra {
 
 /** Settings of a bucket; the storage module documents them in detail. */
 export interface BucketInfra {
-  /** Origins whose pages may use pre-signed URLs of the bucket. */
-  corsAllowedOrigins?: string[];
+  /**
+   * Origins whose pages may use pre-signed URLs of the bucket. `{ variable: "WEB_ORIGIN" }` is the value that
+   * functions have in this environment variable, so that stages can differ.
+   */
+  corsAllowedOrigins?: (string | { variable: string })[];
   /** Days after which objects are deleted. */
   expirationDays?: number;
 }

@@ -175,10 +175,21 @@ function checkKeys(path: string, entry: object, known: readonly string[]): Probl
 function getExpectation(key: string, value: unknown): string | undefined {
   if (NUMBERS.test(key)) return typeof value === "number" ? undefined : "a number";
   if (BOOLEANS.test(key)) return typeof value === "boolean" ? undefined : "true or false";
+  if (key === "corsAllowedOrigins") {
+    return Array.isArray(value) && value.every(isOrigin)
+      ? undefined
+      : 'a list of origins: "https://app.example.com", or { variable: "WEB_ORIGIN" }';
+  }
   if (!LISTS.test(key)) return undefined;
   const isList = Array.isArray(value) && value.length > 0 &&
     value.every((item) => typeof item === "string" && item !== "");
   return isList ? undefined : "a list of strings";
+}
+
+function isOrigin(value: unknown): boolean {
+  if (typeof value === "string") return value !== "";
+  const { variable, ...others } = (value ?? {}) as Record<string, unknown>;
+  return typeof variable === "string" && Object.keys(others).length === 0;
 }
 
 /** Maximum length of a function name including its prefix (Lambda, CreateFunction). */

@@ -37,6 +37,8 @@ export interface Environments {
   /** Errors, with the function that they concern. */
   readonly errors: readonly { readonly message: string; readonly functionName?: string }[];
   readonly warnings: readonly { readonly message: string; readonly functionName?: string }[];
+  /** Names of Terraform variables, by environment variable. */
+  readonly terraformNames: ReadonlyMap<string, string>;
   /** Configured variables that no function reads. */
   readonly unread: readonly string[];
 }
@@ -53,7 +55,7 @@ export interface Environments {
  */
 export function planEnvironments(
   functions: readonly InfraFunction[],
-  settings: Pick<InfraSettings, "environment" | "database" | "mail">,
+  settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">,
   names: ResourceNames,
 ): Environments {
   return new EnvironmentPlanner(functions, settings, names).plan();
@@ -61,7 +63,7 @@ export function planEnvironments(
 
 class EnvironmentPlanner {
   readonly #functions: readonly InfraFunction[];
-  readonly #settings: Pick<InfraSettings, "environment" | "database" | "mail">;
+  readonly #settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">;
   readonly #names: ResourceNames;
   readonly #accesses: ReadonlyMap<InfraFunction, DatabaseAccess>;
   readonly #reads: ReadonlyMap<InfraFunction, ReadonlyMap<string, Read>>;
@@ -72,7 +74,7 @@ class EnvironmentPlanner {
 
   constructor(
     functions: readonly InfraFunction[],
-    settings: Pick<InfraSettings, "environment" | "database" | "mail">,
+    settings: Pick<InfraSettings, "buckets" | "environment" | "database" | "mail">,
     names: ResourceNames,
   ) {
     this.#functions = functions;
@@ -95,9 +97,11 @@ class EnvironmentPlanner {
     const byFunction = new Map(this.#functions.map((fn) => [fn.name, this.#planFunction(fn)]));
     const read = this.#listRead();
     const shared = Object.keys(this.#settings.environment ?? {});
+    this.#checkOrigins();
     return {
       byFunction,
       errors: this.#errors,
+      terraformNames: this.#terraformNames,
       unread: shared.filter((name) => !read.has(name)).sort(),
       sources: [...this.#sources.values()].sort((a, b) => a.variable < b.variable ? -1 : 1),
       variables: this.#wanted.list().concat(listDatabaseVariables(this.#accesses.values())),
@@ -108,6 +112,25 @@ class EnvironmentPlanner {
           : [{ message: `${fn.name} ${warning}`, functionName: fn.name }];
       }),
     };
+  }
+
+  /** Checks that origins of buckets name environment variables that stages set. */
+  #checkOrigins(): void {
+    const variables = new Set(this.#wanted.list().map(({ name }) => name));
+    const { buckets = {} } = this.#settings;
+    for (const [bucket, { corsAllowedOrigins = [] }] of Object.entries(buckets)) {
+      for (const origin of corsAllowedOrigins) {
+        if (typeof origin === "string") continue;
+        const name = this.#terraformNames.get(origin.variable);
+        if (name !== undefined && variables.has(name)) continue;
+        this.#errors.push({
+          message:
+            `infra.buckets.${bucket}.corsAllowedOrigins has the variable ${origin.variable}, ` +
+            "which stages do not set: read it in a function, and set " +
+            `infra.environment.${origin.variable} to { variable: true }`,
+        });
+      }
+    }
   }
 
   #listRead(): Set<string> {

@@ -159,7 +159,7 @@ function listFiles(plan: ResourcePlan, options: RenderOptions): InfraFile[] {
 }
 
 function listResourceFiles(
-  { queues, topics, buses, ownBuses, buckets, getModule }: ResourcePlan,
+  { queues, topics, buses, ownBuses, buckets, environments, getModule }: ResourcePlan,
   infra: ResolvedConfig["infra"],
 ): InfraFile[] {
   const files: InfraFile[] = [];
@@ -185,6 +185,7 @@ function listResourceFiles(
     const { bucketPrefix } = infra;
     const blocks = renderBuckets(buckets, {
       settings: infra.buckets,
+      terraformNames: environments.terraformNames,
       prefix: bucketPrefix,
       source: getModule("storage"),
       inCdn: Object.values(infra.cdn?.buckets ?? {}),

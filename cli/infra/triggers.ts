@@ -190,6 +190,8 @@ export function renderBuses(
 /** Options of {@link renderBuckets}. */
 export interface BucketOptions {
   readonly settings: InfraSettings["buckets"];
+  /** Names of Terraform variables, by environment variable. */
+  readonly terraformNames: ReadonlyMap<string, string>;
   /** Prefix of bucket names. */
   readonly prefix: string | undefined;
   readonly source: string;
@@ -205,7 +207,7 @@ export interface BucketOptions {
  */
 export function renderBuckets(
   buckets: Resources,
-  { settings, prefix, source, inCdn }: BucketOptions,
+  { settings, terraformNames, prefix, source, inCdn }: BucketOptions,
 ): HclBlock[] {
   return [...buckets.functions].map(([name, functions]) => {
     const { corsAllowedOrigins, expirationDays } = settings?.[name] ?? {};
@@ -216,7 +218,11 @@ export function renderBuckets(
       { bucket_name: name, project_name: prefix, ...NAMING },
       {
         force_destroy: expression("local.is_disposable"),
-        cors_allowed_origins: corsAllowedOrigins,
+        cors_allowed_origins: corsAllowedOrigins?.map((origin) =>
+          typeof origin === "string"
+            ? origin
+            : expression(`var.${terraformNames.get(origin.variable)}`)
+        ),
         expiration_days: expirationDays,
         reader_distribution_arns: inCdn.includes(name)
           ? [expression("module.cdn.distribution_arn")]

@@ -6,6 +6,11 @@ export interface ConfigParts {
   readonly environment: readonly string[];
   /** Lines of `infra`. */
   readonly infra: readonly string[];
+  /**
+   * Settings of the stages.
+   * @default "{ dev: {}, prod: {} }"
+   */
+  readonly stages?: string;
   /** AWS clients that functions use. */
   readonly awsClients: readonly string[];
   /** Budgets of `build`, in bytes. */
@@ -36,7 +41,7 @@ export function renderConfig(name: string, parts: ConfigParts, withCi: boolean):
       : ["environment: {", ...environment.map((line) => `  ${line}`), "},"],
     ...parts.infra,
     '// each stage has its own state; add a domain with { domain: "api.example.com", hostedZoneId: "Z…" }',
-    "stages: { dev: {}, prod: {} },",
+    `stages: ${parts.stages ?? "{ dev: {}, prod: {} }"},`,
     '// state: { bucket: "your-state-bucket", region: "eu-central-1" },',
   ];
   const external = awsClients.length === 0 ? [] : [

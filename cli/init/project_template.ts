@@ -91,10 +91,14 @@ const ACCOUNTS: ProjectTemplate = {
     environment: [
       ...NOTES.config.environment,
       "// the origin of your pages, and the sender of mails",
-      'WEB_ORIGIN: { variable: true, default: "http://localhost:3000" },',
+      "WEB_ORIGIN: { variable: true },",
       'MAIL_FROM: { variable: true, default: "Notes <notes@example.com>" },',
       'JOBS_QUEUE_URL: { queue: "mail" },',
     ],
+    stages: "{\n|      " + [
+      'dev: { variables: { web_origin: "http://localhost:3000" } },',
+      'prod: { variables: { web_origin: "https://app.example.com" } },',
+    ].join("\n|      ") + "\n|    }",
     infra: ["// the domain that mails are sent from", 'mail: { identity: "example.com" },'],
     awsClients: [...NOTES.config.awsClients, ...MAIL_CLIENTS],
     budgets: NOTES.config.budgets,

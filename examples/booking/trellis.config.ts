@@ -25,7 +25,7 @@ export default defineConfig({
       ExpireRequests: { schedule: "rate(1 hour)" },
       RoomPhotos: { bucket: "photos", prefix: "rooms/" },
     },
-    buckets: { photos: { corsAllowedOrigins: ["https://booking.example.com"] } },
+    buckets: { photos: { corsAllowedOrigins: [{ variable: "WEB_ORIGIN" }] } },
     mail: { identity: "example.com" },
   },
 });

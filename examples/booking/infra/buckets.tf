@@ -8,7 +8,7 @@ module "bucket_photos" {
   tags        = module.core.common_tags
 
   force_destroy        = local.is_disposable
-  cors_allowed_origins = ["https://booking.example.com"]
+  cors_allowed_origins = [var.web_origin]
 
   lambda_notifications = [
     {

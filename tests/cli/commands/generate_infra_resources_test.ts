@@ -146,3 +146,39 @@ Deno.test("generate infra refuses events of queues that are invalid", async () =
     });
   }
 });
+
+Deno.test("generate infra takes origins of a bucket from a variable of the stage", async () => {
+  const reads = `import { getRequiredEnv } from "@trellis/fn/env";`;
+  const createProject = (buckets: string, source: string) => ({
+    "deno.json": `{ "name": "@acme/shop" }`,
+    "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli";
+export default defineConfig({ infra: {
+  environment: { WEB_ORIGIN: { variable: true } },
+  functions: { Photos: { bucket: "photos" } },
+  buckets: { photos: ${buckets} },
+} });`,
+    "src/functions/storage/photos.ts": define(
+      "defineStorageHandler",
+      "{}",
+      source === "" ? "" : `getRequiredEnv("WEB_ORIGIN");`,
+      source,
+    ),
+  });
+  const origins = `{ corsAllowedOrigins: ["https://a.example", { variable: "WEB_ORIGIN" }] }`;
+  await withProject(createProject(origins, reads), async (root) => {
+    const { exitCode, stdout } = await infra(root);
+    assertEquals(exitCode, 0, stdout);
+    const text = await readInfra(root, "buckets.tf");
+    assertMatch(text, /cors_allowed_origins += \["https:\/\/a\.example", var\.web_origin\]/);
+  });
+  await withProject(createProject(origins, ""), async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root);
+    assertEquals(exitCode === 0, false);
+    assertStringIncludes(stdout + stderr, "has the variable WEB_ORIGIN, which stages do not set");
+  });
+  const wrong = `{ corsAllowedOrigins: [{ variables: "WEB_ORIGIN" }] }`;
+  await withProject(createProject(wrong, reads), async (root) => {
+    const { stdout, stderr } = await infra(root);
+    assertStringIncludes(stdout + stderr, "corsAllowedOrigins must be a list of origins");
+  });
+});
