@@ -22,7 +22,9 @@ export function logBetterAuth(level: string, message: string, ...values: unknown
   // as plain text
   const text = /^failed query/i.test(message)
     ? "a query failed"
-    : message.replace(/^\[better-auth\]\s*/i, "");
+    : message.replace(/^\[better-auth\]\s*/i, "")
+      // its own command writes other tables
+      .replace(/npx auth(?:@latest)? generate/g, "trellis generate auth-schema");
   log(
     LEVELS[level] ?? "INFO",
     `[better-auth] ${text}`,

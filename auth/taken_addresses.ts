@@ -4,7 +4,7 @@ import { logInfo } from "../observability/logger.ts";
 type Handler = (request: Request) => Promise<Response>;
 
 /** Routes that write an address for which better-auth has looked before, and the method of each. */
-const CONFIRMING_ROUTES: Readonly<Record<string, string>> = {
+export const CONFIRMING_ROUTES: Readonly<Record<string, string>> = {
   "/verify-email": "GET",
   "/change-email": "POST",
   "/email-otp/change-email": "POST",

@@ -1,3 +1,5 @@
+import { CONFIRMING_ROUTES } from "../../auth/taken_addresses.ts";
+
 type Json = Record<string, unknown>;
 
 /** Part of a route of better-auth. */
@@ -29,8 +31,17 @@ export function completeResponses(
     ...method === "POST" && path === "/get-session" && {
       405: { description: "Method Not Allowed. Use GET." },
     },
+    // answered by this package, see auth/taken_addresses.ts
+    ...confirms(method, path) && {
+      422: { description: "Unprocessable Content. Another account has taken the address." },
+    },
     ...responses,
   };
+}
+
+/** Returns whether a route writes an address that another account may have taken. */
+function confirms(method: string, path: string): boolean {
+  return Object.hasOwn(CONFIRMING_ROUTES, path) && CONFIRMING_ROUTES[path] === method;
 }
 
 /** Returns whether a route is opened by a link of a mail, or by a provider of identities. */

@@ -54,3 +54,12 @@ Deno.test("logBetterAuth() leaves out the statement and its parameters when they
     rest: undefined,
   });
 });
+
+Deno.test("logBetterAuth() names the command of this package in place of better-auth's", () => {
+  const text = "Missing tables\n\n  help: Run `npx auth generate`, or npx auth@latest generate";
+  const { words } = logged("error", text) as { words: string };
+  assertEquals(
+    words,
+    "[better-auth] Missing tables\n\n  help: Run `trellis generate auth-schema`, or trellis generate auth-schema",
+  );
+});

@@ -185,13 +185,14 @@ Deno.test("generate openapi writes the routes that createAuthHandler mounts, wit
   await withOpenapiProject({
     "src/auth.ts": authModule(""),
     "src/functions/api/auth/[...proxy].any.ts": AUTH_FUNCTION(
-      `, { routes: ["/sign-in/*", "/sign-out", "/list-sessions"] }`,
+      `, { routes: ["/sign-in/*", "/sign-out", "/list-sessions", "/change-email"] }`,
     ),
   }, async (root) => {
     const { exitCode: code, stderr } = await generate(root);
     assertEquals(code, 0, stderr);
     const document = JSON.parse(await Deno.readTextFile(`${root}/openapi.json`));
     assertEquals(Object.keys(document.paths), [
+      "/auth/change-email",
       "/auth/list-sessions",
       "/auth/sign-in/email",
       "/auth/sign-in/social",
@@ -199,6 +200,8 @@ Deno.test("generate openapi writes the routes that createAuthHandler mounts, wit
     ]);
     const signIn: Operation = document.paths["/auth/sign-in/email"].post;
     assertEquals(signIn.security, [{}, { session: [] }, { sessionCookie: [] }]);
+    const change: Operation = document.paths["/auth/change-email"].post;
+    assert("422" in change.responses, "an address that another account has taken");
     const list: Operation = document.paths["/auth/list-sessions"].get;
     assertEquals(list.security, [{ session: [] }, { sessionCookie: [] }]);
     assertEquals(list.tags, ["Auth"]);
