@@ -39,28 +39,18 @@ const LONGEST: readonly string[] = [
 ];
 
 /**
- * Folders whose files run in one isolate, which loads the library and its packages once. Their tests
- * restore what they set. In other folders each file has an isolate of its own, because a process has
- * one configuration of sessions and one first invocation.
+ * Folders whose files run in one isolate, which loads the library and its packages once; each line is one
+ * isolate. Their tests restore what they set. In other folders each file has an isolate of its own,
+ * because a process has one configuration of sessions and one first invocation.
  */
-const SHARED_ISOLATE: readonly string[] = [
-  "cli/analysis",
-  "cli/compat",
-  "cli/discovery",
-  "cli/infra",
-  "cli/openapi",
-  "cli/stages",
-  "client",
-  "core",
-  "database/distsql",
-  "env",
-  "errors",
-  "observability",
-  "property",
-  "router",
-  "scripts",
-  "streaming",
-  "validation",
+const SHARED_ISOLATES: readonly (readonly string[])[] = [
+  ["database/migrations"],
+  ["property"],
+  ["cli/analysis", "cli/compat", "cli/discovery", "cli/infra", "cli/openapi", "cli/stages"],
+  ["core", "env", "errors", "observability", "router", "streaming"],
+  ["validation", "client"],
+  ["database/distsql"],
+  ["scripts"],
 ];
 
 /** Files of these folders that need an isolate of their own. */
@@ -71,7 +61,6 @@ const OWN_ISOLATE: readonly string[] = [
 
 /** Files that share a process, which costs some time to start. */
 const BATCH_SIZE = 12;
-const SHARED_BATCH_SIZE = 24;
 
 /** Tests to run: those of the system, the others, or all. */
 export type TestScope = "system" | "others" | "all";
@@ -105,18 +94,19 @@ export function planBatches(folder: string, scope: TestScope): TestBatch[] {
 function planFiles(files: readonly string[]): TestBatch[] {
   const long = LONGEST.map((path) => files.filter((file) => isWithin(file, path)));
   const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
-  const shared = rest.filter(canShareIsolate);
-  const separate = rest.filter((file) => !canShareIsolate(file));
+  const shared = SHARED_ISOLATES.map((folders) =>
+    rest.filter((file) => canShareIsolate(file) && folders.some((path) => isWithin(file, path)))
+  );
+  const separate = rest.filter((file) => !shared.flat().includes(file));
   return [
     ...long.map((each) => ({ files: each, sharesIsolate: false })),
+    ...shared.map((each) => ({ files: each, sharesIsolate: true })),
     ...divide(separate, BATCH_SIZE).map((each) => ({ files: each, sharesIsolate: false })),
-    ...divide(shared, SHARED_BATCH_SIZE).map((each) => ({ files: each, sharesIsolate: true })),
   ];
 }
 
 function canShareIsolate(file: string): boolean {
-  return !file.endsWith(SYSTEM) && SHARED_ISOLATE.some((path) => isWithin(file, path)) &&
-    !OWN_ISOLATE.includes(file);
+  return !file.endsWith(SYSTEM) && !OWN_ISOLATE.includes(file);
 }
 
 function divide(files: readonly string[], size: number): string[][] {

@@ -40,7 +40,7 @@ async function abandon(): Promise<unknown> {
   );
   const result = await handler(
     event,
-    createLambdaContext({ awsRequestId: "abandoned", timeoutMs: 400 }),
+    createLambdaContext({ awsRequestId: "abandoned", timeoutMs: 2000 }),
   );
   clearTimeout(hold);
   return [result, currentInvocation()?.correlationId];
