@@ -114,3 +114,10 @@ for (const share of [0.5, 0.9, 0.99]) {
       `${added} ms more, ratio ${(mine / hand).toFixed(2)}`,
   );
 }
+
+// on a busy machine a request waits for the processor the more often, the longer it runs
+for (const name of Object.keys(handlers)) {
+  const limit = at(name, 0.5) + 1;
+  const share = times[name].filter((ms) => ms > limit).length / times[name].length;
+  console.log(`${name}: ${(share * 100).toFixed(1)} % took 1 ms longer than the median or more`);
+}

@@ -1,4 +1,4 @@
-import type { FetchOptions, FetchResponse, Middleware, ParseAs } from "openapi-fetch";
+import type { FetchOptions, Middleware, ParseAs } from "openapi-fetch";
 
 /** The routes of an API by method and path, as `trellis generate client` writes them. */
 export interface ApiRoutes {
@@ -18,22 +18,92 @@ export interface ApiRoutes {
   OPTIONS?: object;
 }
 
+// While a call is written, an editor evaluates the types of its options for every route of the method.
+// So they are shallow, and one type has the parameters and the body: an intersection of two would be
+// evaluated for each pair of routes.
+
+/** The parameters of a route. */
+export type CallParams<Route> = Route extends { parameters: infer Params } ? Params : never;
+
+/** The body of a route, in any of its media types. */
+export type CallBody<Route> = Route extends { requestBody?: { content: infer Content } }
+  ? unknown extends Content ? never : Content[keyof Content]
+  : never;
+
+/** What a call of a route sends. */
+export type CallInput<Route> = Route extends { requestBody: object }
+  ? NeedsParams<Route> extends true ? { params: CallParams<Route>; body: CallBody<Route> }
+  : { params?: CallParams<Route>; body: CallBody<Route> }
+  : NeedsParams<Route> extends true ? { params: CallParams<Route>; body?: CallBody<Route> }
+  : { params?: CallParams<Route>; body?: CallBody<Route> };
+
+/** True for a route with a required parameter. */
+type NeedsParams<Route> = Route extends { parameters: infer Params }
+  ? object extends Params ? false : true
+  : false;
+
+/** Options that the calls of all routes have: headers, an abort signal, and other options of fetch. */
+export interface CallSettings<As extends ParseAs>
+  extends Omit<FetchOptions<object>, "params" | "body" | "parseAs"> {
+  /**
+   * How the body of a successful response is read.
+   * @default "json"
+   */
+  parseAs?: As;
+}
+
 /** The options of a call: optional if the route needs none. */
-export type CallOptions<Route, As extends ParseAs> = object extends FetchOptions<Route>
-  ? [options?: FetchOptions<Route> & { parseAs?: As }]
-  : [options: FetchOptions<Route> & { parseAs?: As }];
+export type CallOptions<Route, As extends ParseAs> = object extends CallInput<Route>
+  ? [options?: CallInput<Route> & CallSettings<As>]
+  : [options: CallInput<Route> & CallSettings<As>];
+
+/** Statuses of successful responses. */
+type OkStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | "2XX";
+/** All statuses of a route. */
+type RouteStatus<Route> = Route extends { responses: infer Responses } ? keyof Responses : never;
+/** The statuses of a route's errors. */
+type ErrorStatus<Status> = Status extends string | number
+  ? `${Status}` extends `4${string}` | `5${string}` | "default" ? Status : never
+  : never;
+
+/** The bodies of responses by their status; `undefined` for a response without one. */
+type ResponseBody<Route, Status> = Route extends { responses: infer Responses } ? {
+    [Each in keyof Responses & Status]: Responses[Each] extends { content: infer Content }
+      ? Content[keyof Content]
+      : undefined;
+  }[keyof Responses & Status]
+  : unknown;
+
+/** Forms of a body that no schema describes. */
+interface RawBody {
+  text: string;
+  blob: Blob;
+  arrayBuffer: ArrayBuffer;
+  stream: Response["body"];
+}
+
+/** The result of a call. */
+export type CallResult<Route, As extends ParseAs> =
+  | {
+    /** The body of a successful response. */
+    data: As extends keyof RawBody ? RawBody[As] : ResponseBody<Route, OkStatus>;
+    error?: never;
+    /** The response. */
+    response: Response;
+  }
+  | {
+    data?: never;
+    /** The body of an error. */
+    error: ResponseBody<Route, ErrorStatus<RouteStatus<Route>>>;
+    /** The response. */
+    response: Response;
+  };
 
 /** Calls the routes of one method. */
 export type CallMethod<Routes> = <Path extends keyof Routes & string, As extends ParseAs = "json">(
   path: Path,
   ...options: CallOptions<Routes[Path], As>
-) => Promise<
-  FetchResponse<
-    Routes[Path] & Record<string, unknown>,
-    { parseAs: As },
-    `${string}/${string}`
-  >
->;
+) => Promise<CallResult<Routes[Path], As>>;
 
 /**
  * A client of an API. The paths of a method are the keys of an interface, so that an editor offers

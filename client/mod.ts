@@ -28,7 +28,17 @@
  * @module
  */
 export { ApiError } from "./api_error.ts";
-export type { ApiRoutes, CallMethod, CallOptions, Client } from "./client_types.ts";
+export type {
+  ApiRoutes,
+  CallBody,
+  CallInput,
+  CallMethod,
+  CallOptions,
+  CallParams,
+  CallResult,
+  CallSettings,
+  Client,
+} from "./client_types.ts";
 export { type ClientOptions, createClient, type TokenSession } from "./create_client.ts";
 export type { SendRequest } from "./send_with_retries.ts";
 export { type ApiData, type ApiResult, unwrap } from "./unwrap.ts";

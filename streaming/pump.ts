@@ -16,23 +16,34 @@ export async function pump(
   signal: AbortSignal,
 ): Promise<void> {
   const iterator = openSource(source, signal)[Symbol.asyncIterator]();
-  const aborted = new Promise<undefined>((resolve) =>
-    signal.addEventListener("abort", () => resolve(undefined), { once: true })
-  );
+  const wait = createWait(signal);
   let drained: (() => void) | undefined;
   writer.on("drain", () => drained?.());
   while (!signal.aborted) {
-    const next = iterator.next();
-    // the result is not awaited after an abort
-    next.catch(() => {});
-    const result = await Promise.race([next, aborted]);
+    const result = await wait(iterator.next());
     if (result === undefined || signal.aborted) break;
     if (result.done) return;
     const isReady = new Promise<void>((resolve) => drained = resolve);
-    if (writer.write(checkChunk(result.value)) === false) await Promise.race([isReady, aborted]);
+    if (writer.write(checkChunk(result.value)) === false) await wait(isReady);
   }
   // not awaited: a source that waits for something else would keep the invocation open
   iterator.return?.()?.catch(() => {});
+}
+
+/**
+ * Creates a function that waits for promises, one after the other, until a signal is aborted. `Promise.race` with one
+ * promise of the abort would keep every result in memory until the end of the stream.
+ */
+function createWait(signal: AbortSignal): <T>(promise: Promise<T>) => Promise<T | undefined> {
+  let stop: (() => void) | undefined;
+  signal.addEventListener("abort", () => stop?.(), { once: true });
+  return function wait<T>(promise: Promise<T>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      stop = () => resolve(undefined);
+      promise.then(resolve, reject);
+      if (signal.aborted) stop();
+    });
+  };
 }
 
 /**

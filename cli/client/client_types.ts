@@ -40,15 +40,25 @@ export async function renderClientTypes(document: OpenApiDocument): Promise<stri
  */
 function renderRoutes({ paths }: OpenApiDocument): string {
   const methods = METHODS.flatMap((method) => {
-    const routes = Object.entries(paths).filter(([, item]) => method in item).map(([path]) => {
-      const key = JSON.stringify(path);
-      return `        ${key}: paths[${key}]["${method}"];`;
-    });
+    const routes = Object.entries(paths).filter(([, item]) => method in item).map(
+      ([path, item]) => {
+        return `        ${JSON.stringify(path)}: ${renderRoute(path, method, item)};`;
+      },
+    );
     return routes.length === 0
       ? []
       : [`    ${method.toUpperCase()}: {\n${routes.join("\n")}\n    };`];
   });
   return `export interface routes {\n${methods.join("\n")}\n}\n`;
+}
+
+/** Refers to the operation itself: each step on the way to a type costs an editor time. */
+function renderRoute(path: string, method: string, item: object): string {
+  const { operationId } = (item as Record<string, { operationId?: unknown }>)[method] ?? {};
+  // openapi-typescript changes some characters of ids
+  return typeof operationId === "string" && /^[\w-]+$/.test(operationId)
+    ? `operations["${operationId}"]`
+    : `paths[${JSON.stringify(path)}]["${method}"]`;
 }
 
 /**

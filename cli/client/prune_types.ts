@@ -2,7 +2,7 @@ import { ts } from "../analysis/typescript.ts";
 
 const { factory } = ts;
 
-/** Members of an operation that say nothing if they are `never`. */
+/** Members of an operation that say nothing if they are `never` or empty. */
 const OPERATION_PARTS: readonly string[] = ["parameters", "requestBody"];
 
 /**
@@ -36,17 +36,22 @@ const PRUNERS: Readonly<Record<string, (member: ts.TypeElement) => ts.TypeElemen
 };
 
 function pruneOperation(operation: ts.TypeElement): ts.TypeElement {
-  return mapMembers(
-    operation,
-    (parts) =>
-      parts.filter((part) => !isNever(part) || !OPERATION_PARTS.includes(getName(part))).map(
-        (part) => {
-          if (getName(part) === "parameters") return mapMembers(part, dropNever);
-          if (getName(part) !== "responses") return part;
-          return mapMembers(part, (all) => all.map(pruneResponse));
-        },
-      ),
-  );
+  return mapMembers(operation, (parts) => parts.map(pruneOperationPart).filter(saysSomething));
+}
+
+function pruneOperationPart(part: ts.TypeElement): ts.TypeElement {
+  if (getName(part) === "parameters") return mapMembers(part, dropNever);
+  if (getName(part) !== "responses") return part;
+  return mapMembers(part, (all) => all.map(pruneResponse));
+}
+
+function saysSomething(part: ts.TypeElement): boolean {
+  return !OPERATION_PARTS.includes(getName(part)) || !isNever(part) && !isEmpty(part);
+}
+
+function isEmpty(member: ts.TypeElement): boolean {
+  const type = getType(member);
+  return type !== undefined && ts.isTypeLiteralNode(type) && type.members.length === 0;
 }
 
 /** Removes headers of any name from a response. */

@@ -604,7 +604,6 @@ export interface components {
 export type $defs = Record<string, never>;
 export interface operations {
     reindex: {
-        parameters: {};
         responses: {
             /** @description OK */
             200: {
@@ -621,7 +620,6 @@ export interface operations {
         };
     };
     get_auth_account_info: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -705,7 +703,6 @@ export interface operations {
         };
     };
     changeEmail: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -742,7 +739,6 @@ export interface operations {
         };
     };
     changePassword: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -803,7 +799,6 @@ export interface operations {
         };
     };
     deleteUser: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -875,7 +870,6 @@ export interface operations {
         };
     };
     get_auth_error: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -892,7 +886,6 @@ export interface operations {
         };
     };
     post_auth_get_access_token: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -939,7 +932,6 @@ export interface operations {
         };
     };
     getSession: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -959,7 +951,6 @@ export interface operations {
         };
     };
     getSessionPost: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -986,7 +977,6 @@ export interface operations {
         };
     };
     linkSocialAccount: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1041,7 +1031,6 @@ export interface operations {
         };
     };
     listUserAccounts: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -1068,7 +1057,6 @@ export interface operations {
         };
     };
     listUserSessions: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -1085,7 +1073,6 @@ export interface operations {
         };
     };
     get_auth_ok: {
-        parameters: {};
         responses: {
             /** @description API is working */
             200: {
@@ -1105,7 +1092,6 @@ export interface operations {
         };
     };
     post_auth_refresh_token: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1155,7 +1141,6 @@ export interface operations {
         };
     };
     requestPasswordReset: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1186,7 +1171,6 @@ export interface operations {
         };
     };
     resetPassword: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1248,7 +1232,6 @@ export interface operations {
         };
     };
     post_auth_revoke_other_sessions: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1274,7 +1257,6 @@ export interface operations {
         };
     };
     post_auth_revoke_session: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1303,7 +1285,6 @@ export interface operations {
         };
     };
     post_auth_revoke_sessions: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1329,7 +1310,6 @@ export interface operations {
         };
     };
     sendVerificationEmail: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1374,7 +1354,6 @@ export interface operations {
         };
     };
     signInEmail: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1413,7 +1392,6 @@ export interface operations {
         };
     };
     socialSignIn: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1483,7 +1461,6 @@ export interface operations {
         };
     };
     signOut: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1519,7 +1496,6 @@ export interface operations {
         };
     };
     signUpWithEmailAndPassword: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1587,7 +1563,6 @@ export interface operations {
         };
     };
     post_auth_unlink_account: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1615,7 +1590,6 @@ export interface operations {
         };
     };
     updateSession: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1642,7 +1616,6 @@ export interface operations {
         };
     };
     updateUser: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1704,7 +1677,6 @@ export interface operations {
         };
     };
     verifyPassword: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1732,7 +1704,6 @@ export interface operations {
         };
     };
     health: {
-        parameters: {};
         responses: {
             /** @description OK */
             200: {
@@ -1749,7 +1720,6 @@ export interface operations {
         };
     };
     codeHostHook: {
-        parameters: {};
         responses: {
             /** @description Accepted */
             202: {
@@ -1765,7 +1735,6 @@ export interface operations {
         };
     };
     paymentsHook: {
-        parameters: {};
         responses: {
             /** @description Accepted */
             202: {
@@ -1907,7 +1876,6 @@ export interface operations {
         };
     };
     welcome: {
-        parameters: {};
         responses: {
             /** @description OK */
             200: {
@@ -1926,53 +1894,53 @@ export interface operations {
 }
 export interface routes {
     GET: {
-        "/auth/account-info": paths["/auth/account-info"]["get"];
-        "/auth/callback/{id}": paths["/auth/callback/{id}"]["get"];
-        "/auth/delete-user/callback": paths["/auth/delete-user/callback"]["get"];
-        "/auth/error": paths["/auth/error"]["get"];
-        "/auth/get-session": paths["/auth/get-session"]["get"];
-        "/auth/list-accounts": paths["/auth/list-accounts"]["get"];
-        "/auth/list-sessions": paths["/auth/list-sessions"]["get"];
-        "/auth/ok": paths["/auth/ok"]["get"];
-        "/auth/reset-password/{token}": paths["/auth/reset-password/{token}"]["get"];
-        "/auth/verify-email": paths["/auth/verify-email"]["get"];
-        "/health": paths["/health"]["get"];
-        "/notes": paths["/notes"]["get"];
-        "/notes/{noteId}": paths["/notes/{noteId}"]["get"];
-        "/welcome": paths["/welcome"]["get"];
+        "/auth/account-info": operations["get_auth_account_info"];
+        "/auth/callback/{id}": operations["get_auth_callback_id"];
+        "/auth/delete-user/callback": operations["get_auth_delete_user_callback"];
+        "/auth/error": operations["get_auth_error"];
+        "/auth/get-session": operations["getSession"];
+        "/auth/list-accounts": operations["listUserAccounts"];
+        "/auth/list-sessions": operations["listUserSessions"];
+        "/auth/ok": operations["get_auth_ok"];
+        "/auth/reset-password/{token}": operations["resetPasswordCallback"];
+        "/auth/verify-email": operations["get_auth_verify_email"];
+        "/health": operations["health"];
+        "/notes": operations["getNotes"];
+        "/notes/{noteId}": operations["getNote"];
+        "/welcome": operations["welcome"];
     };
     POST: {
-        "/admin/reindex": paths["/admin/reindex"]["post"];
-        "/auth/callback/{id}": paths["/auth/callback/{id}"]["post"];
-        "/auth/change-email": paths["/auth/change-email"]["post"];
-        "/auth/change-password": paths["/auth/change-password"]["post"];
-        "/auth/delete-user": paths["/auth/delete-user"]["post"];
-        "/auth/get-access-token": paths["/auth/get-access-token"]["post"];
-        "/auth/get-session": paths["/auth/get-session"]["post"];
-        "/auth/link-social": paths["/auth/link-social"]["post"];
-        "/auth/refresh-token": paths["/auth/refresh-token"]["post"];
-        "/auth/request-password-reset": paths["/auth/request-password-reset"]["post"];
-        "/auth/reset-password": paths["/auth/reset-password"]["post"];
-        "/auth/revoke-other-sessions": paths["/auth/revoke-other-sessions"]["post"];
-        "/auth/revoke-session": paths["/auth/revoke-session"]["post"];
-        "/auth/revoke-sessions": paths["/auth/revoke-sessions"]["post"];
-        "/auth/send-verification-email": paths["/auth/send-verification-email"]["post"];
-        "/auth/sign-in/email": paths["/auth/sign-in/email"]["post"];
-        "/auth/sign-in/social": paths["/auth/sign-in/social"]["post"];
-        "/auth/sign-out": paths["/auth/sign-out"]["post"];
-        "/auth/sign-up/email": paths["/auth/sign-up/email"]["post"];
-        "/auth/unlink-account": paths["/auth/unlink-account"]["post"];
-        "/auth/update-session": paths["/auth/update-session"]["post"];
-        "/auth/update-user": paths["/auth/update-user"]["post"];
-        "/auth/verify-password": paths["/auth/verify-password"]["post"];
-        "/hooks/code-host": paths["/hooks/code-host"]["post"];
-        "/hooks/payments": paths["/hooks/payments"]["post"];
-        "/notes": paths["/notes"]["post"];
+        "/admin/reindex": operations["reindex"];
+        "/auth/callback/{id}": operations["post_auth_callback_id"];
+        "/auth/change-email": operations["changeEmail"];
+        "/auth/change-password": operations["changePassword"];
+        "/auth/delete-user": operations["deleteUser"];
+        "/auth/get-access-token": operations["post_auth_get_access_token"];
+        "/auth/get-session": operations["getSessionPost"];
+        "/auth/link-social": operations["linkSocialAccount"];
+        "/auth/refresh-token": operations["post_auth_refresh_token"];
+        "/auth/request-password-reset": operations["requestPasswordReset"];
+        "/auth/reset-password": operations["resetPassword"];
+        "/auth/revoke-other-sessions": operations["post_auth_revoke_other_sessions"];
+        "/auth/revoke-session": operations["post_auth_revoke_session"];
+        "/auth/revoke-sessions": operations["post_auth_revoke_sessions"];
+        "/auth/send-verification-email": operations["sendVerificationEmail"];
+        "/auth/sign-in/email": operations["signInEmail"];
+        "/auth/sign-in/social": operations["socialSignIn"];
+        "/auth/sign-out": operations["signOut"];
+        "/auth/sign-up/email": operations["signUpWithEmailAndPassword"];
+        "/auth/unlink-account": operations["post_auth_unlink_account"];
+        "/auth/update-session": operations["updateSession"];
+        "/auth/update-user": operations["updateUser"];
+        "/auth/verify-password": operations["verifyPassword"];
+        "/hooks/code-host": operations["codeHostHook"];
+        "/hooks/payments": operations["paymentsHook"];
+        "/notes": operations["postNote"];
     };
     PATCH: {
-        "/notes/{noteId}": paths["/notes/{noteId}"]["patch"];
+        "/notes/{noteId}": operations["patchNote"];
     };
     DELETE: {
-        "/notes/{noteId}": paths["/notes/{noteId}"]["delete"];
+        "/notes/{noteId}": operations["removeNote"];
     };
 }

@@ -678,7 +678,6 @@ export interface operations {
         };
     };
     get_auth_account_info: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -762,7 +761,6 @@ export interface operations {
         };
     };
     changeEmail: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -800,7 +798,6 @@ export interface operations {
         };
     };
     changePassword: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -861,7 +858,6 @@ export interface operations {
         };
     };
     deleteUser: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -933,7 +929,6 @@ export interface operations {
         };
     };
     get_auth_error: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -950,7 +945,6 @@ export interface operations {
         };
     };
     post_auth_get_access_token: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -997,7 +991,6 @@ export interface operations {
         };
     };
     getSession: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -1017,7 +1010,6 @@ export interface operations {
         };
     };
     getSessionPost: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1044,7 +1036,6 @@ export interface operations {
         };
     };
     linkSocialAccount: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1099,7 +1090,6 @@ export interface operations {
         };
     };
     listUserAccounts: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -1126,7 +1116,6 @@ export interface operations {
         };
     };
     listUserSessions: {
-        parameters: {};
         responses: {
             /** @description Success */
             200: {
@@ -1143,7 +1132,6 @@ export interface operations {
         };
     };
     get_auth_ok: {
-        parameters: {};
         responses: {
             /** @description API is working */
             200: {
@@ -1163,7 +1151,6 @@ export interface operations {
         };
     };
     post_auth_refresh_token: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1213,7 +1200,6 @@ export interface operations {
         };
     };
     requestPasswordReset: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1244,7 +1230,6 @@ export interface operations {
         };
     };
     resetPassword: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1306,7 +1291,6 @@ export interface operations {
         };
     };
     post_auth_revoke_other_sessions: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1332,7 +1316,6 @@ export interface operations {
         };
     };
     post_auth_revoke_session: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1361,7 +1344,6 @@ export interface operations {
         };
     };
     post_auth_revoke_sessions: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1387,7 +1369,6 @@ export interface operations {
         };
     };
     sendVerificationEmail: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1432,7 +1413,6 @@ export interface operations {
         };
     };
     signInEmail: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1471,7 +1451,6 @@ export interface operations {
         };
     };
     socialSignIn: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1541,7 +1520,6 @@ export interface operations {
         };
     };
     signOut: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1577,7 +1555,6 @@ export interface operations {
         };
     };
     signUpWithEmailAndPassword: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1650,7 +1627,6 @@ export interface operations {
         };
     };
     post_auth_unlink_account: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1678,7 +1654,6 @@ export interface operations {
         };
     };
     updateSession: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1705,7 +1680,6 @@ export interface operations {
         };
     };
     updateUser: {
-        parameters: {};
         requestBody?: {
             content: {
                 "application/json": {
@@ -1768,7 +1742,6 @@ export interface operations {
         };
     };
     verifyPassword: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": {
@@ -1889,7 +1862,6 @@ export interface operations {
         };
     };
     postRoom: {
-        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["RoomInput"];
@@ -2011,52 +1983,52 @@ export interface operations {
 }
 export interface routes {
     GET: {
-        "/admin/bookings": paths["/admin/bookings"]["get"];
-        "/auth/account-info": paths["/auth/account-info"]["get"];
-        "/auth/callback/{id}": paths["/auth/callback/{id}"]["get"];
-        "/auth/delete-user/callback": paths["/auth/delete-user/callback"]["get"];
-        "/auth/error": paths["/auth/error"]["get"];
-        "/auth/get-session": paths["/auth/get-session"]["get"];
-        "/auth/list-accounts": paths["/auth/list-accounts"]["get"];
-        "/auth/list-sessions": paths["/auth/list-sessions"]["get"];
-        "/auth/ok": paths["/auth/ok"]["get"];
-        "/auth/reset-password/{token}": paths["/auth/reset-password/{token}"]["get"];
-        "/auth/verify-email": paths["/auth/verify-email"]["get"];
-        "/bookings": paths["/bookings"]["get"];
-        "/rooms": paths["/rooms"]["get"];
-        "/rooms/{roomId}": paths["/rooms/{roomId}"]["get"];
-        "/rooms/{roomId}/photo": paths["/rooms/{roomId}/photo"]["get"];
+        "/admin/bookings": operations["getAllBookings"];
+        "/auth/account-info": operations["get_auth_account_info"];
+        "/auth/callback/{id}": operations["get_auth_callback_id"];
+        "/auth/delete-user/callback": operations["get_auth_delete_user_callback"];
+        "/auth/error": operations["get_auth_error"];
+        "/auth/get-session": operations["getSession"];
+        "/auth/list-accounts": operations["listUserAccounts"];
+        "/auth/list-sessions": operations["listUserSessions"];
+        "/auth/ok": operations["get_auth_ok"];
+        "/auth/reset-password/{token}": operations["resetPasswordCallback"];
+        "/auth/verify-email": operations["get_auth_verify_email"];
+        "/bookings": operations["getBookings"];
+        "/rooms": operations["getRooms"];
+        "/rooms/{roomId}": operations["getRoom"];
+        "/rooms/{roomId}/photo": operations["getPhoto"];
     };
     POST: {
-        "/admin/bookings/{bookingId}/confirm": paths["/admin/bookings/{bookingId}/confirm"]["post"];
-        "/auth/callback/{id}": paths["/auth/callback/{id}"]["post"];
-        "/auth/change-email": paths["/auth/change-email"]["post"];
-        "/auth/change-password": paths["/auth/change-password"]["post"];
-        "/auth/delete-user": paths["/auth/delete-user"]["post"];
-        "/auth/get-access-token": paths["/auth/get-access-token"]["post"];
-        "/auth/get-session": paths["/auth/get-session"]["post"];
-        "/auth/link-social": paths["/auth/link-social"]["post"];
-        "/auth/refresh-token": paths["/auth/refresh-token"]["post"];
-        "/auth/request-password-reset": paths["/auth/request-password-reset"]["post"];
-        "/auth/reset-password": paths["/auth/reset-password"]["post"];
-        "/auth/revoke-other-sessions": paths["/auth/revoke-other-sessions"]["post"];
-        "/auth/revoke-session": paths["/auth/revoke-session"]["post"];
-        "/auth/revoke-sessions": paths["/auth/revoke-sessions"]["post"];
-        "/auth/send-verification-email": paths["/auth/send-verification-email"]["post"];
-        "/auth/sign-in/email": paths["/auth/sign-in/email"]["post"];
-        "/auth/sign-in/social": paths["/auth/sign-in/social"]["post"];
-        "/auth/sign-out": paths["/auth/sign-out"]["post"];
-        "/auth/sign-up/email": paths["/auth/sign-up/email"]["post"];
-        "/auth/unlink-account": paths["/auth/unlink-account"]["post"];
-        "/auth/update-session": paths["/auth/update-session"]["post"];
-        "/auth/update-user": paths["/auth/update-user"]["post"];
-        "/auth/verify-password": paths["/auth/verify-password"]["post"];
-        "/bookings": paths["/bookings"]["post"];
-        "/rooms": paths["/rooms"]["post"];
-        "/rooms/{roomId}/photo": paths["/rooms/{roomId}/photo"]["post"];
+        "/admin/bookings/{bookingId}/confirm": operations["postConfirmation"];
+        "/auth/callback/{id}": operations["post_auth_callback_id"];
+        "/auth/change-email": operations["changeEmail"];
+        "/auth/change-password": operations["changePassword"];
+        "/auth/delete-user": operations["deleteUser"];
+        "/auth/get-access-token": operations["post_auth_get_access_token"];
+        "/auth/get-session": operations["getSessionPost"];
+        "/auth/link-social": operations["linkSocialAccount"];
+        "/auth/refresh-token": operations["post_auth_refresh_token"];
+        "/auth/request-password-reset": operations["requestPasswordReset"];
+        "/auth/reset-password": operations["resetPassword"];
+        "/auth/revoke-other-sessions": operations["post_auth_revoke_other_sessions"];
+        "/auth/revoke-session": operations["post_auth_revoke_session"];
+        "/auth/revoke-sessions": operations["post_auth_revoke_sessions"];
+        "/auth/send-verification-email": operations["sendVerificationEmail"];
+        "/auth/sign-in/email": operations["signInEmail"];
+        "/auth/sign-in/social": operations["socialSignIn"];
+        "/auth/sign-out": operations["signOut"];
+        "/auth/sign-up/email": operations["signUpWithEmailAndPassword"];
+        "/auth/unlink-account": operations["post_auth_unlink_account"];
+        "/auth/update-session": operations["updateSession"];
+        "/auth/update-user": operations["updateUser"];
+        "/auth/verify-password": operations["verifyPassword"];
+        "/bookings": operations["postBooking"];
+        "/rooms": operations["postRoom"];
+        "/rooms/{roomId}/photo": operations["postPhoto"];
     };
     DELETE: {
-        "/bookings/{bookingId}": paths["/bookings/{bookingId}"]["delete"];
-        "/rooms/{roomId}": paths["/rooms/{roomId}"]["delete"];
+        "/bookings/{bookingId}": operations["removeBooking"];
+        "/rooms/{roomId}": operations["removeRoom"];
     };
 }

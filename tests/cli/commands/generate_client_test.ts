@@ -103,11 +103,24 @@ const MISTAKES: readonly (readonly [code: string, error: string])[] = [
     'client.POST("/nots", { body: { title: "Milk" } });',
     "Argument of type '\"/nots\"' is not assignable to parameter of type",
   ],
+  ['client.POST("/notes", {});', "Argument of type '{}' is not assignable to parameter of type"],
+  [
+    'client.POST("/notes", { body: { title: "Milk" }, params: { query: { page: 1 } } });',
+    "Type '{ query: { page: number; }; }' is not assignable to type 'undefined'",
+  ],
   [
     '(await unwrap(client.POST("/notes", { body: { title: "Milk" } }))).titel;',
     "Property 'titel' does not exist on type",
   ],
 ];
+
+/** Routes with different parameters and bodies, which a call must not multiply. */
+const MANY_ROUTES = Array.from({ length: 400 }, (_, index) =>
+  `"/r${index}/{id}": {
+    parameters: { path: { id: string; own${index}?: string } };
+    requestBody: { content: { "application/json": { title: string; own${index}?: string } } };
+    responses: { 200: { content: { "application/json": { own${index}: string } } } };
+  };`).join("\n");
 
 Deno.test("the generated types report a mistake in a call as one short error", async () => {
   await withOpenapiProject(FILES, async (root) => {
@@ -116,6 +129,13 @@ Deno.test("the generated types report a mistake in a call as one short error", a
 import type { routes } from "./${FILE}";
 const client = createClient<routes>({ baseUrl: "http://localhost" });
 export const created = (await unwrap(client.POST("/notes", { body: { title: "Milk" } }))).title.length;
+const many = createClient<{ POST: { ${MANY_ROUTES} } }>({ baseUrl: "http://localhost" });
+const all = await many.POST("/r3/{id}", {
+  params: { path: { id: "1" } },
+  body: { title: "Milk" },
+  headers: { a: "1" },
+});
+export const own: string | undefined = all.data?.own3;
 ${MISTAKES.map(([code]) => code).join("\n")}
 `;
     await Deno.writeTextFile(`${root}/program.ts`, program);
@@ -130,7 +150,9 @@ ${MISTAKES.map(([code]) => code).join("\n")}
     assertEquals(errors.length, MISTAKES.length, text);
     for (const [index, [, start]] of MISTAKES.entries()) {
       assertStringIncludes(errors[index], start);
-      assert(errors[index].length < 250, errors[index]);
+      const lines = errors[index].split("
+");
+      assert(lines.length <= 2 && lines.every((line) => line.length < 200), errors[index]);
     }
   });
 });

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compileErrors, validate } from "@readme/openapi-parser";
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { parse } from "yaml";
 import {
   type Files,
@@ -82,6 +83,24 @@ Deno.test("generate openapi writes YAML with the content of the JSON document", 
   });
 });
 
+/** Holds a document of OpenAPI 3.2 against the schema that the OpenAPI initiative publishes. */
+async function assertValid(document: Json): Promise<void> {
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  assertEquals([valid, errors], [true, undefined]);
+  const broken = {
+    ...document,
+    paths: { "/broken": { get: { responses: { 200: {} }, tag: [] } } },
+  };
+  assertEquals((await new Validator().validate(broken)).valid, false);
+}
+
+Deno.test("the examples are valid OpenAPI 3.2 documents", async () => {
+  for (const example of ["notes", "booking"]) {
+    const file = new URL(`../../../examples/${example}/openapi.json`, import.meta.url);
+    await assertValid({ ...JSON.parse(await Deno.readTextFile(file)), openapi: "3.2.0" });
+  }
+});
+
 Deno.test("generate openapi writes the version of the setting or the option, and refuses others", async () => {
   const files = { ...FILES, "trellis.config.ts": config('{ openapiVersion: "3.2" }') };
   await withOpenapiProject(files, async (root) => {
@@ -90,6 +109,7 @@ Deno.test("generate openapi writes the version of the setting or the option, and
     assertEquals((await generate(root)).exitCode, 0);
     const later = await read();
     assertEquals(later.openapi, "3.2.0");
+    await assertValid(later);
     assertEquals((await generate(root, "--openapi-version", "3.1")).exitCode, 0);
     assertEquals(await read(), { ...later, openapi: "3.1.0" });
     const { exitCode, stderr } = await generate(root, "--openapi-version", "3.0");
