@@ -150,8 +150,7 @@ ${MISTAKES.map(([code]) => code).join("\n")}
     assertEquals(errors.length, MISTAKES.length, text);
     for (const [index, [, start]] of MISTAKES.entries()) {
       assertStringIncludes(errors[index], start);
-      const lines = errors[index].split("
-");
+      const lines = errors[index].split("\n");
       assert(lines.length <= 2 && lines.every((line) => line.length < 200), errors[index]);
     }
   });
