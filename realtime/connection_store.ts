@@ -40,7 +40,7 @@ const NAME: OptionRule = [
   "a text of 1 to 200 characters",
 ];
 
-/** A page of Aurora DSQL's transactions holds 3,000 rows. */
+/** Rows of a statement; Aurora DSQL changes up to 3,000 in one transaction. */
 const BATCH_ROWS = 1000;
 
 const TABLE = sql.identifier(SUBSCRIPTION_TABLE);
@@ -83,6 +83,17 @@ export function createConnectionStore<
   });
   const { maxAgeSeconds = 7200 } = options;
 
+  /** Deletes up to {@link BATCH_ROWS} rows that fulfil a condition, and returns their number. */
+  async function deleteBatch(name: string, condition: ReturnType<typeof sql>): Promise<number> {
+    const rows = await run(
+      name,
+      sql`DELETE FROM ${TABLE} WHERE ${condition} AND (topic, connection_id) IN
+        (SELECT topic, connection_id FROM ${TABLE} WHERE ${condition} LIMIT ${BATCH_ROWS})
+        RETURNING topic`,
+    );
+    return rows.length;
+  }
+
   async function run(name: string, statement: ReturnType<typeof sql>) {
     const db = await getDb() as unknown as DrizzleClient;
     return await withQueryMetrics(name, () => executeRows(db, statement));
@@ -118,10 +129,9 @@ export function createConnectionStore<
     async remove(...connectionIds): Promise<void> {
       checkNames(connectionIds);
       if (connectionIds.length === 0) return;
-      await run(
-        "removeConnections",
-        sql`DELETE FROM ${TABLE} WHERE connection_id IN (${join(connectionIds)}) RETURNING topic`,
-      );
+      const condition = sql`connection_id IN (${join(connectionIds)})`;
+      // connections have any number of topics
+      while (await deleteBatch("removeConnections", condition) === BATCH_ROWS);
     },
 
     async list(topic, { limit, after = "" }): Promise<string[]> {
@@ -135,15 +145,7 @@ export function createConnectionStore<
       return rows.map(({ connection_id }) => String(connection_id));
     },
 
-    async removeExpired(): Promise<number> {
-      const rows = await run(
-        "removeExpiredConnections",
-        sql`DELETE FROM ${TABLE} WHERE expires_at <= now() AND (topic, connection_id) IN
-          (SELECT topic, connection_id FROM ${TABLE} WHERE expires_at <= now() LIMIT ${BATCH_ROWS})
-          RETURNING topic`,
-      );
-      return rows.length;
-    },
+    removeExpired: () => deleteBatch("removeExpiredConnections", sql`expires_at <= now()`),
   };
 }
 

@@ -43,6 +43,7 @@ export interface Publisher {
    * @param message A string is sent unchanged, other values as JSON.
    * @returns False if the connection has ended; it is then removed.
    * @throws {PayloadTooLargeError} If the message has more than 128 KB.
+   * @throws {TypeError} If the message cannot be serialised as JSON.
    */
   send(connectionId: string, message: unknown): Promise<boolean>;
   /**
@@ -51,6 +52,7 @@ export interface Publisher {
    * @param topic The topic.
    * @param message A string is sent unchanged, other values as JSON.
    * @throws {PayloadTooLargeError} If the message has more than 128 KB.
+   * @throws {TypeError} If the message cannot be serialised as JSON.
    */
   publish(topic: string, message: unknown): Promise<PublishResult>;
 }
@@ -190,9 +192,9 @@ function createSender(endpoint: () => string): Send {
 }
 
 function encode(message: unknown): Uint8Array {
-  const data = new TextEncoder().encode(
-    typeof message === "string" ? message : JSON.stringify(message),
-  );
+  const text = typeof message === "string" ? message : JSON.stringify(message);
+  if (text === undefined) throw new TypeError("The message cannot be serialised as JSON");
+  const data = new TextEncoder().encode(text);
   if (data.length <= MAX_MESSAGE_BYTES) return data;
   throw new PayloadTooLargeError(
     `The message has ${data.length} bytes, but API Gateway sends at most ${MAX_MESSAGE_BYTES}`,
