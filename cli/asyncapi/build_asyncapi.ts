@@ -5,7 +5,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { getResource } from "../infra/triggers.ts";
 import { getRegistries } from "../openapi/build_document.ts";
 import type { PackageLoader } from "../openapi/package_loader.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import type { OpenApiFinding, SchemaUse } from "../openapi/read_operations.ts";
 import { runSlice, type SliceValues } from "../openapi/run_slice.ts";
 import { nameSchemas } from "../openapi/schema_names.ts";
 import { SchemaValues } from "../openapi/schema_values.ts";
@@ -28,10 +28,11 @@ export interface BuiltAsyncApi {
 }
 
 /**
- * Builds the AsyncAPI document of the functions that receive messages. Functions of one queue or topic
- * share a channel; each function of an event bus has its own, because its pattern selects the events.
+ * Builds the AsyncAPI document of the functions that receive messages, and of background jobs. Functions of one
+ * queue or topic share a channel; each function of an event bus has its own, because its pattern selects the
+ * events. A job has a channel of its own, on which the application sends and receives.
  *
- * @param sources The functions.
+ * @param sources The functions and the jobs.
  * @param info Title, version and description.
  * @param config The configuration, which names queues, topics and buses.
  * @param load Loads packages.
@@ -46,15 +47,16 @@ export function buildAsyncApi(
 }
 
 function build(
-  { receivers }: MessageReceivers,
+  sources: MessageReceivers,
   info: OpenApiInfo,
   config: ResolvedConfig,
   values: SliceValues,
 ): BuiltAsyncApi {
   const schemas = new SchemaValues(values);
-  const evaluated = receivers.map((receiver) =>
-    [receiver, receiver.schema && schemas.evaluate(receiver.schema, "schema")] as const
-  );
+  const messages = listMessages(sources, config).map((message) => ({
+    ...message,
+    value: message.schema && schemas.evaluate(message.schema, "schema"),
+  }));
   const components = new Components({
     schemaNames: nameSchemas(values.evaluated()).names,
     registries: getRegistries(values),
@@ -63,21 +65,20 @@ function build(
   const channels: Record<string, { address: string | null; messages: Record<string, unknown> }> =
     {};
   const operations: Record<string, unknown> = {};
-  for (const [{ fn }, schema] of evaluated) {
-    const { id, ...channel } = getChannel(fn, config);
+  for (const { name, channel: { id, ...channel }, actions, value } of messages) {
     channels[id] ??= { ...channel, messages: {} };
-    channels[id].messages[fn.name] = {
-      name: fn.name,
-      payload: schema === undefined
-        ? {}
-        : components.describe(schema, "input", `${fn.name}Message`),
+    channels[id].messages[name] = {
+      name,
+      payload: value === undefined ? {} : components.describe(value, "input", `${name}Message`),
     };
     const reference = `#/channels/${id}`;
-    operations[fn.name] = {
-      action: "receive",
-      channel: { $ref: reference },
-      messages: [{ $ref: `${reference}/messages/${fn.name}` }],
-    };
+    for (const [operation, action] of actions) {
+      operations[operation] = {
+        action,
+        channel: { $ref: reference },
+        messages: [{ $ref: `${reference}/messages/${name}` }],
+      };
+    }
   }
   const { document: finished, schemas: described } = components.finish({ channels });
   return {
@@ -91,6 +92,43 @@ function build(
     },
     findings: schemas.findings,
   };
+}
+
+/** A message of a channel. */
+interface Message {
+  readonly name: string;
+  readonly channel: ReturnType<typeof getChannel>;
+  readonly schema?: SchemaUse;
+  /** What the application does with it, by the name of the operation. */
+  readonly actions: readonly (readonly [operation: string, action: "receive" | "send"])[];
+}
+
+function listMessages({ receivers, jobs }: MessageReceivers, config: ResolvedConfig): Message[] {
+  return [
+    ...receivers.map(({ fn, schema }): Message => ({
+      name: fn.name,
+      channel: getChannel(fn, config),
+      schema,
+      actions: [[fn.name, "receive"]],
+    })),
+    ...jobs.map(({ name: jobName, schema, isEnqueued }): Message => {
+      const name = toId(jobName);
+      return {
+        name,
+        channel: { id: `job_${name}`, address: jobName, title: "Background job" },
+        schema,
+        actions: [
+          [`run_${name}`, "receive"],
+          ...isEnqueued ? [[`enqueue_${name}`, "send"] as const] : [],
+        ],
+      };
+    }),
+  ];
+}
+
+/** Replaces the characters that ids of a document cannot have. */
+function toId(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_");
 }
 
 /** What the kinds of functions read. */
@@ -112,7 +150,7 @@ function getChannel({ kind, name }: MessageReceiver["fn"], config: ResolvedConfi
   // patterns divide the events of a bus
   const id = address === undefined || kind === "event" ? name : `${kind}_${address}`;
   return {
-    id: id.replaceAll(/[^\w-]/g, "_"),
+    id: toId(id),
     address: address ?? null,
     title: TITLES[kind],
     ...kind === "event" && pattern !== undefined && { "x-event-pattern": pattern },

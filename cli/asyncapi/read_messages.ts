@@ -6,6 +6,7 @@ import type { Slice, SourceLocation } from "../analysis/slice.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { getSchema } from "../openapi/handler_schemas.ts";
 import type { OpenApiFinding, SchemaUse } from "../openapi/read_operations.ts";
+import { type DeclaredJob, readJobs } from "./read_jobs.ts";
 
 /** The kinds of functions that receive messages, with the functions that define them. */
 const DEFINERS: Readonly<Record<string, string>> = {
@@ -24,19 +25,21 @@ export interface MessageReceiver extends SourceLocation {
   readonly schema?: SchemaUse;
 }
 
-/** The receivers of a project. */
+/** The receivers and the jobs of a project. */
 export interface MessageReceivers {
   readonly receivers: readonly MessageReceiver[];
+  readonly jobs: readonly DeclaredJob[];
   /** All schemas with everything needed to evaluate them. */
   readonly slice: Slice;
   readonly findings: readonly OpenApiFinding[];
 }
 
 /**
- * Reads the functions that receive messages of queues, topics, event buses and streams. Static analysis only.
+ * Reads the functions that receive messages of queues, topics, event buses and streams, and the jobs of all
+ * functions. Static analysis only.
  *
  * @param root Absolute path of the project.
- * @param files The functions; other kinds are ignored.
+ * @param files The functions.
  */
 export function readMessages(root: string, files: readonly FunctionFile[]): MessageReceivers {
   const project = openProject(root);
@@ -58,5 +61,9 @@ export function readMessages(root: string, files: readonly FunctionFile[]): Mess
     };
     return [{ fn, file: project.getPath(definition.node), line: definition.line, schema }];
   });
-  return { receivers, slice: slicer.finish(), findings };
+  const jobs = readJobs(
+    { project, evaluator, slicer, findings },
+    files.map(({ file }) => file),
+  );
+  return { receivers, jobs, slice: slicer.finish(), findings };
 }

@@ -109,3 +109,70 @@ Deno.test("generate asyncapi describes the messages of queues, topics and buses"
     assertEquals(await Deno.readTextFile(`${root}/asyncapi.json`), text);
   });
 });
+
+const JOBS = `import { defineJob } from "@trellis/fn/jobs";
+import * as z from "zod";
+export const Mail = z.object({ to: z.email() });
+const PREFIX = "mail";
+const options = { schema: Mail };
+export const sendMail = defineJob({ ...options, name: PREFIX + ".send" })(() => {});
+export const cleanUp = defineJob({ name: "clean up", schema: z.null() })(() => {});
+`;
+const JOB_FILES: Files = {
+  "src/jobs.ts": JOBS,
+  "src/functions/queue/jobs.ts": `import { defineJobQueueHandler } from "@trellis/fn/jobs";
+import { cleanUp, sendMail } from "../../jobs.ts";
+export const handler = defineJobQueueHandler({ getDb: () => { throw new Error(); }, jobs: [cleanUp, sendMail] });
+`,
+  "src/mail.ts": `import { sendMail as mail } from "./jobs.ts";
+export const order = (tx: never) => mail.enqueue(tx, { to: "a@example.com" });
+`,
+  "src/functions/schedule/order.ts": `import { defineScheduleHandler } from "@trellis/fn/core";
+import { order } from "../../mail.ts";
+export const handler = defineScheduleHandler({})(() => order(undefined as never));
+`,
+};
+
+Deno.test("generate asyncapi describes jobs, and which of them the functions enqueue", async () => {
+  await withOpenapiProject(JOB_FILES, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals([exitCode, stdout], [0, "created asyncapi.json\n3 operations: done\n"], stderr);
+    const document = JSON.parse(await Deno.readTextFile(`${root}/asyncapi.json`));
+    assertValid(document);
+    const title = "Background job";
+    assertEquals(document.channels, {
+      job_clean_up: {
+        address: "clean up",
+        title,
+        messages: { clean_up: { name: "clean_up", payload: { type: "null" } } },
+      },
+      job_mail_send: {
+        address: "mail.send",
+        title,
+        messages: {
+          mail_send: { name: "mail_send", payload: { $ref: "#/components/schemas/Mail" } },
+        },
+      },
+    });
+    assertEquals(
+      Object.entries<Json>(document.operations).map(([name, { action }]) => [name, action]),
+      [["run_clean_up", "receive"], ["run_mail_send", "receive"], ["enqueue_mail_send", "send"]],
+    );
+  });
+});
+
+Deno.test("generate asyncapi refuses jobs without a fixed name, and two with one name", async () => {
+  for (
+    const [from, to, message] of [
+      ['PREFIX + ".send"', "crypto.randomUUID()", "write a literal"],
+      ['"clean up"', '"mail.send"', "another job has the name mail.send too"],
+    ]
+  ) {
+    const files = { ...JOB_FILES, "src/jobs.ts": JOBS.replace(from, to) };
+    await withOpenapiProject(files, async (root) => {
+      const { exitCode, stdout } = await generate(root);
+      assertEquals(exitCode, 1);
+      assertStringIncludes(stdout, message);
+    });
+  }
+});
