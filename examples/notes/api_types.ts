@@ -517,7 +517,7 @@ export interface components {
                 "application/json": components["schemas"]["AuthError"];
             };
         };
-        /** @description Unprocessable Entity. User already exists or failed to create user. */
+        /** @description Unprocessable Content. Another account has taken the address. */
         AuthUnprocessableContent: {
             content: {
                 "application/json": components["schemas"]["AuthError"];
@@ -734,6 +734,7 @@ export interface operations {
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
             415: components["responses"]["AuthUnsupportedMediaType"];
+            422: components["responses"]["AuthUnprocessableContent"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1557,7 +1558,12 @@ export interface operations {
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
             415: components["responses"]["AuthUnsupportedMediaType"];
-            422: components["responses"]["AuthUnprocessableContent"];
+            /** @description Unprocessable Entity. User already exists or failed to create user. */
+            422: {
+                content: {
+                    "application/json": components["schemas"]["AuthError"];
+                };
+            };
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
@@ -1672,6 +1678,7 @@ export interface operations {
             401: components["responses"]["AuthUnauthorized"];
             403: components["responses"]["AuthForbidden"];
             404: components["responses"]["AuthNotFound"];
+            422: components["responses"]["AuthUnprocessableContent"];
             429: components["responses"]["AuthTooManyRequests"];
             500: components["responses"]["AuthInternalServerError"];
         };
