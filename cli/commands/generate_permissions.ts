@@ -19,7 +19,8 @@ export const generatePermissions: Command = {
   name: "generate permissions",
   summary: "Generates a database role with minimal grants for each function.",
   description: [
-    "Reads every function's file and its imports without executing them. A function is granted the\n" +
+    "Reads every function's file and its imports without executing them; only the auth configuration is\n" +
+    "loaded, to compare its tables with what its plugins need. A function is granted the\n" +
     "tables that its reachable queries declare (defineQuery, definePreparedQuery, RequiresTable), and\n" +
     "those that its use of @trellis/fn/auth needs. Importing a file alone grants nothing.",
     "Writes one SQL file for each function that uses the database, for applyPermissions, and a\n" +
