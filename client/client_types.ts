@@ -38,7 +38,7 @@ export type CallInput<Route> = Route extends { requestBody: object }
   : { params?: CallParams<Route>; body?: CallBody<Route> };
 
 /** True for a route with a required parameter. */
-type NeedsParams<Route> = Route extends { parameters: infer Params }
+export type NeedsParams<Route> = Route extends { parameters: infer Params }
   ? object extends Params ? false : true
   : false;
 
@@ -58,16 +58,17 @@ export type CallOptions<Route, As extends ParseAs> = object extends CallInput<Ro
   : [options: CallInput<Route> & CallSettings<As>];
 
 /** Statuses of successful responses. */
-type OkStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | "2XX";
+export type OkStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | "2XX";
 /** All statuses of a route. */
-type RouteStatus<Route> = Route extends { responses: infer Responses } ? keyof Responses : never;
+export type RouteStatus<Route> = Route extends { responses: infer Responses } ? keyof Responses
+  : never;
 /** The statuses of a route's errors. */
-type ErrorStatus<Status> = Status extends string | number
+export type ErrorStatus<Status> = Status extends string | number
   ? `${Status}` extends `4${string}` | `5${string}` | "default" ? Status : never
   : never;
 
 /** The bodies of responses by their status; `undefined` for a response without one. */
-type ResponseBody<Route, Status> = Route extends { responses: infer Responses } ? {
+export type ResponseBody<Route, Status> = Route extends { responses: infer Responses } ? {
     [Each in keyof Responses & Status]: Responses[Each] extends { content: infer Content }
       ? Content[keyof Content]
       : undefined;
@@ -75,10 +76,14 @@ type ResponseBody<Route, Status> = Route extends { responses: infer Responses } 
   : unknown;
 
 /** Forms of a body that no schema describes. */
-interface RawBody {
+export interface RawBody {
+  /** As text. */
   text: string;
+  /** As a blob. */
   blob: Blob;
+  /** As bytes. */
   arrayBuffer: ArrayBuffer;
+  /** As a stream. */
   stream: Response["body"];
 }
 

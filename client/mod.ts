@@ -38,6 +38,12 @@ export type {
   CallResult,
   CallSettings,
   Client,
+  ErrorStatus,
+  NeedsParams,
+  OkStatus,
+  RawBody,
+  ResponseBody,
+  RouteStatus,
 } from "./client_types.ts";
 export { type ClientOptions, createClient, type TokenSession } from "./create_client.ts";
 export type { SendRequest } from "./send_with_retries.ts";

@@ -40,6 +40,7 @@ export type {
   ChangeFacts,
   DeletedRow,
   InsertedRow,
+  PrimaryColumn,
   RowKey,
   UpdatedRow,
 } from "./changes/change.ts";

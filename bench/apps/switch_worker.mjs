@@ -1,7 +1,12 @@
 // One function of switches.mjs: answers batches of requests and reports their processor time in microseconds.
 import { randomUUID } from "node:crypto";
 import { setImmediate as tick } from "node:timers/promises";
-import { createEvent, lambdaContext, noteInput, signInEvent } from "../lib/events.mjs";
+
+/** A module of the harness, into which this folder is copied. */
+const inHarness = (path) => new URL(path, import.meta.url).href;
+const { createEvent, lambdaContext, noteInput, signInEvent } = await import(
+  inHarness("../lib/events.mjs")
+);
 
 const { handler } = await import(process.argv[2]);
 

@@ -13,10 +13,13 @@ import { AUTH_MIGRATION_SQL } from "@trellis/fn/auth";
 import { RATE_LIMIT_MIGRATION_SQL } from "@trellis/fn/database";
 import { IDEMPOTENCY_MIGRATION_SQL } from "@trellis/fn/idempotency";
 import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
-import { countRoundTrips, startPostgres } from "../../lib/pg.mjs";
-import { prepare } from "../lib/database.mjs";
-import { LAMBDA_ENV, lambdaContext, signUpEvent } from "../lib/events.mjs";
 import peer from "./peer.mjs";
+
+/** A module of the harness, into which this folder is copied. */
+const inHarness = (path) => new URL(path, import.meta.url).href;
+const { countRoundTrips, startPostgres } = await import(inHarness("../../lib/pg.mjs"));
+const { prepare } = await import(inHarness("../lib/database.mjs"));
+const { LAMBDA_ENV, lambdaContext, signUpEvent } = await import(inHarness("../lib/events.mjs"));
 
 const NOTES = fileURLToPath(new URL("notes/", import.meta.url));
 const CLI = fileURLToPath(new URL("../node_modules/@trellis/fn/cli/main.js", import.meta.url));

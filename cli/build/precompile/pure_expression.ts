@@ -229,7 +229,8 @@ function isFixed(node: ts.Expression): boolean {
     return ts.isTypeReferenceNode(node.type) && node.type.typeName.getText() === "const";
   }
   // the position in a text is a state of such an expression
-  const hasState = ts.isRegularExpressionLiteral(node) && /[gy][a-z]*$/.test(node.text);
+  const hasState = ts.isRegularExpressionLiteral(node) &&
+    /[gy]/.test(node.text.slice(node.text.lastIndexOf("/")));
   return isLiteral(node) && !hasState;
 }
 
