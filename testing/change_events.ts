@@ -1,5 +1,5 @@
-import { type Column, type InferSelectModel, is } from "drizzle-orm";
-import { getTableConfig, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
+import type { Column, InferSelectModel } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { encodeBase64 } from "../core/http/base64.ts";
 import type { KinesisEvent } from "../core/triggers/stream_events.ts";
 import type { RowKey } from "../jobs/changes/change.ts";
@@ -26,6 +26,9 @@ export type ChangeRecordOptions<TTable extends PgTable> =
     | { operation: "insert" | "update"; /** The row. */ after: InferSelectModel<TTable> }
     | { operation: "delete"; /** The primary key. */ before: RowKey<TTable> }
   );
+
+/** Where drizzle's tables have their names. Importing drizzle would load it in every unit test. */
+const NAME = Symbol.for("drizzle:Name"), SCHEMA = Symbol.for("drizzle:Schema");
 
 const OPERATIONS = { insert: "c", update: "u", delete: "d" } as const;
 
@@ -63,7 +66,7 @@ function renderChange<TTable extends PgTable>(
   index: number,
 ): string[] {
   const { operation, position = nextPosition(), fragments } = change;
-  const { name, schema = "public" } = getTableConfig(table);
+  const { [NAME]: name, [SCHEMA]: schema = "public" } = table as unknown as Record<symbol, unknown>;
   const image = renderRow(table, operation === "delete" ? change.before : change.after);
   const source = `"source":{"version":"1.0","ts_ms":${position / 1_000_000n},"ts_ns":${position},` +
     `"txId":${JSON.stringify(change.transactionId ?? `transaction-${index}`)},` +
@@ -122,7 +125,8 @@ function renderRow(table: PgTable, row: object): string {
 
 /** Renders a value as Aurora DSQL does ("Understanding CDC records", 2026-07). */
 function renderValue(column: Column, value: unknown): string {
-  const type = is(column, PgEnumColumn) ? "text" : column.getSQLType().toLowerCase();
+  const isEnum = column.columnType.startsWith("PgEnum");
+  const type = isEnum ? "text" : column.getSQLType().toLowerCase();
   if (type.startsWith("json")) return JSON.stringify(JSON.stringify(value));
   if (value instanceof Uint8Array) return JSON.stringify(encodeBase64(value));
   const plain = column.mapToDriverValue(value);

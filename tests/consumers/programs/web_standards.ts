@@ -233,6 +233,19 @@ const CALLS: Record<string, Call> = {
     ),
 };
 
+/**
+ * Lists the metrics of a line with their dimensions. Without AsyncLocalStorage a metric that comes after an await has a
+ * line of its own.
+ */
+function listMetrics({ _aws: metadata }: Record<string, unknown>): string[] {
+  const { CloudWatchMetrics: directives = [] } = (metadata ?? {}) as {
+    CloudWatchMetrics?: { Dimensions: string[][]; Metrics: { Name: string }[] }[];
+  };
+  return directives.flatMap(({ Dimensions, Metrics }) =>
+    Metrics.map(({ Name }) => `${Name} by ${Dimensions}`)
+  );
+}
+
 /** Runs everything, and returns results by name, log lines and spans. */
 export async function exercise(): Promise<Record<string, unknown>> {
   const results: Record<string, unknown> = {};
@@ -265,9 +278,7 @@ export async function exercise(): Promise<Record<string, unknown>> {
     lines: lines.filter(({ level, message }) => level && message !== "mixed").map((
       { level, message, error },
     ) => [level, message, error !== undefined]),
-    // without AsyncLocalStorage a metric that comes after an await is written before the lines of its invocation
-    metrics: lines.filter(({ level }) => !level).map((document) => Object.keys(document).join())
-      .sort(),
+    metrics: lines.flatMap(listMetrics).sort(),
     spans,
   };
 }
