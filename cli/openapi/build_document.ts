@@ -47,7 +47,7 @@ export function buildDocument(
 }
 
 function build(
-  { operations, additional }: SourceOperations,
+  { operations, additional, apiKeyHeader }: SourceOperations,
   info: OpenApiInfo,
   servers: readonly (string | ConfiguredServer)[] | undefined,
   values: SliceValues,
@@ -65,6 +65,7 @@ function build(
   );
   const document = buildOpenApiDocument(info, routes, servers, {
     version,
+    apiKeyHeader,
     additionalSchemas,
     schemaNames: names,
     registries: getRegistries(values),

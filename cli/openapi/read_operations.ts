@@ -13,6 +13,7 @@ import { ROUTE_METHODS } from "../discovery/route_files.ts";
 import { RESTRICTIONS } from "../../validation/check_options.ts";
 import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
+import { readApiKeyHeader } from "./api_key_header.ts";
 import { type AdditionalSchema, readAdditionalSchemas } from "./additional_schemas.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
@@ -80,6 +81,8 @@ export interface SourceOperations {
   readonly findings: readonly OpenApiFinding[];
   /** Errors whose status is only known at run time. */
   readonly warnings: readonly OpenApiFinding[];
+  /** The header of API keys; omitted for the default. */
+  readonly apiKeyHeader?: string;
   /** Functions that serve routes of better-auth. */
   readonly authFunctions: readonly AuthFunction[];
   /** Functions of other kinds; they are not described. */
@@ -140,8 +143,13 @@ export async function readOperations(
   }
   operations.sort((one, other) => compareRoutes(one.fn, other.fn));
   const additional = readAdditionalSchemas(project, slicer, additionalSchemas, findings);
+  const withApiKeys = operations.filter(({ auth }) => auth === "api-key").map(({ fn }) => fn.file);
+  const apiKeyHeader = readApiKeyHeader(project, evaluator, withApiKeys, (node, message) => {
+    warnings.set(node, { file: project.getPath(node), line: project.getLine(node), message });
+  });
   return {
     operations,
+    apiKeyHeader,
     additional,
     slice: slicer.finish(),
     findings,

@@ -36,6 +36,11 @@ export interface ApiRoute {
 
 /** More for a document. */
 export interface OpenApiOptions {
+  /**
+   * Header of API keys.
+   * @default "x-api-key"
+   */
+  apiKeyHeader?: string;
   /** Names of schemas without an `id`. Schemas without a name are written where they are used. */
   schemaNames?: ReadonlyMap<$ZodType, string>;
   /** Registries of other copies of zod, which hold what `.meta()` said there. */
@@ -176,6 +181,12 @@ export function buildOpenApiDocument(
         ...Object.fromEntries(
           Object.entries(SECURITY_SCHEMES).filter(([name]) => schemes.has(name)),
         ),
+        ...schemes.has("api-key") && {
+          "api-key": {
+            ...SECURITY_SCHEMES["api-key"],
+            name: options.apiKeyHeader ?? SECURITY_SCHEMES["api-key"].name,
+          },
+        },
         ...describeSignatures(shown),
       },
     },
