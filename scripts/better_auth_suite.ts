@@ -24,8 +24,12 @@ const OWN_FOLDERS = [
   "idempotency",
   "jobs",
   "mail",
+  "observability",
+  "streaming",
+  "testing",
+  "triggers",
+  "validation",
 ];
-OWN_FOLDERS.push("observability", "streaming", "testing", "triggers", "validation");
 /** Packages of the tests besides those of better-auth, and the drivers. */
 const PACKAGES = [
   "@aws-sdk/dsql-signer",

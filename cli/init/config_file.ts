@@ -1,4 +1,5 @@
 import { withoutMargin } from "./margin.ts";
+import type { ProjectRuntime } from "./project_runtime.ts";
 
 /** What a template adds to the configuration. */
 export interface ConfigParts {
@@ -22,10 +23,16 @@ export interface ConfigParts {
  *
  * @param name The project name; it is a literal, so that resources keep their names if the folder
  * is renamed.
+ * @param runtime The local runtime.
  * @param parts What the template adds.
  * @param withCi True if roles of a workflow deploy the project.
  */
-export function renderConfig(name: string, parts: ConfigParts, withCi: boolean): string {
+export function renderConfig(
+  name: string,
+  runtime: ProjectRuntime,
+  parts: ConfigParts,
+  withCi: boolean,
+): string {
   const boundary = withCi
     ? [
       "// infra-ci/ creates this policy: its roles cannot create others without it",
@@ -48,8 +55,15 @@ export function renderConfig(name: string, parts: ConfigParts, withCi: boolean):
     "// Lambda has these clients",
     `external: [${awsClients.map((each) => `"${each}"`).join(", ")}],`,
   ];
+  const precompile = runtime === "node"
+    ? [
+      "// functions load zod only for values that do not fit their schemas",
+      "precompile: true,",
+    ]
+    : [];
   const build = [
     ...external,
+    ...precompile,
     "// maximum bundle size in bytes, checked by trellis build --check",
     `budgets: ${parts.budgets},`,
   ];

@@ -39,7 +39,7 @@ export function createProjectFiles(
     ".env.example":
       "# Copy to .env to override settings. trellis dev generates missing secrets. Never commit .env.\n\n" +
       chosen.envExample,
-    "trellis.config.ts": renderConfig(name, chosen.config, withCi),
+    "trellis.config.ts": renderConfig(name, runtime, chosen.config, withCi),
     ...DATABASE_FILES,
     ...HEALTH_FILES,
     ...chosen.files,

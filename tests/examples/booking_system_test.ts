@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import config from "../../examples/booking/trellis.config.ts";
 import { browserPath } from "../support/browser.ts";
+import { sendGeneratedRequests } from "./booking_requests.ts";
 import { type ExampleLab, startExample } from "./example_lab.ts";
 import type { Visitor } from "./visitor.ts";
 
@@ -197,6 +198,8 @@ Deno.test({
         await guest.press("Cancel Attic on 2030-05-01", "The booking is cancelled");
         await other.submit("Book Attic", stay, "The room is booked");
       });
+      await test.step("generated requests get no response that the document does not describe", () =>
+        sendGeneratedRequests(lab.url));
       await test.step("a client that leaves stops a streamed response", () => leaveStream(lab));
       await test.step("a message reaches the WebSocket clients of a topic", () => sendMessage(lab));
     } finally {

@@ -4,6 +4,14 @@ import fc from "fast-check";
 import { createHmac } from "node:crypto";
 import type { routes } from "../../examples/notes/api_types.ts";
 import { createResponseCheck } from "../support/described_response.ts";
+import {
+  choose,
+  createValueGenerator,
+  type DescribedOperation,
+  generateBodyText,
+  generateQuery,
+  listOperations,
+} from "../support/generated_requests.ts";
 import { freePort, type NotesProcess, startNotes } from "../support/notes_process.ts";
 import { testSeed } from "../support/seed.ts";
 
@@ -16,9 +24,7 @@ const document: Json = JSON.parse(
 const REQUESTS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 300;
 
 const AUTH_REQUESTS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 150;
-const ALL_OPERATIONS = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
-  Object.entries<Json>(item).map(([method, operation]) => ({ path, method, operation }))
-);
+const ALL_OPERATIONS = listOperations(document);
 /** The operations of the project's own handlers. */
 const OPERATIONS = ALL_OPERATIONS.filter(({ path }) => !path.startsWith("/auth/"));
 /** The operations that better-auth serves. */
@@ -40,38 +46,9 @@ interface Known {
   readonly secrets: Record<string, string>;
 }
 
-const ODD_TEXT = fc.oneof(
-  fc.string({ maxLength: 30 }),
-  fc.string({ unit: "grapheme", minLength: 190, maxLength: 210 }),
-  fc.constantFrom("", " ", "\u0000", "a\nb", "'; --"),
-);
-const ODD_VALUE = fc.oneof(ODD_TEXT, fc.integer(), fc.boolean(), fc.constant(null), fc.jsonValue());
-
-/** Values that fit a schema, or mostly fit it. */
-function generateValue(schema: Json, fits: boolean): fc.Arbitrary<unknown> {
-  const generate = (inner: Json) => generateValue(inner, fits);
-  if (schema.$ref) return generate(document.components.schemas[schema.$ref.split("/").at(-1)]);
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(generate));
-  switch (schema.type) {
-    case "object": {
-      const fields = Object.entries(schema.properties ?? {}).map(([name, field]) =>
-        [
-          name,
-          fits ? generate(field) : fc.oneof({ weight: 9, arbitrary: generate(field) }, ODD_VALUE),
-        ] as const
-      );
-      return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] });
-    }
-    case "array":
-      return fc.array(generate(schema.items ?? {}), { maxLength: 3 });
-    case "integer":
-      return fits ? fc.integer({ min: 1, max: 100 }) : fc.integer({ min: -2, max: 110 });
-    case "null":
-      return fc.constant(null);
-    default:
-      return fits ? fc.constantFrom("todo", "done", "idea") : ODD_TEXT;
-  }
-}
+const generateValue = createValueGenerator(document, {
+  text: fc.constantFrom("todo", "done", "idea"),
+});
 
 function generateBody(
   path: string,
@@ -80,29 +57,15 @@ function generateBody(
 ): fc.Arbitrary<string | undefined> {
   const schema = operation.requestBody?.content["application/json"].schema;
   const event = fc.record({ id: fc.uuid(), type: fc.constant("paid") });
-  const value = path.startsWith("/hooks/") ? event : generateValue(schema ?? {}, fits);
-  const fitting = value.map((each) => JSON.stringify(each));
-  return fits ? fitting : fc.oneof(
-    { weight: 8, arbitrary: fitting },
-    fc.json(),
-    fc.string(),
-    fc.constant(undefined),
-    fc.constant(`{"title":"${"x".repeat(300_000)}"}`),
-    fc.constant('{"__proto__":{"title":"a"}}'),
-  );
-}
-
-/** Picks the first value if the request fits, else any of them. */
-function choose<T>(fits: boolean, good: T, ...odd: readonly T[]): fc.Arbitrary<T> {
-  return fits ? fc.constant(good) : fc.oneof(
-    { weight: 3, arbitrary: fc.constant(good) },
-    fc.constantFrom(...odd),
+  return generateBodyText(
+    path.startsWith("/hooks/") ? event : generateValue(schema ?? {}, fits),
+    fits,
   );
 }
 
 /** Requests that fit the document, and as many that do not in any of their parts. */
 function generateRequest(
-  operations: typeof ALL_OPERATIONS,
+  operations: readonly DescribedOperation[],
   known: Known,
 ): fc.Arbitrary<GeneratedRequest> {
   return fc.tuple(fc.constantFrom(...operations), fc.boolean()).chain(([operation, fits]) =>
@@ -111,21 +74,16 @@ function generateRequest(
 }
 
 function generateOf(
-  { path, method, operation }: typeof ALL_OPERATIONS[number],
+  { path, method, operation }: DescribedOperation,
   { tokens, noteIds, secrets }: Known,
   fits: boolean,
 ): fc.Arbitrary<GeneratedRequest> {
-  const parameters: Json[] = operation.parameters ?? [];
-  const query = parameters.filter((parameter) => parameter.in === "query");
   const token = path.startsWith("/admin/") ? secrets.API_BEARER_TOKEN : tokens[0];
   return fc.record({
     noteId: fc.constantFrom(...noteIds).chain((id) =>
       choose(fits, id, NO_NOTE, "x", "%20", "..%2f")
     ),
-    query: fc.record(
-      Object.fromEntries(query.map(({ name, schema }) => [name, generateValue(schema, fits)])),
-      { requiredKeys: [] },
-    ),
+    query: generateQuery(operation, fits, generateValue),
     token: choose<string | undefined>(fits, token, ...tokens, "wrong", "", undefined),
     type: choose(fits, "application/json", "text/plain", "application/json; charset=latin1", "a/b"),
     key: fc.uuid().chain((key) =>
@@ -134,15 +92,10 @@ function generateOf(
     body: method === "get" ? fc.constant(undefined) : generateBody(path, operation, fits),
     isSigned: choose(fits, true, false),
   }).map(({ noteId, query, token, type, key, body, isSigned }) => {
-    const search = new URLSearchParams(
-      Object.entries(query).flatMap(([name, value]) =>
-        [value].flat().map((each) => [name, String(each)])
-      ),
-    );
     return {
       path,
       method,
-      url: `${path.replace("{noteId}", noteId).replace(/\{\w+\}/, "x1")}?${search}`,
+      url: `${path.replace("{noteId}", noteId).replace(/\{\w+\}/, "x1")}?${query}`,
       headers: {
         ...token !== undefined && { Authorization: `Bearer ${token}` },
         ...body !== undefined && { "Content-Type": type },
