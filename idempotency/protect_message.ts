@@ -80,7 +80,7 @@ function createExecution<TParams, TResult>(
   };
 }
 
-/** A result that JSON cannot hold, such as a bigint, must not fail a message that was processed. */
+/** Serializes a result. One that JSON cannot hold, such as a bigint, must not fail a processed message. */
 function encode(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";

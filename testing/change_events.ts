@@ -152,7 +152,7 @@ function renderTime(type: string, value: unknown): string {
   return String(BigInt(seconds) * 1_000_000n + micros);
 }
 
-/** PostgreSQL writes `+00`, dates in JavaScript need minutes. */
+/** Adds minutes to a zone such as `+00`, as dates in JavaScript need them. */
 function toIsoZone(zone: string): string {
   return zone.length === 3 ? `${zone}:00` : zone;
 }

@@ -19,8 +19,8 @@ export const ALARM_ACTIONS: Readonly<Record<string, Expression>> = {
 };
 
 /**
- * Renders the alarms of queues that take what failed for good. Without them nobody is told before the
- * messages expire. Queues of functions in `queue/` have an alarm in their module.
+ * Renders the alarms of dead-letter queues, which otherwise would be noticed only when their
+ * messages have expired. Queues of functions in `queue/` have an alarm in their module.
  *
  * @param names Names of the queues.
  */

@@ -1,6 +1,6 @@
+import { listLoadedModules } from "../analysis/loaded_modules.ts";
 import { asObject, getProperty } from "../analysis/object_literals.ts";
 import type { Project } from "../analysis/project.ts";
-import type { SourceModule } from "../analysis/source_module.ts";
 import { ts } from "../analysis/typescript.ts";
 import { type Evaluator, isTrellis, type Literal } from "../analysis/values.ts";
 
@@ -44,23 +44,10 @@ function findCalls(project: Project, files: readonly string[]): ts.CallExpressio
     if (ts.isCallExpression(node) && isConfiguration(project, node.expression)) calls.push(node);
     ts.forEachChild(node, visit);
   };
-  for (const { source } of listModules(project, files)) {
+  for (const { source } of listLoadedModules(project, files)) {
     if (source.text.includes("configureApiKeyAuth")) visit(source);
   }
   return calls;
-}
-
-function listModules(project: Project, files: readonly string[]): SourceModule[] {
-  const found = new Map(files.map((file) => [file, project.read(file)]));
-  for (const module of found.values()) {
-    for (const specifier of module.loads) {
-      const target = project.resolve(specifier);
-      if (target.kind === "file" && !found.has(target.path)) {
-        found.set(target.path, project.read(target.path));
-      }
-    }
-  }
-  return [...found.values()];
 }
 
 function isConfiguration(project: Project, callee: ts.Expression): boolean {

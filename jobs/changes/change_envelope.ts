@@ -99,7 +99,7 @@ function readFull(record: Fields): FullChange {
   };
 }
 
-/** The key of a deleted row has at most 1 KiB, so only `after` can be split. */
+/** Reads a split row. Only `after` can be split: the key of a deleted row has at most 1 KiB. */
 function readChunked(record: Fields): ChunkedChange {
   const head = readHead(record);
   const { after, before } = readFields(record.chunked, "chunked");
@@ -169,7 +169,7 @@ function readInteger(value: unknown, name: string, [min, max]: [number, number])
   throw misfit(`${name} is not a number from ${min} to ${max}`);
 }
 
-/** A short name from the record, for a message. */
+/** Returns a short name from the record, for a message. */
 function quote(value: unknown): string {
   return typeof value === "string" ? value.slice(0, 40) : typeof value;
 }

@@ -157,7 +157,7 @@ async function readText(
   return text;
 }
 
-/** The row that stands for the chunk stays, so that repeated fragments are recognized. */
+/** Removes the pieces. The row that stands for the chunk stays, so that repeated fragments are recognized. */
 async function closeChunk(tx: DrizzleClient, chunk: string, state: string): Promise<void> {
   await tx.execute(
     sql`delete from "trellis_change_parts" where "chunk" = ${chunk}::uuid and "fragment" >= 0`,

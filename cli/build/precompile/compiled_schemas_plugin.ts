@@ -99,7 +99,7 @@ export function compiledSchemasPlugin(
   };
 }
 
-/** A CommonJS module cannot import compiled schemas. */
+/** Checks for schemas. A CommonJS module cannot import compiled ones. */
 function hasSchemas({ module, schemas, others }: SchemaModuleSource): boolean {
   return module.commonJs === undefined && schemas.length + others.length > 0;
 }

@@ -1,3 +1,4 @@
+import { listLoadedModules } from "../../analysis/loaded_modules.ts";
 import { openProject, type Project } from "../../analysis/project.ts";
 import type { SourceModule } from "../../analysis/source_module.ts";
 import type { ModulePaths } from "../module_paths.ts";
@@ -31,19 +32,10 @@ export function readSchemaSources(
   const expressions = new PureExpressions(project);
   const modules = new Map<string, SchemaModuleSource>();
 
-  function listLoaded(module: SourceModule): SourceModule[] {
-    return module.loads.flatMap((specifier) => {
-      const found = project.resolve(specifier);
-      const isOwn = found.kind === "file" && paths.getPackage(found.path) === undefined;
-      return isOwn ? [project.read(found.path)] : [];
-    });
-  }
+  const isOwn = (path: string) => paths.getPackage(path) === undefined;
 
   function listModules(file: string): SchemaModuleSource[] {
-    const found = new Set([project.read(file)]);
-    // the set grows while it is read
-    for (const module of found) for (const loaded of listLoaded(module)) found.add(loaded);
-    return [...found].map(readModule);
+    return listLoadedModules(project, [file], isOwn).map(readModule);
   }
 
   function readModule(module: SourceModule): SchemaModuleSource {

@@ -38,7 +38,7 @@ export function renderCompiledModule(
   return `${applyEdits(text, 0, edits)}\n${imports.join("\n")}\n`;
 }
 
-/** The bundler omits this call if its result is not used. Otherwise it also includes the marker. */
+/** Renders a call that the bundler omits if its result is not used; otherwise it includes the marker. */
 function renderOmittable(code: string): string {
   return `/* @__PURE__ */ (() => (__trellisUsed.length, (${code})))()`;
 }
