@@ -22,6 +22,9 @@ export const CLI_PACKAGES = {
   "ws": "^8.23.0",
 } as const;
 
+/** Versions of TypeScript whose parser the command line can use: version 7 has no JavaScript API. */
+export const PARSER_PACKAGE = { typescript: "^6" } as const;
+
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
 export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { explainMissing } from "../env/optional_package.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
-import { CLI_PACKAGES } from "./optional_packages.ts";
+import { PARSER_PACKAGE } from "./optional_packages.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { askForLine, askOnTerminal, readStandardInput } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
@@ -89,7 +89,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
       ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
       readInput,
-    }).catch(explainMissing(CLI_PACKAGES, "typescript", `trellis ${command.name}`))
+    }).catch(explainMissing(PARSER_PACKAGE, "typescript", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
   } catch (error) {
     output.endProgress();

@@ -1,10 +1,15 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
 import { listAnchors, listLinks, resolveLink } from "../scripts/docs/links.ts";
 import { readPages, SECTIONS } from "../scripts/docs/pages.ts";
+import { renderSizeTable } from "../cli/build/size_table.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const README = Deno.readTextFileSync(`${ROOT}README.md`);
 const pages = SECTIONS.flatMap(({ paths }) => paths);
+
+function readDocs(path: string): string {
+  return Deno.readTextFileSync(`${ROOT}docs/${path}`);
+}
 
 function listMarkdown(folder: string): string[] {
   return [...Deno.readDirSync(`${ROOT}${folder}`)].flatMap(({ name, isDirectory }) => {
@@ -64,6 +69,31 @@ Deno.test("the README clones the repository before the commands that CONTRIBUTIN
   assert(clone.startsWith("git clone https://github.com/trellis-fn/trellis.git"));
   const contributing = Deno.readTextFileSync(`${ROOT}CONTRIBUTING.md`);
   assertEquals(commands, listFirstCommands(contributing).slice(0, 2));
+});
+
+Deno.test("the guide of database commands lists the checks of check all in their order", () => {
+  const [, list] = readDocs("reference/cli.md").match(/^Runs (generate permissions [^.]*)\. /m)!;
+  const [, table] = readDocs("guides/database_commands.md").match(/^check +state\n([^]*?)```/m)!;
+  const listed = table.trim().split("\n").map((line) => line.split("  ")[0]);
+  assertEquals(listed, list.split(", ").map((command) => command.replace(" --check", "")));
+});
+
+Deno.test("guides show the columns of the table that build prints", () => {
+  const [columns] = renderSizeTable([], (text) => text).map((line) => line.split(/ {2,}/));
+  for (const page of ["getting_started.md", "guides/bundling.md"]) {
+    const [line] = readDocs(page).match(/^function +size.*$/m)!;
+    assertEquals(line.split(/ {2,}/), columns, page);
+  }
+});
+
+Deno.test("pages clone databases only into the folder that new projects ignore", () => {
+  const folders = texts.flatMap((path) =>
+    [...Deno.readTextFileSync(`${ROOT}${path}`).matchAll(/ --(?:to-)?folder ([^\s`|]+)/g)]
+      .map(([, folder]) => folder)
+  );
+  const clones = folders.filter((folder) => !folder.startsWith("<"));
+  assert(clones.length > 2);
+  assertEquals(clones.filter((folder) => !folder.startsWith(".trellis/")), []);
 });
 
 Deno.test("listAnchors() gives the anchors that GitHub makes of headings", () => {

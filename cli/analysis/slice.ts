@@ -37,7 +37,7 @@ export interface SlicePackage extends SourceLocation {
 /** A part of a program as one JavaScript function. */
 export interface Slice {
   /**
-   * The source of `(unit, guard, member) => getters`. `unit(index, make)` returns a getter of the
+   * The body of a function that returns `(unit, guard, member) => getters`. `unit(index, make)` returns a getter of the
    * value, `guard(index)` throws, and `member(index, name)` returns an export of a package, or its
    * namespace for an empty name.
    */

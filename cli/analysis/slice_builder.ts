@@ -92,9 +92,9 @@ export class SliceBuilder {
       `const ${UNIT}${index} = ${UNIT}unit(${index}, () => {\n${body}\n});`
     );
     const getters = this.#units.map((_, index) => `${UNIT}${index}`).join(", ");
-    const text = `(function (${UNIT}unit, ${UNIT}guard, ${UNIT}member) {\n${
+    const text = `function ${UNIT}build(${UNIT}unit, ${UNIT}guard, ${UNIT}member) {\n${
       lines.join("\n")
-    }\nreturn [${getters}];\n})`;
+    }\nreturn [${getters}];\n}`;
     const { outputText } = ts.transpileModule(text, {
       compilerOptions: {
         target: ts.ScriptTarget.ES2022,
@@ -102,6 +102,8 @@ export class SliceBuilder {
         isolatedModules: true,
       },
     });
-    return { code: outputText, units: this.#units, guards: this.#guards, packages: this.#packages };
+    // from version 6 on, TypeScript begins the text with "use strict"
+    const code = `${outputText}\nreturn ${UNIT}build;`;
+    return { code, units: this.#units, guards: this.#guards, packages: this.#packages };
   }
 }

@@ -61,7 +61,7 @@ export const dbClone: Command = {
   ],
   examples: [
     [
-      "trellis db clone --from-url-env PROD_DATABASE_URL --to-folder .data/pg",
+      "trellis db clone --from-url-env PROD_DATABASE_URL --to-folder .trellis/copy",
       "copy production to an embedded database",
     ],
     [

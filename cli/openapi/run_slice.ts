@@ -76,7 +76,7 @@ class RunningSlice implements SliceValues {
   constructor(slice: Slice) {
     this.#slice = slice;
     // the slice consists of the project's sources and runs in strict mode, like modules
-    const build = new Function(`"use strict"; return ${slice.code}`)();
+    const build = new Function(`"use strict";\n${slice.code}`)();
     this.#getters = build(
       (index: number, make: () => unknown) => () => this.#evaluate(index, make),
       (index: number) => this.#guard(index),
