@@ -36,7 +36,7 @@ export const dev: Command = {
     {
       name: "db",
       value: "kind",
-      description: "embedded, distsql (a local stand-in for Aurora DSQL), or env " +
+      description: "embedded, distsql (a local Aurora DSQL server), or env " +
         "(the database in the environment, without migrations).",
     },
     { name: "reset", description: "Delete the local data before starting." },

@@ -113,7 +113,7 @@ export async function openLocalDatabase(
     return applied;
   }
   const parts = [
-    choice === "embedded" ? "embedded Postgres" : "strict stand-in for the distributed provider",
+    choice === "embedded" ? "embedded Postgres" : "local Aurora DSQL server",
   ];
   try {
     const hasMigrations = existsSync(options.migrationsDir);

@@ -109,7 +109,7 @@ Deno.test(
 );
 
 Deno.test(
-  "startDevServer() runs functions against the strict stand-in with a role of their own",
+  "startDevServer() runs functions against the local Aurora DSQL server with a role of their own",
   SERVED,
   async () => {
     const project = await createTestProject(FILES);
@@ -117,7 +117,7 @@ Deno.test(
       try {
         for (const total of [1, 2]) {
           const server = await project.start({ database: "distsql" });
-          assertMatch(server.database, /^strict stand-in/);
+          assertMatch(server.database, /^local Aurora DSQL server/);
           assertEquals(await add(server.url, total), total);
           await server.stop();
         }
