@@ -21,7 +21,7 @@ import type { DrizzleClient } from "../database/providers/provider.ts";
 import { guardTransactions } from "../database/transaction_guard.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 import { rateLimits } from "../database/rate_limits/table.ts";
-import { protectUnprovenAccounts } from "./unproven_accounts.ts";
+import { createResetPlugin, protectUnprovenAccounts } from "./unproven_accounts.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
@@ -82,19 +82,17 @@ export async function startBetterAuth(
   });
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
-  const unproven = protectUnprovenAccounts(options, loaded);
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
     socialProviders: social as BetterAuthOptions["socialProviders"],
-    user: unproven.user,
-    account: unproven.account,
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
     database: audit?.auditAdapter(adapter, auditSettings) ?? adapter,
-    plugins: [...limits?.plugins ?? [], unproven.plugin, ...plugins],
+    plugins: [...limits?.plugins ?? [], createResetPlugin(loaded), ...plugins],
   });
   limits?.setEndpoints(auth.api);
   const context = await auth.$context;
+  protectUnprovenAccounts(context, loaded);
   checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {
     throw new ConfigurationError(

@@ -10,34 +10,32 @@ type Library = Pick<
   "createAuthMiddleware" | "getOAuthState" | "revokeUnprovenAccountAccess"
 >;
 
-/** Options that give an unverified account to the owner of its email address. */
-export interface UnprovenAccountOptions {
-  readonly user: BetterAuthOptions["user"];
-  readonly account: BetterAuthOptions["account"];
-  readonly plugin: BetterAuthPlugin;
-}
-
 /**
- * Anyone can sign up with the email address of another person, as long as no one has verified it. When the
- * owner of the address proves it, by a provider or by resetting the password, these options remove
- * the passwords, linked accounts and sessions from before. better-auth does the same for magic links
- * and one-time codes. Without them a provider is refused, and after a reset the sessions and linked
- * accounts of the other person remain.
+ * Gives an unverified account to the owner of its email address who signs in with a provider.
  *
- * @param options Options of better-auth. Their own hooks run first.
+ * Anyone can sign up with the email address of another person, as long as no one has verified it. When the
+ * owner of the address proves it by a provider, the passwords, linked accounts and sessions from
+ * before are removed. better-auth itself refuses the provider. Its own hooks run first.
+ *
+ * The options of the context are replaced after the start: endpoints then use the check, and
+ * better-auth's internal adapter does not. The internal adapter would refuse to create users outside
+ * of endpoints if its options had a check.
+ *
+ * @param context The context of a started instance. Its options are replaced.
  * @param library better-auth.
  */
 export function protectUnprovenAccounts(
-  { user, account }: BetterAuthOptions,
+  context: { options: BetterAuthOptions },
   library: Library,
-): UnprovenAccountOptions {
-  return {
+): void {
+  const { user, account } = context.options;
+  context.options = {
+    ...context.options,
     user: { ...user, validateUserInfo: validateLinks(user?.validateUserInfo, library) },
     account: {
       ...account,
       accountLinking: { requireLocalEmailVerified: false, ...account?.accountLinking },
     },
-    plugin: createResetPlugin(library),
   };
 }
 
@@ -63,11 +61,15 @@ function validateLinks(own: ValidateUserInfo | undefined, library: Library): Val
 const RESET_USER = "trellisResetUser";
 
 /**
- * Creates the plugin for resets. A valid token or code proves the address. With a token, access is
- * revoked before the new password is set, and sessions again after it, because a sign-in with the
- * former password may run at the same time.
+ * Creates the plugin that gives an unverified account to the owner of its address who resets the
+ * password. better-auth would leave the sessions and linked accounts from before. It does remove
+ * them for magic links and one-time codes.
+ *
+ * A valid token or code proves the address. With a token, access is revoked before the new password
+ * is set, and sessions again after it, because a sign-in with the former password may run at the
+ * same time.
  */
-function createResetPlugin(library: Library): BetterAuthPlugin {
+export function createResetPlugin(library: Library): BetterAuthPlugin {
   const { createAuthMiddleware, revokeUnprovenAccountAccess } = library;
   const isReset = ({ path }: { path?: string }) =>
     path === "/reset-password" || path === "/email-otp/reset-password";

@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { emailOTP } from "better-auth/plugins/email-otp";
 import { magicLink } from "better-auth/plugins/magic-link";
 import { type AuthConfig, type BetterAuthInstance, createAuth } from "../../auth/mod.ts";
+import { getInternals } from "../../auth/instance.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
@@ -230,6 +231,27 @@ Deno.test("a user who links a provider to their own unverified account stays sig
   assertEquals((await signInWithProvider(user.cookies, "/link-social")).location, "/home");
   assertEquals(await listAccounts(), ["acme", "credential"]);
   assert((await send("/get-session", undefined, user.cookies)).body !== "null");
+});
+
+Deno.test("createAuth() lets code outside of endpoints create users", async () => {
+  const { user: _, ...plain } = config;
+  const { context } = await getInternals(createAuth(db, plain)).start();
+  const created = await context.internalAdapter.createUser(
+    { email: EMAIL, name: "Imported", emailVerified: false },
+    { method: "email-password" },
+  );
+  assertEquals((await context.internalAdapter.findUserById(created.id))?.email, EMAIL);
+});
+
+Deno.test("createAuth() keeps better-auth's refusal of users outside of endpoints when the project checks users", async () => {
+  const { context } = await getInternals(auth).start();
+  const error = await assertRejects(() =>
+    context.internalAdapter.createUser(
+      { email: EMAIL, name: "Imported", emailVerified: false },
+      { method: "email-password" },
+    )
+  );
+  assertEquals(Reflect.get(Object(error), "body")?.code, "validation_context_missing");
 });
 
 Deno.test("requireLocalEmailVerified: true keeps better-auth's refusal", async () => {
