@@ -117,9 +117,11 @@ async function run(
   {
     weaken = (access) => access,
     callsBetweenChanges = CALLS_BETWEEN_CHANGES,
+    isEnough = () => false,
   }: {
     weaken?: (access: SessionAccess) => SessionAccess;
     callsBetweenChanges?: number;
+    isEnough?: (violations: readonly string[]) => boolean;
   } = {},
 ): Promise<{ counts: Counts; violations: string[]; byKind: Record<string, number> }> {
   await pglite.exec(
@@ -173,7 +175,7 @@ async function run(
     if (rule !== undefined) violations.push(`${rule} ${JSON.stringify({ method, headers })}`);
   }
 
-  while (counts.calls < calls && Date.now() < endMs) {
+  while (counts.calls < calls && Date.now() < endMs && !isEnough(violations)) {
     if (counts.calls % callsBetweenChanges === 0) {
       for (let at = 0; at < 3; at++) await world.change();
       counts.changes += 3;
@@ -363,11 +365,17 @@ Deno.test("handlers accept no session, API key or token that better-auth or anot
   console.info(`TRELLIS_SEED=${testSeed} ${JSON.stringify({ ...counts, byKind, seconds })}`);
 });
 
+/** The rules that violations name. */
+const listRules = (violations: readonly string[]) =>
+  [...new Set(violations.map((each) => each.split(" ", 1)[0]))].sort();
+
 Deno.test("the comparison with better-auth finds handlers that ask for less", async () => {
-  const { violations } = await run(testSeed, 1000, {
+  const rules = ["fresh", "member", "own", "owner", "roles"];
+  // some histories have few old sessions: calls go on until each rule is broken
+  const { violations } = await run(testSeed, 20_000, {
     weaken: () => ({}),
     callsBetweenChanges: 60,
+    isEnough: (found) => listRules(found).length >= rules.length,
   });
-  const broken = new Set(violations.map((each) => each.split(" ", 1)[0]));
-  assertEquals([...broken].sort(), ["fresh", "member", "own", "owner", "roles"]);
+  assertEquals(listRules(violations), rules);
 });
