@@ -1,12 +1,13 @@
 import type { CdnInfra } from "../config/delivery_infra.ts";
 import { block, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
-import type { TerraformVariable } from "./infra_plan.ts";
+import { listApiKeyHeaders, type TerraformVariable } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 /** The variable whose value the CDN sends with each request, if functions read it. */
 const ORIGIN_SECRET = "origin_verify_secret";
 
-/** The default of the module. */
+/** The defaults of the module. */
+const FORWARDED_HEADERS: readonly string[] = ["Authorization", "X-Api-Key"];
 const DEFAULT_HEADERS: readonly string[] = [
   "Access-Control-Request-Headers",
   "Access-Control-Request-Method",
@@ -42,7 +43,8 @@ export const CDN_VARIABLES: readonly TerraformVariable[] = [
  * @param isHttp True for an HTTP API, whose URL has no stage.
  */
 export function renderCdn(plan: ResourcePlan, cdn: CdnInfra, isHttp: boolean): HclBlock[] {
-  const { buckets, environments, getModule } = plan;
+  const { buckets, environments, getModule, routes } = plan;
+  const apiKeyHeaders = listApiKeyHeaders(routes).filter((name) => name !== "authorization");
   const hasSecret = environments.variables.some(({ name }) => name === ORIGIN_SECRET);
   const origins = Object.entries(cdn.buckets ?? {}).map(([pattern, name]): [string, HclValue] => [
     pattern,
@@ -61,6 +63,9 @@ export function renderCdn(plan: ResourcePlan, cdn: CdnInfra, isHttp: boolean): H
         origin_domain: expression("module.api.origin_domain"),
         origin_path: isHttp ? undefined : expression('"/${module.api.stage_name}"'),
         origin_secret: hasSecret ? expression(`var.${ORIGIN_SECRET}`) : undefined,
+        forwarded_headers: apiKeyHeaders.length === 0
+          ? undefined
+          : [...FORWARDED_HEADERS, ...apiKeyHeaders],
         origin_headers: cdn.originHeaders && [...DEFAULT_HEADERS, ...cdn.originHeaders],
         bucket_origins: origins.length === 0 ? undefined : Object.fromEntries(origins),
         cache_max_seconds: cdn.cacheMaxSeconds,

@@ -49,6 +49,8 @@ export interface InfraFunction extends FunctionFile {
   readonly database?: DatabaseClients;
   /** True if the handler takes files in its body, which API Gateway must then pass on as base64. */
   readonly takesFiles: boolean;
+  /** The headers of API keys, besides the default, if handlers take API keys. */
+  readonly apiKeyHeaders?: readonly string[];
   /** Uses of the table of jobs. */
   readonly jobs: ReadonlySet<JobNeed>;
   /** True if the function sends mails through Amazon SES. */
@@ -66,6 +68,11 @@ export interface InfraFunction extends FunctionFile {
 /** Returns the functions with the routes of routers in place of these. */
 export function listRoutes(functions: readonly InfraFunction[]): readonly InfraFunction[] {
   return functions.flatMap((fn) => fn.routes ?? [fn]);
+}
+
+/** Lists the headers of API keys of functions, besides the default. */
+export function listApiKeyHeaders(functions: readonly InfraFunction[]): string[] {
+  return [...new Set(functions.flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders))].sort();
 }
 
 /** Returns true for auth modes that use the authorizer of API Gateway. */

@@ -1,6 +1,6 @@
 import type { GatewayPaths } from "./gateway_paths.ts";
 import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import { type InfraFunction, listAnsweredPaths } from "./infra_plan.ts";
+import { type InfraFunction, listAnsweredPaths, listApiKeyHeaders } from "./infra_plan.ts";
 
 /** The resources that answer preflight requests. */
 export interface RenderedPreflights {
@@ -31,7 +31,7 @@ export function renderPreflights(
   return {
     blocks: [
       ...asked.size === 0 ? [] : renderFunctionPreflights(asked, paths),
-      ...fixed.size === 0 ? [] : renderPreflight(fixed, paths),
+      ...fixed.size === 0 ? [] : renderPreflight(fixed, paths, listApiKeyHeaders(functions)),
     ],
     resources: [
       ...asked.size === 0 ? [] : FUNCTION_PREFLIGHT_RESOURCES,
@@ -128,6 +128,15 @@ function renderFunctionPreflights(
   ];
 }
 
+/** Request headers that every path allows. */
+const ALLOWED_HEADERS = [
+  "Authorization",
+  "Content-Type",
+  "X-Api-Key",
+  "X-Correlation-Id",
+  "X-Request-Id",
+] as const;
+
 /** The methods of a route for any method, which Access-Control-Allow-Methods cannot name. */
 const ALL_METHODS = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] as const;
 
@@ -168,6 +177,7 @@ function planPreflights(
 function renderPreflight(
   preflight: ReadonlyMap<string, Preflight>,
   paths: GatewayPaths,
+  apiKeyHeaders: readonly string[],
 ): HclBlock[] {
   const table = Object.fromEntries([...preflight].map(([path, { methods, origin }]) => [path, {
     resource_id: paths.ids.get(path === "/" ? "" : path)!,
@@ -207,7 +217,7 @@ function renderPreflight(
       status_code: expression(`aws_api_gateway_method_response.${name}[each.key].status_code`),
       response_parameters: headers((header) =>
         header === "Headers"
-          ? "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'"
+          ? `'${[...ALLOWED_HEADERS, ...apiKeyHeaders].join(",")}'`
           : expression(`"'\${each.value.${header.toLowerCase()}}'"`)
       ),
     }),

@@ -4,6 +4,7 @@ import {
   FUNCTION_RANGES,
   FUNCTION_RULES,
 } from "../../core/function_options.ts";
+import { DEFAULT_API_KEY_HEADER, readApiKeyHeaders } from "../analysis/api_key_headers.ts";
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
@@ -121,11 +122,18 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
     };
     const router = readRouterDefinition(project, evaluator, file, definition);
     for (const { node, message } of router.unresolved) errors.add(node, message, file.name);
-    functions.push(
-      file.isRouter
-        ? { ...fn, routes: router.routes.map((route) => toRoute(fn, route, errors)) }
-        : fn,
-    );
+    const routes = file.isRouter
+      ? router.routes.map((route) => toRoute(fn, route, errors))
+      : undefined;
+    const takesKeys = (routes ?? [fn]).some(({ options }) => options.auth === "api-key");
+    const keys = takesKeys
+      ? { apiKeyHeaders: findApiKeyHeaders(project, evaluator, file, warnings) }
+      : {};
+    functions.push({
+      ...fn,
+      ...keys,
+      ...routes && { routes: routes.map((route) => ({ ...route, ...keys })) },
+    });
     options.onProgress?.(functions.length, options.files.length);
     // lets signals and timers run
     if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -134,6 +142,25 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
   const database = readDatabaseClients(sources, evaluator);
   const all = functions.map((fn) => ({ ...fn, database }));
   return { functions: all, errors: errors.list(), warnings: warnings.list() };
+}
+
+/** Finds headers of API keys that gateways do not allow in requests of browsers by default. */
+function findApiKeyHeaders(
+  project: Project,
+  evaluator: Evaluator,
+  { file, name }: FunctionFile,
+  warnings: Findings,
+): string[] {
+  const found = readApiKeyHeaders(project, evaluator, [file], (node) => {
+    warnings.add(
+      node,
+      "apiKeyHeaders cannot be determined statically, so the gateway's preflight responses and the CDN " +
+        `have only ${DEFAULT_API_KEY_HEADER}: use a literal value`,
+      name,
+    );
+  });
+  const names = found.flatMap(({ headers }) => headers.map((header) => header.toLowerCase()));
+  return [...new Set(names)].filter((header) => header !== DEFAULT_API_KEY_HEADER);
 }
 
 function takesFiles(definition: HandlerDefinition): boolean {

@@ -1,7 +1,7 @@
 import type { ResolvedConfig } from "../config/config.ts";
 import { renderApi } from "./gateway.ts";
 import { expression, type HclBlock, type HclValue } from "./hcl.ts";
-import type { TerraformVariable } from "./infra_plan.ts";
+import { listApiKeyHeaders, type TerraformVariable } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 /**
@@ -13,6 +13,7 @@ import type { ResourcePlan } from "./plan_resources.ts";
 export function renderRestApi(plan: ResourcePlan, infra: Infra): HclBlock[] {
   const { routes, paths, authorizers, environments, getModule } = plan;
   const { api } = infra;
+  const apiKeyHeaders = listApiKeyHeaders(routes);
   const isCached = authorizers.api?.admitsAnonymous === false;
   return renderApi({
     functions: routes,
@@ -23,6 +24,7 @@ export function renderRestApi(plan: ResourcePlan, infra: Infra): HclBlock[] {
     source: getModule("rest-api"),
     settings: {
       description: api.description,
+      cors_allow_headers: apiKeyHeaders.length === 0 ? undefined : apiKeyHeaders,
       binary_media_types: routes.some(({ takesFiles }) => takesFiles)
         ? ["multipart/form-data"]
         : undefined,

@@ -13,8 +13,8 @@ import { ROUTE_METHODS } from "../discovery/route_files.ts";
 import { RESTRICTIONS } from "../../validation/check_options.ts";
 import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
-import { readApiKeyHeader } from "./api_key_header.ts";
 import { type AdditionalSchema, readAdditionalSchemas } from "./additional_schemas.ts";
+import { findApiKeyHeader } from "./api_key_header.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { getSchema, readDeclaredResponses } from "./handler_schemas.ts";
@@ -144,7 +144,7 @@ export async function readOperations(
   operations.sort((one, other) => compareRoutes(one.fn, other.fn));
   const additional = readAdditionalSchemas(project, slicer, additionalSchemas, findings);
   const withApiKeys = operations.filter(({ auth }) => auth === "api-key").map(({ fn }) => fn.file);
-  const apiKeyHeader = readApiKeyHeader(project, evaluator, withApiKeys, (node, message) => {
+  const apiKeyHeader = findApiKeyHeader(project, evaluator, withApiKeys, (node, message) => {
     warnings.set(node, { file: project.getPath(node), line: project.getLine(node), message });
   });
   return {

@@ -13,7 +13,7 @@ locals {
   cors_headers = var.cors_allow_origin == null ? {} : merge(
     {
       "gatewayresponse.header.Access-Control-Allow-Origin"  = "'${var.cors_allow_origin}'"
-      "gatewayresponse.header.Access-Control-Allow-Headers" = "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id'"
+      "gatewayresponse.header.Access-Control-Allow-Headers" = "'${join(",", concat(["Authorization", "Content-Type", "X-Api-Key", "X-Correlation-Id"], var.cors_allow_headers))}'"
       "gatewayresponse.header.Access-Control-Allow-Methods" = "'DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT'"
     },
     # A response that differs by origin must not be cached for all of them.

@@ -210,6 +210,18 @@ variable "cors_allow_origin" {
   }
 }
 
+variable "cors_allow_headers" {
+  description = "Request headers that the gateway's own responses allow besides Authorization, Content-Type, X-Api-Key and X-Correlation-Id, such as an own header of API keys."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for header in var.cors_allow_headers : can(regex("^[A-Za-z0-9-]+$", header))])
+    error_message = "cors_allow_headers must hold names of headers, such as x-client-key."
+  }
+}
+
 variable "xray_tracing_enabled" {
   description = "Trace requests with X-Ray."
   type        = bool

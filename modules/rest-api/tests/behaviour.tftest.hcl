@@ -67,6 +67,19 @@ run "errors_are_json_with_cors_headers" {
   }
 }
 
+run "errors_allow_further_headers" {
+  command = plan
+
+  variables {
+    cors_allow_headers = ["x-client-key"]
+  }
+
+  assert {
+    condition     = aws_api_gateway_gateway_response.this["DEFAULT_4XX"].response_parameters["gatewayresponse.header.Access-Control-Allow-Headers"] == "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,x-client-key'"
+    error_message = "The given headers must be allowed besides the fixed ones."
+  }
+}
+
 run "without_cors_headers" {
   command = plan
 

@@ -123,6 +123,16 @@ run "cors_allow_origin_path" {
   expect_failures = [var.cors_allow_origin]
 }
 
+run "cors_allow_headers_quote" {
+  command = plan
+
+  variables {
+    cors_allow_headers = ["x-key'"]
+  }
+
+  expect_failures = [var.cors_allow_headers]
+}
+
 run "log_retention_days_no_such_period" {
   command = plan
 

@@ -828,6 +828,47 @@ Deno.test("generate infra sends preflights to handlers with several origins or w
   });
 });
 
+Deno.test("generate infra allows the configured headers of API keys in preflights and at the CDN", async () => {
+  const configure = (plugin: string) =>
+    `import { configureApiKeyAuth } from "@trellis/fn/auth";
+import { apikey, getDb } from "../../database.ts";
+configureApiKeyAuth(getDb, { schema: { apikey }, plugin: ${plugin} });
+`;
+  const route = `${define("defineApiHandler", `{ auth: "api-key", cors: "https://a.example" }`)}`;
+  const files = (plugin: string) => ({
+    "src/database.ts": `export const apikey: any = {}; export const getDb: any = () => {};`,
+    [`${API}/keys.get.ts`]: configure(plugin) + route,
+    [`${API}/plain.get.ts`]: define("defineApiHandler", `{ cors: "https://a.example" }`),
+    ...config(`{ cdn: {}, database: "none" }`),
+  });
+  const modules = ["--modules-path", join(Deno.cwd(), "modules")];
+  await withProject(
+    files(`[{ apiKeyHeaders: ["X-Client-Key", "x-api-key"] }, {}]`),
+    async (root) => {
+      const { exitCode, stderr } = await infra(root, ...modules);
+      assertEquals([exitCode, stderr], [0, ""]);
+      const text = (await readInfra(root, "api.tf")).replace(/ +/g, " ");
+      assertStringIncludes(text, 'cors_allow_headers = ["x-client-key"]');
+      assertStringIncludes(text, "X-Correlation-Id,X-Request-Id,x-client-key'");
+      const cdn = (await readInfra(root, "cdn.tf")).replace(/ +/g, " ");
+      assertStringIncludes(
+        cdn,
+        'forwarded_headers = ["Authorization", "X-Api-Key", "x-client-key"]',
+      );
+    },
+  );
+  await withProject(files(`{ apiKeyHeaders: process.env.KEY_HEADER }`), async (root) => {
+    const { exitCode, stderr } = await infra(root, ...modules);
+    assertEquals(exitCode, 0);
+    assertStringIncludes(stderr, "apiKeyHeaders cannot be determined statically");
+  });
+  await withProject(files("{}"), async (root) => {
+    await infra(root, ...modules);
+    assertEquals((await readInfra(root, "api.tf")).includes("cors_allow_headers"), false);
+    assertEquals((await readInfra(root, "cdn.tf")).includes("forwarded_headers"), false);
+  });
+});
+
 Deno.test("generate infra gives the functions of an upload their bucket, and passes on forms with files", async () => {
   const files = {
     "src/uploads.ts": `import { getRequiredEnv } from "@trellis/fn/env";
