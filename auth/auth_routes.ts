@@ -79,30 +79,53 @@ export function checkRoutePatterns(patterns: readonly string[]): void {
 }
 
 /**
- * Checks whether a path is mounted.
+ * Checks whether the path of a request is mounted.
  *
  * @param patterns The option `routes`; `undefined` mounts every route.
- * @param path A path after the base path, of a request or of a route.
+ * @param path The path after the base path.
  */
 export function isMounted(patterns: readonly string[] | undefined, path: string): boolean {
   return patterns === undefined || patterns.some((pattern) => matchesPath(pattern, path));
 }
 
 /**
- * Matches a path with a pattern. `*` at the end matches one or more segments, and `:name` matches
- * one.
+ * Checks whether requests to a route can be mounted.
+ *
+ * @param patterns The option `routes`; `undefined` mounts every route.
+ * @param route The path of the route: `/reset-password/:token`.
+ */
+export function isRouteMounted(patterns: readonly string[] | undefined, route: string): boolean {
+  return patterns === undefined || patterns.some((pattern) => matchesRoute(pattern, route));
+}
+
+/**
+ * Matches the path of a request with a pattern. `*` at the end matches one or more segments, and
+ * `:name` matches one.
  *
  * @param pattern `/sign-in/*`
  * @param path `/sign-in/email`
  */
 export function matchesPath(pattern: string, path: string): boolean {
+  return matchSegments(pattern, path, (part, given) => part === given);
+}
+
+/** Matches the path of a route with a pattern. A parameter of the route can have any value. */
+function matchesRoute(pattern: string, route: string): boolean {
+  return matchSegments(pattern, route, (part, given) => part === given || given.startsWith(":"));
+}
+
+function matchSegments(
+  pattern: string,
+  path: string,
+  isFixedMatch: (part: string, given: string) => boolean,
+): boolean {
   const expected = pattern.split("/");
   const parts = path.split("/");
   const takesRest = expected.at(-1) === "*";
   if (takesRest) expected.pop();
   if (takesRest ? parts.length <= expected.length : parts.length !== expected.length) return false;
   return expected.every((part, at) =>
-    part.startsWith(":") ? parts[at] !== "" : parts[at].startsWith(":") || part === parts[at]
+    part.startsWith(":") ? parts[at] !== "" : isFixedMatch(part, parts[at])
   );
 }
 
@@ -116,7 +139,7 @@ export function findUnknownPatterns(
   patterns: readonly string[],
   routes: readonly AuthRoute[],
 ): string[] {
-  return patterns.filter((pattern) => !routes.some(({ path }) => matchesPath(pattern, path)));
+  return patterns.filter((pattern) => !routes.some(({ path }) => matchesRoute(pattern, path)));
 }
 
 /**

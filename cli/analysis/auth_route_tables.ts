@@ -1,4 +1,4 @@
-import { isMounted } from "../../auth/auth_routes.ts";
+import { isRouteMounted } from "../../auth/auth_routes.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
@@ -96,7 +96,7 @@ export const MAIL_ROUTES: readonly string[] = [
 
 /** Lists the routes of better-auth without plugins that patterns mount. */
 export function listMountedRoutes(patterns: readonly string[]): string[] {
-  return Object.keys(AUTH_ROUTE_TABLES).filter((route) => isMounted(patterns, route));
+  return Object.keys(AUTH_ROUTE_TABLES).filter((route) => isRouteMounted(patterns, route));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type AuthRoute, findUnknownPatterns, isMounted } from "../../auth/auth_routes.ts";
+import { type AuthRoute, findUnknownPatterns, isRouteMounted } from "../../auth/auth_routes.ts";
 import type { SourceLocation } from "../analysis/slice.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 
@@ -93,7 +93,7 @@ function serves({ fn, routes }: AuthFunction, basePath: string, route: AuthRoute
   const isServed = takesRest(fn)
     ? path.startsWith(own.slice(0, own.lastIndexOf("/") + 1))
     : own.replace(/\{\w+\}/g, ":") === path.replace(/:\w+/g, ":");
-  return isServed && isMounted(routes, route.path);
+  return isServed && isRouteMounted(routes, route.path);
 }
 
 function takesRest({ path }: FunctionFile): boolean {

@@ -13,7 +13,12 @@ import {
   type SocialProvidersConfig,
 } from "../../auth/mod.ts";
 import type { AuthHandlerOptions } from "../../auth/auth_handler.ts";
-import { findAuthRoute, isMounted, listAuthRoutes } from "../../auth/auth_routes.ts";
+import {
+  findAuthRoute,
+  isMounted,
+  isRouteMounted,
+  listAuthRoutes,
+} from "../../auth/auth_routes.ts";
 import type { ApiEvent, ProxyResult } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
@@ -346,7 +351,8 @@ const MATCHES: [string, string, boolean][] = [
   ["/reset-password/:token", "/reset-password/abc", true],
   ["/reset-password/:token", "/reset-password/", false],
   ["/reset-password/:token", "/reset-password/a/b", false],
-  ["/callback/google", "/callback/:id", true],
+  ["/callback/google", "/callback/:id", false],
+  ["/sign-in/*", "/:x/email", false],
 ];
 
 for (const [pattern, path, expected] of MATCHES) {
@@ -354,3 +360,8 @@ for (const [pattern, path, expected] of MATCHES) {
     assertEquals(isMounted([pattern], path), expected);
   });
 }
+
+Deno.test("isRouteMounted() is true for a route whose parameter a mounted path can be", () => {
+  assertEquals(isRouteMounted(["/callback/google"], "/callback/:id"), true);
+  assertEquals(isRouteMounted(["/callback/google"], "/delete-user/:id"), false);
+});

@@ -418,6 +418,16 @@ Deno.test("paths of any number share the rows of their route", async () => {
   ]);
 });
 
+Deno.test("a path that no route has is not counted as a route", async () => {
+  const auth = createAuth(db, config);
+  // counted as a route, such paths would restart its window, because their limit has a shorter one
+  for (const path of ["/:x/email", "/sign-in/:x", "/:x", "//sign-in/email"]) {
+    assertEquals((await call(auth, { path, body: {} })).statusCode, 404, path);
+  }
+  const { rows } = await pglite.query<{ key: string }>("select key from rate_limits");
+  assertEquals([...new Set(rows.map(({ key }) => key.split("|")[1]))], ["unknown"]);
+});
+
 Deno.test("rows of the table show no email address", async () => {
   const auth = createAuth(db, config);
   await signIn(auth, ADA, "x");
