@@ -142,7 +142,9 @@ async function resolveSubject(
     const userId = by === "two-factor" ? await findPendingUser(context) : undefined;
     if (userId !== undefined) return identify(columns.id, "user", userId);
     const token = await readToken(context.headers, settings);
-    return token === undefined ? undefined : identify(undefined, "session", token);
+    // anyone can invent bearer tokens: a row for each would let them fill the table
+    const session = token && await context.context.internalAdapter.findSession(token);
+    return token && session ? identify(undefined, "session", token) : undefined;
   }
   const name = by === "newEmail" ? "email" : by;
   return identify(columns[name], name, by === "username" ? toUsername(context, value!) : value!);

@@ -73,8 +73,17 @@ async function authenticateOptional(
   }
 }
 
-/** Compares like better-auth's `freshAge`: the time since the creation of the session. */
-function checkFreshness({ createdAt }: SessionRow, freshWithin: number): void {
+/**
+ * Compares like better-auth's `freshAge`: the time since the creation of the session. In contrast to
+ * better-auth, an impersonated session is never fresh, because its user has not signed in.
+ */
+function checkFreshness({ createdAt, impersonatedBy }: SessionRow, freshWithin: number): void {
+  if (impersonatedBy) {
+    throw new AppError(
+      "SESSION_NOT_FRESH",
+      "The user has not signed in: the session is impersonated",
+    );
+  }
   if (Date.now() - createdAt.getTime() < freshWithin * 1000) return;
   throw new AppError("SESSION_NOT_FRESH", "The sign-in was too long ago: sign in again");
 }

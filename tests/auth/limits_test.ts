@@ -346,6 +346,22 @@ Deno.test("wrong passwords with a stolen session are limited", async () => {
   assertEquals(count(statuses), { 400: 20, 429: 10 });
 });
 
+Deno.test("invented bearer tokens add no rows to the table", async () => {
+  const auth = createAuth(db, config);
+  const from = "203.0.113.9";
+  for (let at = 0; at < 3; at++) {
+    const { statusCode } = await call(auth, {
+      path: "/change-password",
+      from,
+      headers: { authorization: `Bearer invented-${at}` },
+      body: { currentPassword: "wrong", newPassword: "another long password" },
+    });
+    assertEquals(statusCode, 401);
+  }
+  const { rows } = await pglite.query("select key from rate_limits");
+  assertEquals(rows, [{ key: `route|/change-password|${from}` }]);
+});
+
 Deno.test("behind a CDN visitors are counted by their own addresses", async () => {
   const secret = "a-secret-of-the-cdn-0123";
   await withEnv({ ORIGIN_VERIFY_SECRET: secret }, async () => {

@@ -114,6 +114,19 @@ Deno.test("freshWithin refuses an older sign-in with a code of its own", async (
   assertEquals((await call({ freshWithin: 310 }, bearer(ada))).status, 200);
 });
 
+Deno.test("freshWithin refuses the session of an administrator who impersonates a user", async () => {
+  const { ada, bob } = await start();
+  await pglite.query("UPDATE people SET role = 'admin' WHERE id = $1", [ada.id]);
+  const { session } = await getPluginApi(createAuth(db, ACCOUNTS_CONFIG)).impersonateUser({
+    body: { userId: bob.id },
+    headers: ada.headers,
+  }) as unknown as { session: { token: string } };
+  const headers = { authorization: `Bearer ${session.token}` };
+  assertEquals((await call({}, headers)).userId, bob.id);
+  const answer = await call({ freshWithin: 300 }, headers);
+  assertEquals([answer.status, answer.code], [403, "SESSION_NOT_FRESH"]);
+});
+
 Deno.test("authorize decides with the session, and its reason reaches the log and not the client", async () => {
   const { ada } = await start();
   const seen: unknown[] = [];
