@@ -73,11 +73,11 @@ export function recordWrites<T extends object>(adapter: T, settings: AuditSettin
   return adapter;
 }
 
-/** The session of a request's token belongs to the user who sends it. */
+/** The session of a request's token belongs to the user who sends it, or is impersonated by them. */
 function rememberActor(session: Row | null): void {
   const request = getAuditRequest();
-  if (request !== undefined && typeof session?.userId === "string") {
-    request.actorId ??= session.userId;
+  if (request !== undefined) {
+    request.actorId ??= asId(session?.impersonatedBy) ?? asId(session?.userId);
   }
 }
 

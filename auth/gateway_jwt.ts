@@ -66,7 +66,7 @@ export function createGatewayJwtAuth<TClaims = JwtClaims>(
       if (!listValues(claims[audienceClaim]).some((one) => audiences.includes(one))) {
         throw invalidToken(`the claim ${audienceClaim} is another audience`);
       }
-      if (!(Number(claims.exp) * 1000 > Date.now())) throw invalidToken("the token has expired");
+      if (!(readTime(claims.exp) > Date.now())) throw invalidToken("the token has expired");
       return await readIdentity(claims, options);
     },
   };
@@ -77,4 +77,14 @@ function listValues(claim: unknown): string[] {
   if (Array.isArray(claim)) return claim.map(String);
   if (typeof claim !== "string") return [];
   return claim.startsWith("[") && claim.endsWith("]") ? claim.slice(1, -1).split(" ") : [claim];
+}
+
+/**
+ * Returns the time of a claim in milliseconds since 1970; NaN if there is none. A REST API writes
+ * times as `Mon Jun 15 05:56:21 UTC 2026`.
+ */
+function readTime(claim: unknown): number {
+  const [weekday, month, day, time, zone, year] = String(claim).split(" ");
+  if (zone !== "UTC") return Number(claim) * 1000;
+  return Date.parse(`${weekday}, ${day.padStart(2, "0")} ${month} ${year} ${time} GMT`);
 }

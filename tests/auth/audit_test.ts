@@ -114,6 +114,8 @@ test("audit records who changed a role, banned and impersonated a user", async (
   await browser.post("/admin/ban-user", { userId });
   await browser.post("/admin/unban-user", { userId });
   await browser.post("/admin/impersonate-user", { userId });
+  // with the session of the user
+  await browser.post("/sign-out", {});
   const events = await listAuthEvents(browser.auth, { userId });
   assertEquals(events.toReversed().map(({ kind, actorId }) => [kind, actorId]), [
     ["sign-up", null],
@@ -121,6 +123,7 @@ test("audit records who changed a role, banned and impersonated a user", async (
     ["user-banned", adminId],
     ["user-unbanned", adminId],
     ["impersonation-started", adminId],
+    ["sign-out", adminId],
   ]);
 });
 

@@ -265,6 +265,13 @@ Deno.test("createGatewayJwtAuth() reads the claims that the gateway has verified
   assertEquals([accepted.statusCode, JSON.parse(accepted.body)], [200, { userId: "u1", level: 3 }]);
   assertEquals((await call({ jwt: { claims: { ...good, aud: "[x web]" } } })).statusCode, 200);
   assertEquals((await call({ claims: good })).statusCode, 200);
+  const asCognitoDate = (seconds: number) => {
+    const [weekday, day, month, year, time] = new Date(seconds * 1000).toUTCString().split(" ");
+    return `${weekday.slice(0, 3)} ${month} ${day} ${time} UTC ${year}`;
+  };
+  // a REST API's Cognito authorizer writes times as dates
+  const cognito = { ...good, exp: asCognitoDate(inSeconds(60)) };
+  assertEquals((await call({ claims: cognito })).statusCode, 200, cognito.exp);
   const refused: unknown[] = [
     undefined,
     { lambda: { userId: "u1" } },
@@ -274,6 +281,10 @@ Deno.test("createGatewayJwtAuth() reads the claims that the gateway has verified
     { jwt: { claims: { ...good, aud: undefined } } },
     { jwt: { claims: { ...good, exp: String(inSeconds(-1)) } } },
     { jwt: { claims: { ...good, exp: undefined } } },
+    { claims: { ...good, exp: asCognitoDate(inSeconds(-1)) } },
+    { claims: { ...good, exp: "Mon Nonsense 15 05:56:21 UTC 2099" } },
+    { claims: { ...good, exp: "UTC" } },
+    { claims: { ...good, exp: "Mon Jun 15 05:56:21 CET 2099" } },
     { jwt: { claims: { ...good, sub: "" } } },
     { jwt: { claims: { ...good, level: "x" } } },
   ];
