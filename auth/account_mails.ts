@@ -16,6 +16,7 @@ import {
   type LinkSenders,
   type MailUser,
 } from "./add_link_senders.ts";
+import { showName } from "./mail_names.ts";
 import { addStatement, findAuthTransaction } from "./statement_scope.ts";
 import type { LibraryOptions } from "./library_options.ts";
 import {
@@ -172,7 +173,11 @@ function createInvitationSender(
       );
     }
     const { name, email: address } = inviter.user;
-    const data = { organization: organization.name, inviter: name || address, url: getUrl(id) };
+    const data = {
+      organization: organization.name,
+      inviter: showName(name ?? "") || address,
+      url: getUrl(id),
+    };
     return send("invitation", email, data);
   };
 }

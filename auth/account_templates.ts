@@ -1,5 +1,6 @@
 import { escapeHtml } from "../mail/escape_html.ts";
 import type { MailContent } from "../mail/mail_message.ts";
+import { showName } from "./mail_names.ts";
 
 /** Data for the template of an account's mail. */
 export interface AccountMailData {
@@ -20,7 +21,7 @@ export interface AccountMailData {
   readonly newEmail: string;
   /** Name of the organization of an invitation; empty otherwise. */
   readonly organization: string;
-  /** Name of the person who invites; empty otherwise. */
+  /** Name or address of the person who invites; empty otherwise. */
   readonly inviter: string;
 }
 
@@ -74,8 +75,10 @@ const WORDS: Readonly<Record<AccountMailKind, (data: AccountMailData) => Words>>
     outro: "If you did not ask for this, change your password now.",
   }),
   invitation: ({ appName, organization, inviter }) => ({
-    subject: `Join ${organization} at ${appName}`,
-    intro: `${inviter} invites you to ${organization} at ${appName}.`,
+    subject: `Join ${showName(organization) || "an organization"} at ${appName}`,
+    intro: `${inviter} invites you to ${
+      showName(organization) || "an organization"
+    } at ${appName}.`,
     action: "Accept the invitation",
     outro: "If you do not know the sender, you can ignore this mail.",
   }),
@@ -108,7 +111,8 @@ export const ACCOUNT_TEMPLATES: Readonly<Record<AccountMailKind, AccountMailTemp
 
 function render(words: Words, { name, url }: AccountMailData): MailContent {
   const { subject, intro, action, outro } = words;
-  const greeting = name === "" ? "Hello," : `Hello ${name},`;
+  const shown = showName(name);
+  const greeting = shown === "" ? "Hello," : `Hello ${shown},`;
   const link = action === undefined ? [] : [`${action}:\n${url}`];
   const button = action === undefined
     ? ""

@@ -1,4 +1,10 @@
-import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { emailOTP, magicLink } from "better-auth/plugins";
 import {
@@ -459,3 +465,39 @@ Deno.test("AuthConfig.mail that a function loads is refused beside a mail functi
     "AuthConfig.emailAndPassword.sendResetPassword are both set",
   );
 });
+
+Deno.test(
+  "names that are messages of their own are left out of the default mails",
+  options,
+  async () => {
+    const { mails, deliver } = createLab(() => ({}), {
+      invitationUrl: (id) => `https://app.example.com/invitations/${id}`,
+    });
+    const hostile = [
+      "Ada\r\nBcc: evil@example.com",
+      "Your prize waits at evil.example",
+      "https://evil.example",
+      "evil.example/x",
+      "x".repeat(65),
+    ];
+    const send = async (name: string) => {
+      await mails.sendInvitationEmail({
+        id: "i1",
+        email: "bob@example.com",
+        organization: { name },
+        inviter: { user: { email: "x@example.com", name } },
+      });
+      const [mail] = await deliver();
+      return mail;
+    };
+    for (const name of hostile) {
+      const { subject, text, html, to } = await send(name);
+      assertEquals([to, subject], [["bob@example.com"], "Join an organization at Notes"]);
+      assertStringIncludes(text, "x@example.com invites you to an organization at Notes.");
+      assert(!`${text}${html}`.includes("evil"), name);
+    }
+    for (const name of ["Ada Lovelace", "J. R. Smith", "O'Brien & Sons <3", "Zoë 王"]) {
+      assertStringIncludes((await send(name)).text, `${name} invites you to ${name} at Notes.`);
+    }
+  },
+);
