@@ -470,9 +470,8 @@ Deno.test(
   "names that are messages of their own are left out of the default mails",
   options,
   async () => {
-    const { mails, deliver } = createLab(() => ({}), {
-      invitationUrl: (id) => `https://app.example.com/invitations/${id}`,
-    });
+    await reset();
+    const { mails, deliver } = createLab();
     const hostile = [
       "Ada\r\nBcc: evil@example.com",
       "Your prize waits at evil.example",
