@@ -22,8 +22,11 @@ export const CLI_PACKAGES = {
   "ws": "^8.23.0",
 } as const;
 
-/** Versions of TypeScript whose parser the command line can use: version 7 has no JavaScript API. */
-export const PARSER_PACKAGE = { typescript: "^6" } as const;
+/**
+ * Version of TypeScript to install. Version 6 works too, but openapi-typescript does not accept it.
+ * Version 7 has no JavaScript API.
+ */
+export const PARSER_PACKAGE = { typescript: "^5.9" } as const;
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
 export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(

@@ -86,6 +86,17 @@ Deno.test("guides show the columns of the table that build prints", () => {
   }
 });
 
+Deno.test("guides call trellis as a project that npm installed it into can", () => {
+  const guides = texts.filter((path) =>
+    /^(README|docs\/(getting_started|guides|tasks))/.test(path)
+  );
+  const bare = guides.filter((path) =>
+    /^(?:\$ )?trellis /m.test(Deno.readTextFileSync(`${ROOT}${path}`))
+  );
+  assert(guides.length > 25);
+  assertEquals(bare, []);
+});
+
 Deno.test("pages clone databases only into the folder that new projects ignore", () => {
   const folders = texts.flatMap((path) =>
     [...Deno.readTextFileSync(`${ROOT}${path}`).matchAll(/ --(?:to-)?folder ([^\s`|]+)/g)]

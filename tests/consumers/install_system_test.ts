@@ -93,7 +93,7 @@ Deno.test("trellis says how to install its parser where it is missing", async ()
       stderr,
       "trellis generate permissions needs the package typescript, which is not installed.",
     );
-    assertStringIncludes(stderr, 'npm install "typescript@^6"');
+    assertStringIncludes(stderr, 'npm install "typescript@^5.9"');
     assertNotMatch(stderr, /node:internal/);
   } finally {
     await Deno.remove(folder, { recursive: true });
