@@ -1,10 +1,9 @@
-import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import type { DistSqlStep } from "../translation.ts";
 import { uniqueSteps } from "./add_constraint.ts";
 import {
+  type AlterAction,
   type AlterResult,
-  type AlterTarget,
   chain,
   nameConstraint,
   step,
@@ -33,16 +32,13 @@ const RECREATES: ReadonlySet<string> = new Set(["primary_key", "generated", "ide
 const PLAIN: ReadonlySet<string> = new Set(["storage", "compression", "null", "attribute"]);
 
 /** Context of one added column. */
-interface Addition {
-  readonly reader: StatementReader;
+interface Addition extends AlterAction {
   readonly column: ColumnDefinition;
   readonly type: ColumnType;
-  readonly target: AlterTarget;
-  readonly t: StatementTranslation;
 }
 
 /** Returns the plain column, without the parts that the steps add. */
-function plainColumn(from: number, to: number, { reader, column, type, t }: Addition): string {
+function plainColumn({ reader, from, to, column, type, t }: Addition): string {
   const edits = new TokenEdits(reader);
   if (type.replacement) edits.replace(column.typeFrom, column.typeTo, type.replacement);
   for (const clause of column.clauses) {
@@ -179,29 +175,17 @@ function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[]
 
 /**
  * Translates ADD COLUMN: plain columns are kept, a default and constraints become separate steps.
- *
- * @param reader The statement.
- * @param from Position of ADD.
- * @param to End of the action.
- * @param target The table.
- * @param t Receives rules and refusals.
- * @returns The action or its steps.
  */
-export function translateAddColumn(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
-  const afterColumn = reader.skip(from + 1, "COLUMN");
+export function translateAddColumn(action: AlterAction): AlterResult {
+  const { reader, target, t } = action;
+  const afterColumn = reader.skip(action.from + 1, "COLUMN");
   const at = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
-  const column = readColumn(reader, at, to);
+  const column = readColumn(reader, at, action.to);
   const refusedBefore = t.refusals.length;
   const type = translateType(reader, column.typeFrom, column.typeTo, t, column.name.name);
-  const addition: Addition = { reader, column, type, target, t };
+  const addition: Addition = { ...action, column, type };
   if (refuses(addition) || t.refusals.length > refusedBefore) return undefined;
-  const plain = plainColumn(from, to, addition);
+  const plain = plainColumn(addition);
   const steps: DistSqlStep[] = [step(`${target.head} ${plain};`)];
   const ordered = [...column.clauses].sort((a, b) =>
     Number(b.kind === "default") - Number(a.kind === "default")

@@ -3,6 +3,7 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import {
+  type AlterAction,
   type AlterResult,
   type AlterTarget,
   chain,
@@ -78,10 +79,8 @@ export function uniqueSteps(
 }
 
 function translateUnique(
-  reader: StatementReader,
   constraint: TableConstraint,
-  target: AlterTarget,
-  t: StatementTranslation,
+  { reader, target, t }: AlterAction,
 ): AlterResult {
   if (isIgnored(constraint, target, t)) return undefined;
   const open = reader.find(new Set(["("]), constraint.bodyFrom, constraint.to);
@@ -120,11 +119,9 @@ function isIgnored(
  * already NOT VALID is not changed.
  */
 function translateChecked(
-  reader: StatementReader,
   constraint: TableConstraint,
   edits: TokenEdits,
-  target: AlterTarget,
-  t: StatementTranslation,
+  { reader, target, t }: AlterAction,
 ): AlterResult {
   const { kind, from, to } = constraint;
   if (kind === "foreign_key" && !t.can("foreign_keys")) {
@@ -156,21 +153,9 @@ function translateChecked(
 
 /**
  * Translates ADD of a constraint to an existing table.
- *
- * @param reader The statement.
- * @param from Position of ADD.
- * @param to End of the action.
- * @param target The table.
- * @param t Receives rules and refusals.
- * @returns The steps.
  */
-export function translateAddConstraint(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
+export function translateAddConstraint(action: AlterAction): AlterResult {
+  const { reader, from, to, target, t } = action;
   const constraint = readTableConstraint(reader, from + 1, to);
   const edits = new TokenEdits(reader);
   cleanConstraint(reader, constraint, edits, t);
@@ -184,24 +169,20 @@ export function translateAddConstraint(
       if (constraint.usesIndex) {
         return { keep: edits.isEmpty ? reader.text(from, to) : edits.apply(from, to) };
       }
-      return translateUnique(reader, constraint, target, t);
+      return translateUnique(constraint, action);
     case "not_null":
-      return addNotNull(constraint, target, t);
+      return addNotNull(constraint, action);
     case "exclude":
       return undefined;
     case "check":
     case "foreign_key":
-      return translateChecked(reader, constraint, edits, target, t);
+      return translateChecked(constraint, edits, action);
     case "unknown":
       return { keep: reader.text(from, to) };
   }
 }
 
-function addNotNull(
-  constraint: TableConstraint,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
+function addNotNull(constraint: TableConstraint, { target, t }: AlterAction): AlterResult {
   if (!t.can("check_not_valid")) {
     t.refuse("set-not-null-recreate", "ADD NOT NULL");
     return undefined;

@@ -1,9 +1,8 @@
 import { findTypeChange } from "../find_type_change.ts";
 import { readName } from "../sql_name.ts";
-import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
-import type { AlterResult, AlterTarget } from "./alter_target.ts";
+import type { AlterAction, AlterResult } from "./alter_target.ts";
 import { translateType } from "./column_type.ts";
 import { normalizeCache, normalizeIdentity } from "./identity.ts";
 import { isKey } from "./known_table.ts";
@@ -25,16 +24,13 @@ function keepSince(keep: string, t: StatementTranslation): AlterResult {
  * Translates a change of type, which requires a recreation with a type that the provider supports.
  */
 function changeType(
-  reader: StatementReader,
-  from: number,
-  to: number,
+  typeAt: number,
   column: string,
-  { known }: AlterTarget,
-  t: StatementTranslation,
+  { reader, to, target, t }: AlterAction,
 ): undefined {
-  const end = reader.find(AFTER_TYPE, from, to);
-  const type = translateType(reader, from, end < 0 ? to : end, t, column);
-  if (type.isJson && isKey(known, column)) {
+  const end = reader.find(AFTER_TYPE, typeAt, to);
+  const type = translateType(reader, typeAt, end < 0 ? to : end, t, column);
+  if (type.isJson && isKey(target.known, column)) {
     t.refuse("index-json-key", `column ${column} of type ${type.name} in a key`, type.name);
   }
   t.refuse("alter-column-type", `a change of column ${column}`);
@@ -42,26 +38,14 @@ function changeType(
 
 /**
  * Translates ALTER COLUMN of an existing table.
- *
- * @param reader The statement.
- * @param from Position of ALTER.
- * @param to End of the action.
- * @param target The table.
- * @param t Receives rules and refusals.
- * @returns The action or its steps.
  */
-export function translateAlterColumn(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
+export function translateAlterColumn(action: AlterAction): AlterResult {
+  const { reader, from, to, target, t } = action;
   const column = readName(reader, reader.skip(from + 1, "COLUMN"));
   const at = column.end;
   const text = reader.text(from, to);
   const typeAt = findTypeChange(reader, at);
-  if (typeAt >= 0) return changeType(reader, typeAt, to, column.name, target, t);
+  if (typeAt >= 0) return changeType(typeAt, column.name, action);
   if (reader.is(at, "SET", "EXPRESSION")) {
     t.refuse("alter-column-type", `a change of column ${column.name}`);
     return undefined;

@@ -7,7 +7,13 @@ import { translateAddColumn } from "./add_column.ts";
 import { translateAddConstraint } from "./add_constraint.ts";
 import { translateAlterColumn } from "./alter_column.ts";
 import { alterPass } from "./alter_pass.ts";
-import { type AlterResult, type AlterTarget, step, validateStep } from "./alter_target.ts";
+import {
+  type AlterAction,
+  type AlterResult,
+  type AlterTarget,
+  step,
+  validateStep,
+} from "./alter_target.ts";
 import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
 import { isTableConstraint } from "./table_constraint.ts";
 import { keywordSet } from "../list_words.ts";
@@ -23,12 +29,7 @@ const VIEW_OPTIONS: ReadonlySet<string> = new Set([
   "CHECK_OPTION",
 ]);
 
-function translateSetting(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  t: StatementTranslation,
-): undefined {
+function translateSetting({ reader, from, to, t }: AlterAction): undefined {
   for (let at = from; at < to; at++) {
     if (reader.isOneOf(at, VIEW_OPTIONS)) {
       return void t.refuse("row-security", `${reader.key(from)} of a view's options`);
@@ -43,12 +44,7 @@ function translateRowSecurity(isRemoval: boolean, t: StatementTranslation): unde
   else t.refuse("row-security", "ROW LEVEL SECURITY");
 }
 
-function translateSwitch(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  t: StatementTranslation,
-): AlterResult {
+function translateSwitch({ reader, from, to, t }: AlterAction): AlterResult {
   const isRemoval = reader.is(from, "DISABLE") || reader.is(from, "NO");
   for (let at = from + 1; at < from + 3; at++) {
     if (reader.is(at, "ROW", "LEVEL", "SECURITY")) return translateRowSecurity(isRemoval, t);
@@ -58,13 +54,7 @@ function translateSwitch(
   return strip(t);
 }
 
-function translateDrop(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  { known }: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
+function translateDrop({ reader, from, to, target: { known }, t }: AlterAction): AlterResult {
   const keep = { keep: reader.text(from, to) };
   if (reader.key(from + 1) === "CONSTRAINT") {
     if (isPrimaryKey(known, readPart(reader, reader.skip(from + 2, "IF", "EXISTS")))) {
@@ -86,12 +76,7 @@ function translateDrop(
   return keep;
 }
 
-function translateValidate(
-  reader: StatementReader,
-  from: number,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
+function translateValidate({ reader, from, target, t }: AlterAction): AlterResult {
   t.apply("validate-constraint");
   return { steps: [validateStep(target, readName(reader, from + 2).text)] };
 }
@@ -100,30 +85,19 @@ const SETTING_STARTS: ReadonlySet<string> = new Set(["SET", "RESET", "CLUSTER", 
 const SWITCH_STARTS: ReadonlySet<string> = new Set(["ENABLE", "DISABLE", "FORCE"]);
 const FAMILY_STARTS: ReadonlySet<string> = keywordSet("INHERIT NO OF NOT ATTACH DETACH");
 
-function translateAction(
-  reader: StatementReader,
-  from: number,
-  to: number,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
+function translateAction(action: AlterAction): AlterResult {
+  const { reader, from, to, t } = action;
   const key = reader.key(from);
   const second = reader.key(from + 1);
   if (key === "ADD") {
-    if (isTableConstraint(reader, from + 1)) {
-      return translateAddConstraint(reader, from, to, target, t);
-    }
-    return translateAddColumn(reader, from, to, target, t);
+    const isConstraint = isTableConstraint(reader, from + 1);
+    return isConstraint ? translateAddConstraint(action) : translateAddColumn(action);
   }
-  if (key === "ALTER" && second !== "CONSTRAINT") {
-    return translateAlterColumn(reader, from, to, target, t);
-  }
-  if (key === "DROP") return translateDrop(reader, from, to, target, t);
-  if (key === "VALIDATE") return translateValidate(reader, from, target, t);
-  if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) {
-    return translateSwitch(reader, from, to, t);
-  }
-  if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(reader, from, to, t);
+  if (key === "ALTER" && second !== "CONSTRAINT") return translateAlterColumn(action);
+  if (key === "DROP") return translateDrop(action);
+  if (key === "VALIDATE") return translateValidate(action);
+  if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(action);
+  if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(action);
   if (FAMILY_STARTS.has(key)) {
     t.refuse("table-inheritance", "inheritance and partitions");
     return undefined;
@@ -255,7 +229,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
   const actions: Action[] = reader.list(start, reader.size).map(([from, to]) => ({
     from,
     text: reader.text(from, to),
-    result: translateAction(reader, from, to, target, t),
+    result: translateAction({ reader, from, to, target, t }),
   }));
   const isUnchanged = actions.every(({ text, result }) =>
     result && "keep" in result && result.keep === text

@@ -1,4 +1,5 @@
 import type { DeclaredTable } from "../declared/declared_schema.ts";
+import type { StatementReader } from "../statement_reader.ts";
 import { deriveName, type QualifiedName, writeName } from "../sql_name.ts";
 import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../translation.ts";
 
@@ -14,6 +15,20 @@ export interface AlterTarget {
   readonly quoted: string;
   /** Declaration of the table by earlier statements. */
   readonly known: DeclaredTable | undefined;
+}
+
+/** One action of an ALTER TABLE. */
+export interface AlterAction {
+  /** The statement. */
+  readonly reader: StatementReader;
+  /** Position of the action's first word. */
+  readonly from: number;
+  /** End of the action. */
+  readonly to: number;
+  /** The table. */
+  readonly target: AlterTarget;
+  /** Receives rules and refusals. */
+  readonly t: StatementTranslation;
 }
 
 /** Translation of one action of an ALTER TABLE. */

@@ -51,6 +51,31 @@ function getFirst<T>(
   }
 }
 
+/** Creates the check of the actions of some kinds. */
+function refuseActions(
+  kinds: readonly string[],
+  look: (action: SyntaxNode, statement: Statement) => string | Refusal | undefined,
+): RefusalRule["refuse"] {
+  return (statement) =>
+    getFirst(
+      statement,
+      (action, kind) => kinds.includes(kind) ? look(action, statement) : undefined,
+    );
+}
+
+/** Creates the check of added constraints of a type. */
+function refuseAdded(type: string): RefusalRule["refuse"] {
+  return (statement) =>
+    getFirst(
+      statement,
+      (action) => getText(getConstraint(action), "contype") === type ? ADD_CONSTRAINT : undefined,
+    );
+}
+
+function getConstraint(action: SyntaxNode): SyntaxNode {
+  return child(child(action, "def"), "Constraint");
+}
+
 function refuseConstraint(constraint: SyntaxNode): string | Refusal | undefined {
   const kind = getText(constraint, "contype");
   if (["CONSTR_CHECK", "CONSTR_FOREIGN", "CONSTR_NOTNULL"].includes(kind)) {
@@ -117,15 +142,10 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (action, kind) =>
-          kind === "AT_AddColumn"
-            ? refuseNewColumn(child(child(action, "def"), "ColumnDef"))
-            : undefined,
-      );
-    },
+    refuse: refuseActions(
+      ["AT_AddColumn"],
+      (action) => refuseNewColumn(child(child(action, "def"), "ColumnDef")),
+    ),
   },
   {
     id: "alter-drop-column",
@@ -133,13 +153,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     until: "2026-08-03",
     sure: "I",
     source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (_action, kind) =>
-          kind === "AT_DropColumn" ? "unsupported ALTER TABLE DROP COLUMN statement" : undefined,
-      );
-    },
+    refuse: refuseActions(["AT_DropColumn"], () => "unsupported ALTER TABLE DROP COLUMN statement"),
   },
   {
     id: "alter-column-default",
@@ -147,28 +161,20 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     until: "2026-07-20",
     sure: "I",
     source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (_action, kind) =>
-          ["AT_ColumnDefault", "AT_DropNotNull"].includes(kind)
-            ? "unsupported ALTER TABLE ALTER COLUMN statement"
-            : undefined,
-      );
-    },
+    refuse: refuseActions(
+      ["AT_ColumnDefault", "AT_DropNotNull"],
+      () => "unsupported ALTER TABLE ALTER COLUMN statement",
+    ),
   },
   {
     id: "alter-add-identity",
     on: ["AlterTableStmt"],
     sure: "D",
     source: "AT, DSB 2026-10-03",
-    refuse(statement) {
-      return getFirst(statement, (action, kind) => {
-        if (kind !== "AT_AddIdentity") return undefined;
-        const options = children(child(child(action, "def"), "Constraint"), "options");
-        return isCacheAccepted(cacheSize(options)) ? undefined : IDENTITY_CACHE;
-      });
-    },
+    refuse: refuseActions(["AT_AddIdentity"], (action) => {
+      const options = children(getConstraint(action), "options");
+      return isCacheAccepted(cacheSize(options)) ? undefined : IDENTITY_CACHE;
+    }),
   },
   {
     id: "alter-foreign-key",
@@ -176,15 +182,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     until: "2026-08-26",
     sure: "I",
     source: "REL 2026-08-26 (NOT VALID accepted from then on)",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (action) =>
-          getText(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_FOREIGN"
-            ? ADD_CONSTRAINT
-            : undefined,
-      );
-    },
+    refuse: refuseAdded("CONSTR_FOREIGN"),
   },
   {
     id: "alter-check",
@@ -192,44 +190,27 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     until: "2026-08-03",
     sure: "I",
     source: "REL 2026-08-03 (NOT VALID accepted from then on)",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (action) =>
-          getText(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_CHECK"
-            ? ADD_CONSTRAINT
-            : undefined,
-      );
-    },
+    refuse: refuseAdded("CONSTR_CHECK"),
   },
   {
     id: "alter-add-constraint",
     on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (action, kind) =>
-          kind === "AT_AddConstraint"
-            ? refuseConstraint(child(child(action, "def"), "Constraint"))
-            : undefined,
-      );
-    },
+    refuse: refuseActions(
+      ["AT_AddConstraint"],
+      (action) => refuseConstraint(getConstraint(action)),
+    ),
   },
   {
     id: "alter-validate",
     on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse(statement) {
-      return getFirst(
-        statement,
-        (_action, kind) =>
-          kind === "AT_ValidateConstraint" && !statement.isAsync
-            ? "unsupported ALTER TABLE VALIDATE CONSTRAINT statement"
-            : undefined,
-      );
-    },
+    refuse: refuseActions(
+      ["AT_ValidateConstraint"],
+      (_action, { isAsync }) =>
+        isAsync ? undefined : "unsupported ALTER TABLE VALIDATE CONSTRAINT statement",
+    ),
   },
 ];

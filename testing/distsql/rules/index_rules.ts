@@ -19,6 +19,14 @@ function hasClause(tokens: readonly SqlToken[], word: string): boolean {
 /** Text for a key of more than 8 columns. */
 export const TOO_MANY_KEYS = "more than 8 column keys in an index are not supported";
 
+/** Creates the check of a list in the keys of an index. */
+function refuseKeys(list: string, message: string): RefusalRule["refuse"] {
+  return ({ node }) => {
+    const keys = children(node, "indexParams").map((key) => child(key, "IndexElem"));
+    return keys.some((key) => children(key, list).length > 0) ? message : undefined;
+  };
+}
+
 /** Refusals of CREATE INDEX, in the order of the provider's answers. */
 export const INDEX_RULES: readonly RefusalRule[] = [
   {
@@ -56,24 +64,14 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     on: ["IndexStmt"],
     sure: "L",
     source: "LIM 2026-10",
-    refuse({ node }) {
-      const classed = children(node, "indexParams").some((key) =>
-        children(child(key, "IndexElem"), "opclass").length > 0
-      );
-      return classed ? "opclass not supported for index keys" : undefined;
-    },
+    refuse: refuseKeys("opclass", "opclass not supported for index keys"),
   },
   {
     id: "index-collate",
     on: ["IndexStmt"],
     sure: "T",
     source: "LINT 0.2.16",
-    refuse({ node }) {
-      const collated = children(node, "indexParams").some((key) =>
-        children(child(key, "IndexElem"), "collation").length > 0
-      );
-      return collated ? "COLLATE clause not supported" : undefined;
-    },
+    refuse: refuseKeys("collation", "COLLATE clause not supported"),
   },
   {
     id: "index-expression",
