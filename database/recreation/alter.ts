@@ -8,6 +8,7 @@ import { renameColumn } from "./rename_column.ts";
 import { addConstraint, findConstraint } from "./alter_constraint.ts";
 import { dropColumn, dropConstraint } from "./alter_drop.ts";
 import { createStatementError } from "./recreation_error.ts";
+import type { TableAction } from "./table_action.ts";
 import type { TableSchema } from "./table_schema.ts";
 
 /**
@@ -89,27 +90,20 @@ function applyStatement(
   const ordered = actions
     .map(([from, to], place) => ({ from, to, place, pass: alterPass(reader, from) }))
     .sort((a, b) => a.pass - b.pass || a.place - b.place);
-  for (const { from, to } of ordered) applyAction(schema, reader, from, to, convertsAlways);
+  for (const { from, to } of ordered) applyAction({ schema, reader, from, to, convertsAlways });
   return schema;
 }
 
-function applyAction(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
-  convertsAlways: boolean,
-): void {
+function applyAction(action: TableAction): void {
+  const { schema, reader, from } = action;
   const second = reader.key(from + 1);
   switch (reader.key(from)) {
     case "ADD":
-      if (isTableConstraint(reader, from + 1)) return addConstraint(schema, reader, from + 1, to);
-      return addColumn(schema, reader, from, to);
+      return isTableConstraint(reader, from + 1) ? addConstraint(action) : addColumn(action);
     case "DROP":
-      if (second === "CONSTRAINT") return dropConstraint(schema, reader, from, to);
-      return dropColumn(schema, reader, from, to);
+      return second === "CONSTRAINT" ? dropConstraint(action) : dropColumn(action);
     case "ALTER":
-      if (second !== "CONSTRAINT") return alterColumn(schema, reader, from, to, convertsAlways);
+      if (second !== "CONSTRAINT") return alterColumn(action);
       break;
     case "RENAME":
       if (second === "CONSTRAINT") {

@@ -6,17 +6,13 @@ import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
 import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
 import { normalizeType } from "./sql_text.ts";
+import type { TableAction } from "./table_action.ts";
 import type { TableColumn, TableIdentity, TableSchema } from "./table_schema.ts";
 import { quoteName } from "../sql/quote.ts";
 import { renameIn } from "./rename_column.ts";
 
 /** Applies ADD COLUMN. */
-export function addColumn(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): void {
+export function addColumn({ schema, reader, from, to }: TableAction): void {
   const afterColumn = reader.skip(from + 1, "COLUMN");
   const nameAt = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
   const { name, typeFrom, typeTo, clauses } = readColumn(reader, nameAt, to);
@@ -152,20 +148,13 @@ function readIdentity(reader: StatementReader, from: number, to: number): TableI
 }
 
 /** Applies ALTER COLUMN. */
-export function alterColumn(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
-  convertsAlways: boolean,
-): void {
+export function alterColumn(action: TableAction): void {
+  const { schema, reader, from, to } = action;
   const name = readName(reader, reader.skip(from + 1, "COLUMN"));
   const column = findColumn(schema, name.name);
   const at = name.end;
-  if (reader.is(at, "TYPE")) return changeType(schema, column, reader, at + 1, to, convertsAlways);
-  if (reader.is(at, "SET", "DATA", "TYPE")) {
-    return changeType(schema, column, reader, at + 3, to, convertsAlways);
-  }
+  if (reader.is(at, "TYPE")) return changeType(column, at + 1, action);
+  if (reader.is(at, "SET", "DATA", "TYPE")) return changeType(column, at + 3, action);
   if (reader.is(at, "SET", "NOT", "NULL")) column.notNull = true;
   else if (reader.is(at, "DROP", "NOT", "NULL")) {
     const key = schema.constraints.find((one) => one.type === "primary_key");
@@ -218,17 +207,14 @@ export function alterColumn(
 }
 
 function changeType(
-  schema: TableSchema,
   column: TableColumn,
-  reader: StatementReader,
-  from: number,
-  to: number,
-  convertsAlways: boolean,
+  typeAt: number,
+  { schema, reader, to, convertsAlways }: TableAction,
 ): void {
-  const usingAt = reader.find(new Set(["USING"]), from, to);
-  const collateAt = reader.find(new Set(["COLLATE"]), from, to);
+  const usingAt = reader.find(new Set(["USING"]), typeAt, to);
+  const collateAt = reader.find(new Set(["COLLATE"]), typeAt, to);
   const typeTo = Math.min(...[usingAt, collateAt, to].filter((at) => at >= 0));
-  const type = normalizeType(reader.text(from, typeTo));
+  const type = normalizeType(reader.text(typeAt, typeTo));
   if (type === "") {
     throw createStatementError(
       schema,

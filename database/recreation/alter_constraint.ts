@@ -4,9 +4,10 @@ import {
   readTableConstraint,
   type TableConstraintKind,
 } from "../distsql/rules/table_constraint.ts";
-import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
+import { parseStatement } from "../distsql/statement_reader.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
+import type { TableAction } from "./table_action.ts";
 import type {
   TableColumn,
   TableConstraint,
@@ -90,13 +91,9 @@ const TYPES: Readonly<Partial<Record<TableConstraintKind, TableConstraintType>>>
 };
 
 /** Applies ADD constraint. */
-export function addConstraint(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): void {
-  const read = readTableConstraint(reader, from, to);
+export function addConstraint(action: TableAction): void {
+  const { schema, reader, to } = action;
+  const read = readTableConstraint(reader, action.from + 1, to);
   const name = read.name?.name;
   if (read.kind === "not_null") {
     const column = findColumn(schema, read.columns[0].name);
@@ -110,7 +107,7 @@ export function addConstraint(
   }
   const validated = !isNotValid(reader, read);
   const text = stripNotValid(reader.text(read.bodyFrom, to));
-  if (read.usesIndex) return takeOverIndex(schema, reader, read.bodyFrom, to, type, name);
+  if (read.usesIndex) return takeOverIndex(read.bodyFrom, type, name, action);
   if (type === "foreign_key") {
     const parts = parseForeignKey(text);
     const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
@@ -132,14 +129,12 @@ export function addConstraint(
 
 /** Applies ADD UNIQUE or PRIMARY KEY USING INDEX: the constraint replaces the index. */
 function takeOverIndex(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
+  bodyFrom: number,
   type: TableConstraintType,
   name: string | undefined,
+  { schema, reader, to }: TableAction,
 ): void {
-  const indexAt = reader.find(new Set(["INDEX"]), from, to) + 1;
+  const indexAt = reader.find(new Set(["INDEX"]), bodyFrom, to) + 1;
   const indexName = readName(reader, indexAt);
   const index = schema.indexes.find((one) => one.name === indexName.name);
   if (index === undefined || !index.unique || index.keys === undefined) {

@@ -1,20 +1,16 @@
 import { getName, readName } from "../distsql/sql_name.ts";
-import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
+import { parseStatement } from "../distsql/statement_reader.ts";
 import { findColumn, findConstraint } from "./alter_constraint.ts";
 import { parseForeignKey } from "./foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
+import type { TableAction } from "./table_action.ts";
 import type { IncomingForeignKey, TableConstraint, TableSchema } from "./table_schema.ts";
 
 /**
  * Applies DROP COLUMN. Indexes and constraints of the column are dropped with it, other dependent
  * objects only with CASCADE.
  */
-export function dropColumn(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): void {
+export function dropColumn({ schema, reader, from, to }: TableAction): void {
   const afterColumn = reader.skip(from + 1, "COLUMN");
   const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
   const name = readName(reader, nameAt).name;
@@ -87,12 +83,7 @@ function usesName(text: string, name: string): boolean {
 }
 
 /** Applies DROP CONSTRAINT. Foreign keys that depend on a key are dropped only with CASCADE. */
-export function dropConstraint(
-  schema: TableSchema,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): void {
+export function dropConstraint({ schema, reader, from, to }: TableAction): void {
   const nameAt = reader.skip(from + 2, "IF", "EXISTS");
   const name = readName(reader, nameAt).name;
   const found = schema.constraints.find((one) => one.name === name);

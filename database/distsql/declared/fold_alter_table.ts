@@ -1,3 +1,4 @@
+import { alterPass } from "../rules/alter_pass.ts";
 import { isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { asyncTableAt } from "../statement_table.ts";
@@ -26,11 +27,17 @@ import {
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
-/** ALTER TABLE in progress. */
+/** One action of an ALTER TABLE. */
 interface Alteration {
   readonly reader: StatementReader;
+  /** Key of the table. */
   readonly key: string;
+  /** Receives the constraints that the statement adds. */
   readonly pending: PendingConstraint[];
+  /** Position of the action's first word. */
+  readonly from: number;
+  /** End of the action. */
+  readonly to: number;
 }
 
 function changeTable(
@@ -54,27 +61,9 @@ function changeColumn(
   }));
 }
 
-/** Returns the pass of an action in PostgreSQL 15 (AlterTablePass in tablecmds.c). */
-function getPass(reader: StatementReader, from: number): number {
-  const at = reader.nameEnd(reader.skip(from + 1, "COLUMN"));
-  switch (reader.key(from)) {
-    case "DROP":
-      return 0;
-    case "ALTER":
-      if (reader.is(at, "DROP")) return 0;
-      return reader.is(at, "TYPE") || reader.is(at, "SET", "DATA") ? 1 : 3;
-    case "ADD":
-      return isTableConstraint(reader, from + 1) ? 4 : 2;
-    default:
-      return 5;
-  }
-}
-
 function foldDrop(
   state: DeclaredSchema,
-  { reader, key }: Alteration,
-  from: number,
-  to: number,
+  { reader, key, from, to }: Alteration,
 ): DeclaredSchema {
   if (reader.key(from + 1) === "CONSTRAINT") {
     const name = readPart(reader, reader.skip(from + 2, "IF", "EXISTS"));
@@ -90,14 +79,9 @@ function foldDrop(
   return dropColumn(state, key, readPart(reader, at), reader.is(to - 1, "CASCADE"));
 }
 
-function foldAdd(
-  state: DeclaredSchema,
-  alteration: Alteration,
-  from: number,
-  to: number,
-): DeclaredSchema {
-  const { reader, key, pending } = alteration;
-  if (isTableConstraint(reader, from + 1)) return foldAddConstraint(state, alteration, from, to);
+function foldAdd(state: DeclaredSchema, alteration: Alteration): DeclaredSchema {
+  const { reader, key, pending, from, to } = alteration;
+  if (isTableConstraint(reader, from + 1)) return foldAddConstraint(state, alteration);
   const afterColumn = reader.skip(from + 1, "COLUMN");
   const at = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
   const name = readPart(reader, at);
@@ -107,15 +91,10 @@ function foldAdd(
   return added.state;
 }
 
-function foldAddConstraint(
-  state: DeclaredSchema,
-  alteration: Alteration,
-  from: number,
-  to: number,
-): DeclaredSchema {
-  const { reader, key, pending } = alteration;
+function foldAddConstraint(state: DeclaredSchema, alteration: Alteration): DeclaredSchema {
+  const { reader, key, pending, from, to } = alteration;
   const read = readTableConstraint(reader, from + 1, to);
-  if (read.usesIndex) return takeOverIndex(state, alteration, from, to);
+  if (read.usesIndex) return takeOverIndex(state, alteration);
   if (read.kind === "not_null") {
     return changeColumn(
       state,
@@ -132,9 +111,7 @@ function foldAddConstraint(
 /** Applies ADD CONSTRAINT name UNIQUE USING INDEX index: the index takes the constraint's name. */
 function takeOverIndex(
   state: DeclaredSchema,
-  { reader, key }: Alteration,
-  from: number,
-  to: number,
+  { reader, key, from, to }: Alteration,
 ): DeclaredSchema {
   const { name, kind } = readTableConstraint(reader, from + 1, to);
   const indexAt = reader.find(new Set(["INDEX"]), from, to) + 1;
@@ -165,9 +142,7 @@ function releaseSequence(state: DeclaredSchema, key: string | undefined): Declar
 
 function foldAlterColumn(
   state: DeclaredSchema,
-  { reader, key }: Alteration,
-  from: number,
-  to: number,
+  { reader, key, from, to }: Alteration,
 ): DeclaredSchema {
   const nameAt = reader.skip(from + 1, "COLUMN");
   const name = readPart(reader, nameAt);
@@ -223,11 +198,7 @@ function foldAlterColumn(
   return state;
 }
 
-function foldRename(
-  state: DeclaredSchema,
-  { reader, key }: Alteration,
-  from: number,
-): DeclaredSchema {
+function foldRename(state: DeclaredSchema, { reader, key, from }: Alteration): DeclaredSchema {
   if (reader.is(from + 1, "TO")) return renameTable(state, key, readPart(reader, from + 2));
   if (reader.is(from + 1, "CONSTRAINT")) {
     const [old, name] = [readPart(reader, from + 2), readPart(reader, from + 4)];
@@ -240,24 +211,17 @@ function foldRename(
   return renameColumn(state, key, readPart(reader, at), readPart(reader, at + 2));
 }
 
-function foldAction(
-  state: DeclaredSchema,
-  alteration: Alteration,
-  from: number,
-  to: number,
-): DeclaredSchema {
-  const { reader, key } = alteration;
+function foldAction(state: DeclaredSchema, alteration: Alteration): DeclaredSchema {
+  const { reader, key, from } = alteration;
   switch (reader.key(from)) {
     case "DROP":
-      return foldDrop(state, alteration, from, to);
+      return foldDrop(state, alteration);
     case "ADD":
-      return foldAdd(state, alteration, from, to);
+      return foldAdd(state, alteration);
     case "ALTER":
-      return reader.key(from + 1) === "CONSTRAINT"
-        ? state
-        : foldAlterColumn(state, alteration, from, to);
+      return reader.key(from + 1) === "CONSTRAINT" ? state : foldAlterColumn(state, alteration);
     case "RENAME":
-      return foldRename(state, alteration, from);
+      return foldRename(state, alteration);
     case "SET":
       return reader.is(from + 1, "SCHEMA")
         ? moveTable(state, key, readPart(reader, from + 2))
@@ -280,12 +244,13 @@ export function foldAlterTable(
   const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const table = findObject(state.tables, written);
   if (table === undefined) return foldRenameRelation(state, reader);
-  const alteration: Alteration = { reader, key: getKey(table), pending: [] };
+  const key = getKey(table);
+  const added: PendingConstraint[] = [];
   const actions = reader.list(reader.skip(written.end, "*"), reader.size)
-    .toSorted((a, b) => getPass(reader, a[0]) - getPass(reader, b[0]));
-  for (const [from, to] of actions) state = foldAction(state, alteration, from, to);
-  const pending = alteration.pending.toSorted((a, b) =>
-    Number(hasIndex(b.kind)) - Number(hasIndex(a.kind))
-  );
-  return finishTable(addConstraints(state, alteration.key, pending, reader, names), alteration.key);
+    .toSorted((a, b) => alterPass(reader, a[0]) - alterPass(reader, b[0]));
+  for (const [from, to] of actions) {
+    state = foldAction(state, { reader, key, pending: added, from, to });
+  }
+  const pending = added.toSorted((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
+  return finishTable(addConstraints(state, key, pending, reader, names), key);
 }
