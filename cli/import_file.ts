@@ -1,12 +1,21 @@
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a module from a file. The specifier starts with a literal, so that registries do not take
- * it for a dependency of this package. A package from JSR cannot import local files in another way.
+ * Imports a module from a file. The specifiers start with a literal, so that registries do not take
+ * them for a dependency of this package.
+ *
+ * `deno publish` replaces `file://` by a path relative to the published module. A package from JSR
+ * therefore imports the file through a module that exports the same names, except `default`. Bun
+ * does not support such a module.
  *
  * @param path Absolute path.
  * @returns The module.
  */
 export async function importFile<Module>(path: string): Promise<Module> {
-  return await import(`file://${pathToFileURL(path).href.slice("file://".length)}`);
+  const { href } = pathToFileURL(path);
+  return import.meta.url.startsWith("file:")
+    ? await import(`file://${href.slice("file://".length)}`)
+    : await import(
+      `data:text/javascript,export*from/**/${encodeURIComponent(JSON.stringify(href))}`
+    );
 }

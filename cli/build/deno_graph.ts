@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { MISSING_PROGRAM, runProgram } from "../programs/run_program.ts";
 
 /** A module in Deno's module graph. */
 export interface DenoModule {
@@ -59,9 +58,6 @@ export function findDenoConfig(root: string): string | undefined {
   }
 }
 
-/** Maximum size of the output: about 2 KB per module, so a thousand functions need a few MB. */
-const MAX_OUTPUT_BYTES = 512 * 1024 * 1024;
-
 /**
  * Resolves the imports of functions with Deno: its import map, lock file and cache for `npm:`,
  * `jsr:` and `https:`.
@@ -82,30 +78,17 @@ export async function loadDenoGraph(config: string, files: readonly string[]): P
       entries,
       files.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""),
     );
-    const { stdout } = await promisify(execFile)(deno, [
-      "info",
-      "--json",
-      "--config",
-      config,
-      entries,
-    ], {
-      cwd: dirname(config),
-      maxBuffer: MAX_OUTPUT_BYTES,
-      env: { ...process.env, NO_COLOR: "1" },
-    });
-    return JSON.parse(stdout);
-  } catch (cause) {
-    const { code, stderr, message } = cause as {
-      code?: string | number;
-      stderr?: string;
-      message: string;
-    };
+    const { exitCode, stdout, stderr } = await runProgram(
+      deno,
+      ["info", "--json", "--config", config, entries],
+      { cwd: dirname(config), env: { NO_COLOR: "1" } },
+    );
+    if (exitCode === 0) return JSON.parse(stdout);
     throw new ConfigurationError(
-      code === "ENOENT"
+      exitCode === MISSING_PROGRAM
         ? `${config} makes this a Deno project, but deno is not installed: install it, or run ` +
           "deno run -A jsr:@trellis/fn/cli build"
-        : `deno info cannot read the project: ${(stderr || message).trim()}`,
-      { cause },
+        : `deno info cannot read the project: ${stderr.trim()}`,
     );
   } finally {
     process.removeListener("exit", removeFolder);

@@ -82,7 +82,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     ...path === "" ? [] : [`cd ${/^[\w./-]+$/.test(path) ? path : JSON.stringify(path)}`],
     ...runtime === "node"
       ? ["npm install", "npm test", "npm run dev"]
-      : ["deno task test", "deno task dev"],
+      : ["deno install", "deno task test", "deno task dev"],
   ];
   for (const path of files.keys()) output.line(`created ${path}`);
   output.line();

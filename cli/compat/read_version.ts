@@ -1,13 +1,9 @@
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { promisify } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
+import { runProgram } from "../programs/run_program.ts";
 import type { Json } from "./schema_view.ts";
-
-const run = promisify(execFile);
-const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * Reads another version of the project's document.
@@ -27,19 +23,22 @@ export async function readVersion(root: string, against: string, file: string): 
 }
 
 async function readFromGit(root: string, reference: string, file: string): Promise<string> {
-  const options = { cwd: root, maxBuffer: MAX_BYTES };
-  try {
-    // resolved first: a reference cannot be taken for an option
-    const { stdout } = await run(
-      "git",
-      ["rev-parse", "--verify", "--quiet", "--end-of-options", `${reference}^{commit}`],
-      options,
-    );
-    return (await run("git", ["show", `${stdout.trim()}:./${file}`], options)).stdout;
-  } catch (cause) {
-    throw new ConfigurationError(
-      `${JSON.stringify(reference)} is neither a file nor a version of git that contains ${file}`,
-      { cause },
-    );
-  }
+  // resolved first: a reference cannot be taken for an option
+  const commit = await runGit(root, [
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    "--end-of-options",
+    `${reference}^{commit}`,
+  ]);
+  const text = commit && await runGit(root, ["show", `${commit.trim()}:./${file}`]);
+  if (text !== undefined) return text;
+  throw new ConfigurationError(
+    `${JSON.stringify(reference)} is neither a file nor a version of git that contains ${file}`,
+  );
+}
+
+async function runGit(root: string, args: readonly string[]): Promise<string | undefined> {
+  const { exitCode, stdout } = await runProgram("git", args, { cwd: root });
+  return exitCode === 0 ? stdout : undefined;
 }

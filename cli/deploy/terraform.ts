@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
-import { type ProgramResult, runProgram } from "./run_program.ts";
+import { type ProgramResult, runProgram } from "../programs/run_program.ts";
 
 /** A resource in a plan. */
 export interface ResourceChange {

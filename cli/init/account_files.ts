@@ -1,35 +1,18 @@
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
 import { withoutMargin } from "./margin.ts";
+import { renderAuthConfig } from "./note_files.ts";
 
 /** What the template `accounts` adds to notes: verification and reset by mail. */
 export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
   "migrations/0003_jobs.sql": JOBS_MIGRATION_SQL,
-  "src/auth.ts": withoutMargin(
-    `|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
-|import { getOptionalEnv, getRequiredEnv, loadSources } from "@trellis/fn/env";
-|import { getDb } from "./database.ts";
-|
-|// deployed: reads AUTH_SECRET from AWS Secrets Manager; locally .env or a generated value is used
-|await loadSources();
-|
-|const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
-|
-|export const authConfig: AuthConfig = {
-|  secret: getRequiredEnv("AUTH_SECRET"),
-|  baseURL,
-|  // localhost has no https
-|  useSecureCookies: baseURL.startsWith("https://"),
-|  // the origins of your pages
-|  trustedOrigins: [getOptionalEnv("WEB_ORIGIN", "http://localhost:3000")],
-|  // functions that only check sessions do not load the mails
-|  mail: async () => (await import("./mails.ts")).mails,
-|  emailAndPassword: { enabled: true, requireEmailVerification: true },
-|  emailVerification: { sendOnSignUp: true, autoSignInAfterVerification: true },
-|};
-|
-|configureSessionAuth(getDb, authConfig);
-`,
-  ),
+  "src/auth.ts": renderAuthConfig([
+    "// the origins of your pages",
+    'trustedOrigins: [getOptionalEnv("WEB_ORIGIN", "http://localhost:3000")],',
+    "// functions that only check sessions do not load the mails",
+    'mail: async () => (await import("./mails.ts")).mails,',
+    "emailAndPassword: { enabled: true, requireEmailVerification: true },",
+    "emailVerification: { sendOnSignUp: true, autoSignInAfterVerification: true },",
+  ]),
   "src/mails.ts": withoutMargin(`|import { createAccountMails } from "@trellis/fn/auth";
 |import { getOptionalEnv } from "@trellis/fn/env";
 |import { configureJobs, createSqsDelivery } from "@trellis/fn/jobs";
@@ -71,15 +54,14 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
 |export const handler = defineJobRelayHandler({ getDb, jobs: mails.jobs });
 `,
   ),
-  "tests/accounts.test.ts": withoutMargin(`|import "./environment.ts";
-|import { createLambdaContext, createRestApiEvent, createScheduleEvent, createTestDatabase } from "@trellis/fn/testing";
+  "tests/accounts.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+|import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 |import { tmpdir } from "node:os";
 |import { join } from "node:path";
 |import process from "node:process";
 |import { test } from "node:test";
-|import { fileURLToPath } from "node:url";
 |
 |const folder = mkdtempSync(join(tmpdir(), "mails-"));
 |process.env.MAIL_FOLDER = folder;
@@ -93,11 +75,8 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
 |  return new URL(/https?:\\S+/.exec(mail.text)![0]);
 |}
 |
-|test("a user signs up, verifies the address, resets the password and writes a note", async () => {
-|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-|  const database = await createTestDatabase({ migrationsFolder });
-|  process.env.DATABASE_URL = database.config.connectionString;
-|  try {
+|test("a user signs up, verifies the address, resets the password and writes a note", () =>
+|  withDatabase(async () => {
 |    const { handler: auth } = await import("../src/functions/api/auth/[...proxy].any.ts");
 |    const { handler: relay } = await import("../src/functions/schedule/mail_relay.ts");
 |    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
@@ -125,10 +104,6 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
 |    const headers = { Authorization: "Bearer " + JSON.parse(signedIn.body).token };
 |    const event = createRestApiEvent({ method: "POST", headers, body: { title: "Milk" } });
 |    assert.equal((await postNote(event, createLambdaContext())).statusCode, 201);
-|  } finally {
-|    await database.close();
-|    rmSync(folder, { recursive: true });
-|  }
-|});
+|  }).finally(() => rmSync(folder, { recursive: true })));
 `),
 };

@@ -78,18 +78,13 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |});
 `,
   ),
-  "tests/notes.test.ts": withoutMargin(`|import "./environment.ts";
-|import { createLambdaContext, createRestApiEvent, createTestDatabase } from "@trellis/fn/testing";
+  "tests/notes.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
-|import process from "node:process";
 |import { test } from "node:test";
-|import { fileURLToPath } from "node:url";
 |
-|test("a note is created and listed", async () => {
-|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-|  const database = await createTestDatabase({ migrationsFolder });
-|  process.env.DATABASE_URL = database.config.connectionString;
-|  try {
+|test("a note is created and listed", () =>
+|  withDatabase(async () => {
 |    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
 |    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
 |
@@ -105,9 +100,6 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |
 |    const found = await getNotes(createRestApiEvent(), createLambdaContext());
 |    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
-|  } finally {
-|    await database.close();
-|  }
-|});
+|  }));
 `),
 };

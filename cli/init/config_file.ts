@@ -1,5 +1,4 @@
 import { withoutMargin } from "./margin.ts";
-import type { ProjectRuntime } from "./project_runtime.ts";
 
 /** What a template adds to the configuration. */
 export interface ConfigParts {
@@ -23,13 +22,11 @@ export interface ConfigParts {
  *
  * @param name The project name; it is a literal, so that resources keep their names if the folder
  * is renamed.
- * @param runtime The local runtime.
  * @param parts What the template adds.
  * @param withCi True if roles of a workflow deploy the project.
  */
 export function renderConfig(
   name: string,
-  runtime: ProjectRuntime,
   parts: ConfigParts,
   withCi: boolean,
 ): string {
@@ -55,15 +52,10 @@ export function renderConfig(
     "// Lambda has these clients",
     `external: [${awsClients.map((each) => `"${each}"`).join(", ")}],`,
   ];
-  const precompile = runtime === "node"
-    ? [
-      "// functions load zod only for values that do not fit their schemas",
-      "precompile: true,",
-    ]
-    : [];
   const build = [
     ...external,
-    ...precompile,
+    "// functions load zod only for values that do not fit their schemas",
+    "precompile: true,",
     "// maximum bundle size in bytes, checked by trellis build --check",
     `budgets: ${parts.budgets},`,
   ];

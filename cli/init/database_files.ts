@@ -1,6 +1,6 @@
 import { withoutMargin } from "./margin.ts";
 
-/** The connection to the database, which every template has. */
+/** The connection to the database and its use in tests, which every template has. */
 export const DATABASE_FILES: Readonly<Record<string, string>> = {
   "src/database.ts": withoutMargin(
     `|import { createQueryFactory, type DatabaseConfig, getDrizzleClient } from "@trellis/fn/database";
@@ -26,6 +26,23 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |export const { defineQuery } = createQueryFactory(getDb);
 `,
   ),
+  "tests/database.ts": withoutMargin(`|import "./environment.ts";
+|import { createTestDatabase } from "@trellis/fn/testing";
+|import process from "node:process";
+|import { fileURLToPath } from "node:url";
+|
+|/** Runs a test with a new database that has all tables. Import functions inside of the test. */
+|export async function withDatabase(fn: () => Promise<void>): Promise<void> {
+|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
+|  const database = await createTestDatabase({ migrationsFolder });
+|  process.env.DATABASE_URL = database.config.connectionString;
+|  try {
+|    await fn();
+|  } finally {
+|    await database.close();
+|  }
+|}
+`),
   "scripts/apply_permissions.ts": withoutMargin(
     `|import { applyPermissions, closeDrizzleClient } from "@trellis/fn/database";
 |import { getRequiredEnv } from "@trellis/fn/env";

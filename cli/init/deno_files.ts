@@ -67,6 +67,8 @@ export function denoFiles(name: string, template: ProjectTemplate): Record<strin
     ".gitignore":
       "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
     "README.md": renderReadme(name, template, {
+      // without a lock file, Deno may load the types of two copies of drizzle-orm
+      install: "deno install",
       dev: "deno task dev",
       test: "deno task test",
       check: "deno task check",

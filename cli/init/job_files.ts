@@ -151,18 +151,13 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |
 |export const OrderList = z.object({ orders: z.array(Order) });
 `),
-  "tests/orders.test.ts": withoutMargin(`|import "./environment.ts";
-|import { createLambdaContext, createRestApiEvent, createScheduleEvent, createTestDatabase } from "@trellis/fn/testing";
+  "tests/orders.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+|import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
-|import process from "node:process";
 |import { test } from "node:test";
-|import { fileURLToPath } from "node:url";
 |
-|test("an order that is sent twice is created and shipped once", async () => {
-|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-|  const database = await createTestDatabase({ migrationsFolder });
-|  process.env.DATABASE_URL = database.config.connectionString;
-|  try {
+|test("an order that is sent twice is created and shipped once", () =>
+|  withDatabase(async () => {
 |    const { handler: postOrder } = await import("../src/functions/api/orders/index.post.ts");
 |    const { handler: getOrders } = await import("../src/functions/api/orders/index.get.ts");
 |    const { handler: relay } = await import("../src/functions/schedule/jobs_relay.ts");
@@ -181,9 +176,6 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |    assert.deepEqual([before.length, before[0].shippedAt], [1, null]);
 |    await relay(createScheduleEvent(), createLambdaContext());
 |    assert.notEqual((await list())[0].shippedAt, null);
-|  } finally {
-|    await database.close();
-|  }
-|});
+|  }));
 `),
 };

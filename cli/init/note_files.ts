@@ -53,9 +53,13 @@ export const NOTE_FILES: Readonly<Record<string, string>> = {
 `),
 };
 
-/** Accounts with email and password. */
-export const AUTH_CONFIG_FILES: Readonly<Record<string, string>> = {
-  "src/auth.ts": withoutMargin(
+/**
+ * Renders `src/auth.ts`: accounts with email and password.
+ *
+ * @param options Lines with more options of the configuration.
+ */
+export function renderAuthConfig(options: readonly string[] = []): string {
+  return withoutMargin(
     `|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
 |import { getOptionalEnv, getRequiredEnv, loadSources } from "@trellis/fn/env";
 |import { getDb } from "./database.ts";
@@ -70,9 +74,9 @@ export const AUTH_CONFIG_FILES: Readonly<Record<string, string>> = {
 |  baseURL,
 |  // localhost has no https
 |  useSecureCookies: baseURL.startsWith("https://"),
-|};
+${options.map((line) => `|  ${line}\n`).join("")}|};
 |
 |configureSessionAuth(getDb, authConfig);
 `,
-  ),
-};
+  );
+}

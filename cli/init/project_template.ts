@@ -5,7 +5,7 @@ import { API_FILES } from "./api_files.ts";
 import type { ConfigParts } from "./config_file.ts";
 import { ENV_EXAMPLE } from "./database_files.ts";
 import { JOB_FILES } from "./job_files.ts";
-import { AUTH_CONFIG_FILES, NOTE_FILES } from "./note_files.ts";
+import { NOTE_FILES, renderAuthConfig } from "./note_files.ts";
 import {
   AUTH_ROUTE_FILES,
   NOTE_ROUTE_FILES,
@@ -52,7 +52,7 @@ const NOTES: ProjectTemplate = {
   files: {
     "migrations/0001_auth.sql": AUTH_TABLES,
     ...NOTE_FILES,
-    ...AUTH_CONFIG_FILES,
+    "src/auth.ts": renderAuthConfig(),
     ...AUTH_ROUTE_FILES,
     ...NOTE_ROUTE_FILES,
     ...NOTE_SCHEMA_FILES,

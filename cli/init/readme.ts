@@ -2,7 +2,7 @@ import type { ProjectTemplate } from "./project_template.ts";
 
 /** The commands of a project. */
 export interface ProjectCommands {
-  readonly install?: string;
+  readonly install: string;
   readonly dev: string;
   readonly test: string;
   readonly check: string;
@@ -25,7 +25,7 @@ export function renderReadme(
   commands: ProjectCommands,
 ): string {
   const lines = [
-    ...commands.install === undefined ? [] : [[commands.install, "first"]],
+    [commands.install, "first; commit the lock file"],
     [
       commands.dev,
       "run all functions on http://localhost:8787 with an embedded Postgres and live reload",

@@ -78,18 +78,13 @@ export const NOTE_SCHEMA_FILES: Readonly<Record<string, string>> = {
 
 /** The test of the template `notes`. */
 export const NOTE_TEST_FILES: Readonly<Record<string, string>> = {
-  "tests/notes.test.ts": withoutMargin(`|import "./environment.ts";
-|import { createLambdaContext, createRestApiEvent, createTestDatabase } from "@trellis/fn/testing";
+  "tests/notes.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
-|import process from "node:process";
 |import { test } from "node:test";
-|import { fileURLToPath } from "node:url";
 |
-|test("a user signs up, creates a note and lists it", async () => {
-|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
-|  const database = await createTestDatabase({ migrationsFolder });
-|  process.env.DATABASE_URL = database.config.connectionString;
-|  try {
+|test("a user signs up, creates a note and lists it", () =>
+|  withDatabase(async () => {
 |    const { handler: auth } = await import("../src/functions/api/auth/[...proxy].any.ts");
 |    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
 |    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
@@ -115,9 +110,6 @@ export const NOTE_TEST_FILES: Readonly<Record<string, string>> = {
 |    const found = await getNotes(createRestApiEvent({ headers }), createLambdaContext());
 |    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
 |    assert.equal((await getNotes(createRestApiEvent(), createLambdaContext())).statusCode, 401);
-|  } finally {
-|    await database.close();
-|  }
-|});
+|  }));
 `),
 };

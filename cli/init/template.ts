@@ -36,10 +36,12 @@ export function createProjectFiles(
   const chosen = PROJECT_TEMPLATES[template];
   const files = {
     ...(runtime === "node" ? nodeFiles(name, chosen) : denoFiles(name, chosen)),
+    // with other line endings, the hashes of applied migrations change
+    ".gitattributes": "* text=auto eol=lf\n",
     ".env.example":
       "# Copy to .env to override settings. trellis dev generates missing secrets. Never commit .env.\n\n" +
       chosen.envExample,
-    "trellis.config.ts": renderConfig(name, runtime, chosen.config, withCi),
+    "trellis.config.ts": renderConfig(name, chosen.config, withCi),
     ...DATABASE_FILES,
     ...HEALTH_FILES,
     ...chosen.files,

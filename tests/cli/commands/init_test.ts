@@ -53,7 +53,9 @@ Deno.test("init takes the runtime that it runs on, and the working directory, wh
     assertMatch(
       stdout,
       new RegExp(
-        `${basename(cwd).toLowerCase().slice(0, 20)}[^\\n]* is ready. Next:\\n  deno task test\\n`,
+        `${
+          basename(cwd).toLowerCase().slice(0, 20)
+        }[^\\n]* is ready. Next:\\n  deno install\\n  deno task test\\n`,
       ),
     );
   });

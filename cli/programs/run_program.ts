@@ -1,5 +1,10 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
+import { findProgram } from "./find_program.ts";
+import { createStartCommand } from "./windows_command.ts";
+
+/** The exit code that shells use for a program that does not exist. */
+export const MISSING_PROGRAM = 127;
 
 /** The end of a program. */
 export interface ProgramResult {
@@ -18,23 +23,29 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs a program without a shell and waits for its end.
+ * Runs a program and waits for its end. Only batch files of Windows need a shell.
  *
- * @param file The program.
+ * @param name The program: a name that is searched in PATH, or a path.
  * @param args Its arguments.
  * @param options Folder and variables.
- * @returns Its output; exit code 127 if the program does not exist.
+ * @returns Its output; exit code {@link MISSING_PROGRAM} if the program does not exist.
+ * @throws {ConfigurationError} If Windows cannot pass an argument to a batch file.
  */
-export function runProgram(
-  file: string,
+export async function runProgram(
+  name: string,
   args: readonly string[],
   { cwd, env = {}, onLine }: ProgramOptions,
 ): Promise<ProgramResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, {
+  const program = findProgram(name, cwd);
+  if (program === undefined) return { exitCode: MISSING_PROGRAM, stdout: "", stderr: "" };
+  const command = createStartCommand(program, args, process.env.ComSpec ?? "cmd.exe");
+  return await new Promise((resolve, reject) => {
+    const child = spawn(command.file, command.args, {
       cwd,
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+      windowsVerbatimArguments: command.isVerbatim,
     });
     let stdout = "";
     let stderr = "";
@@ -47,7 +58,7 @@ export function runProgram(
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
     child.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") resolve({ exitCode: 127, stdout, stderr });
+      if (error.code === "ENOENT") resolve({ exitCode: MISSING_PROGRAM, stdout, stderr });
       else reject(error);
     });
     child.on("close", (code) => resolve({ exitCode: code ?? 1, stdout, stderr }));
