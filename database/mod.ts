@@ -109,6 +109,20 @@ export {
 } from "./permissions/validate.ts";
 export { type EmbeddedSnapshot, setEmbeddedSnapshot } from "./providers/embedded_snapshot.ts";
 export type { MigrationFile } from "./migrations/files.ts";
+export {
+  defineMigrationHandler,
+  type MigrationHandler,
+  type MigrationHandlerOptions,
+} from "./migrations/function/define_migration_handler.ts";
+export type {
+  MigrationFailureResponse,
+  MigrationGrantsResponse,
+  MigrationRunResponse,
+  MigrationRequest,
+  MigrationResponse,
+  PendingMigration,
+  MigrationStatusResponse,
+} from "./migrations/function/migration_request.ts";
 export { readMigrationFiles } from "./migrations/folder.ts";
 export {
   type MarkAppliedConfig,

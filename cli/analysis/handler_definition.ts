@@ -39,6 +39,7 @@ const OPTIONS_INDEX: Readonly<Record<string, number>> = {
   defineJobQueueHandler: 0,
   defineJobRelayHandler: 0,
   defineJobStreamHandler: 0,
+  defineMigrationHandler: 0,
   defineRouter: 1,
   withObservability: 1,
 };

@@ -1,5 +1,6 @@
 import type { BuildFailure, Plugin } from "esbuild";
 import { resolve } from "node:path";
+import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import {
   type Build,
@@ -9,6 +10,7 @@ import {
   getOutputPath,
 } from "./bundle_batch.ts";
 import { type BundleError, toBundleError } from "./bundle_error.ts";
+import { bundledProjectPlugin } from "./bundled_project.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
@@ -40,6 +42,8 @@ export interface BundleOptions {
   readonly root: string;
   readonly functions: readonly FunctionFile[];
   readonly settings: BundleSettings;
+  /** Reads the migrations and grants for migration functions. */
+  readonly readProject: () => BundledProject;
   /** Called with each finished bundle, in no particular order. */
   readonly onBundle: (bundle: Bundle) => void;
   /** Called with the number of finished bundles. */
@@ -83,7 +87,7 @@ interface BundleGroup {
 
 async function createBuild(
   esbuild: Build["esbuild"],
-  { root, functions, settings }: BundleOptions,
+  { root, functions, settings, readProject }: BundleOptions,
 ): Promise<Build> {
   const paths = createModulePaths(root);
   const denoConfig = findDenoConfig(root);
@@ -102,7 +106,18 @@ async function createBuild(
       .catch((error: Error) => error)
     : undefined;
   const isDeno = denoConfig !== undefined;
-  return { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers, schemas };
+  return {
+    esbuild,
+    root,
+    settings,
+    common,
+    paths,
+    isDeno,
+    isExternal,
+    createResolvers,
+    schemas,
+    readProject,
+  };
 }
 
 const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
@@ -191,7 +206,7 @@ function groupByParts(
 }
 
 function createPlugins(
-  { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers }: Build,
+  { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers, readProject }: Build,
   parts: Parts,
   required: BundleGroup["required"],
 ): Plugin[] {
@@ -207,6 +222,7 @@ function createPlugins(
       paths,
       isExternal,
     }),
+    bundledProjectPlugin(paths, readProject),
     lazyBuiltinsPlugin(),
     authLocalesPlugin(paths),
     ...createResolvers(),

@@ -1,5 +1,6 @@
 import type { BuildOptions, Metafile, Plugin } from "esbuild";
 import { join, relative, sep } from "node:path";
+import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { BundleError } from "./bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
@@ -48,6 +49,8 @@ export interface Build {
   readonly isDeno: boolean;
   readonly isExternal: (name: string) => boolean;
   readonly createResolvers: () => Plugin[];
+  /** Reads the migrations and grants for migration functions. */
+  readonly readProject: () => BundledProject;
   /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
   readonly schemas?: CompiledSchemas | Error;
 }

@@ -51,14 +51,21 @@ export const build: Command = {
 };
 
 async function run({ root: folder, options, output }: CommandContext): Promise<ExitCode> {
-  const [{ readConfig }, { findFunctionFiles }, { bundleFunctions }, folders, authTables] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../discovery/function_files.ts"),
-      import("../build/bundle.ts"),
-      import("../build/output_folder.ts"),
-      import("../auth_schema/check_tables.ts"),
-    ]);
+  const [
+    { readConfig },
+    { findFunctionFiles },
+    { bundleFunctions },
+    folders,
+    authTables,
+    { readBundledProject },
+  ] = await Promise.all([
+    import("../analysis/read_config.ts"),
+    import("../discovery/function_files.ts"),
+    import("../build/bundle.ts"),
+    import("../build/output_folder.ts"),
+    import("../auth_schema/check_tables.ts"),
+    import("../build/bundled_project.ts"),
+  ]);
   const config = readConfig(folder, options.config as string | undefined);
   const functionsDir = resolve(folder, config.functionsDir);
   findFunctionFiles(functionsDir, config);
@@ -84,6 +91,7 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
       root,
       functions,
       settings: config.build,
+      readProject: () => readBundledProject(root, config),
       onBundle: (bundle) =>
         built.push(toBuiltFunction(bundle, config, isCheck ? undefined : target)),
       onProgress: (done, total) => output.progress("Bundling functions", done, total),

@@ -1,9 +1,13 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { ExitCode } from "../command.ts";
 import type { DatabaseTarget } from "../database/to_database_target.ts";
+import { substituteVariables } from "../../database/permissions/substitute.ts";
+import { findMigrationFunction } from "../infra/migration_function.ts";
 import { type Deployment, StepError } from "./deployment.ts";
+import { grantInFunction, migrateInFunction } from "./migrate_in_function.ts";
+import { type MigrationFunction, openMigrationFunction } from "./migration_function.ts";
 
 /**
  * Finds the database of a stage: the option `--endpoint`, the cluster in Terraform's outputs, else the
@@ -30,6 +34,37 @@ async function findStageDatabase(
   return { options, target };
 }
 
+/** Opens the migration function, if the project has one. */
+async function openFunction(
+  deployment: Deployment,
+): Promise<
+  | { fn: MigrationFunction; digest: string; onNote: (text: string) => void }
+  | undefined
+> {
+  const { context: { output, root }, plan: { config, sources } } = deployment;
+  const found = findMigrationFunction(sources.functions);
+  if (found === undefined) return undefined;
+  const { readBundledProject } = await import("../build/bundled_project.ts");
+  const onNote = (text: string) => output.note(`  ${text}`);
+  const fn = await openMigrationFunction(deployment, found.name, onNote);
+  return { fn, digest: readBundledProject(root, config).digest, onNote };
+}
+
+/** Returns the values of the variables that permission files name. */
+function pickVariables(
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const texts = readdirSync(folder).filter((name) => name.endsWith(".sql"))
+    .map((name) => readFileSync(join(folder, name), "utf8"));
+  const names = texts.flatMap((text) =>
+    substituteVariables(text, {}).unusable.map((one) => one.name)
+  );
+  return Object.fromEntries(
+    names.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]),
+  );
+}
+
 /**
  * Applies the pending migrations.
  *
@@ -40,6 +75,11 @@ async function findStageDatabase(
 export async function migrate(deployment: Deployment): Promise<string | undefined> {
   const { context, plan } = deployment;
   const folder = plan.config.database.migrationsDir;
+  const throughFunction = await openFunction(deployment);
+  if (throughFunction !== undefined) {
+    const { fn, digest, onNote } = throughFunction;
+    return await migrateInFunction(fn, { digest, onNote });
+  }
   const found = await findStageDatabase(deployment);
   if (found === undefined || !existsSync(resolve(context.root, folder))) return undefined;
   const [{ runCaptured }, { dbMigrate }] = await Promise.all([
@@ -61,9 +101,16 @@ export async function migrate(deployment: Deployment): Promise<string | undefine
 export async function grant(deployment: Deployment): Promise<string | undefined> {
   const { context, plan, prefix, terraform } = deployment;
   const permissionsFolder = resolve(context.root, plan.config.permissions.dir);
-  const found = await findStageDatabase(deployment);
-  if (found === undefined || !existsSync(permissionsFolder)) return undefined;
+  if (!existsSync(permissionsFolder)) return undefined;
   const { account_id: account } = await terraform.readOutputs();
+  const env = { ...process.env, RESOURCE_PREFIX: prefix, AWS_ACCOUNT_ID: String(account) };
+  const throughFunction = await openFunction(deployment);
+  if (throughFunction !== undefined) {
+    const { fn, digest } = throughFunction;
+    return await grantInFunction(fn, { digest, variables: pickVariables(permissionsFolder, env) });
+  }
+  const found = await findStageDatabase(deployment);
+  if (found === undefined) return undefined;
   const [{ applyPermissions }, { closeDrizzleClient }] = await Promise.all([
     import("../../database/permissions/apply.ts"),
     import("../../database/client.ts"),
@@ -73,7 +120,7 @@ export async function grant(deployment: Deployment): Promise<string | undefined>
     const { applied, skipped, errors } = await applyPermissions({
       permissionsFolder,
       database,
-      env: { ...process.env, RESOURCE_PREFIX: prefix, AWS_ACCOUNT_ID: String(account) },
+      env,
     });
     if (errors.length > 0) throw new StepError(errors.join("\n"));
     return `${applied} applied, ${skipped} unchanged`;

@@ -72,6 +72,11 @@ export async function initState({ terraform, prefix, stage }: Deployment): Promi
   );
 }
 
+/** Returns the region of the stage, as an option of AWS clients. */
+export function getRegion({ stage: { variables: { region } } }: Deployment): { region?: string } {
+  return typeof region === "string" ? { region } : {};
+}
+
 /** Types that must exist before the database is prepared: roles for grants, secrets for values. */
 const FOUNDATIONS: readonly string[] = [
   "aws_dsql_cluster",
@@ -82,13 +87,17 @@ const FOUNDATIONS: readonly string[] = [
 ];
 
 /**
- * Lists the new resources that migrations, grants and values of secrets need.
+ * Lists the resources that migrations, grants and values of secrets need: new ones, and changes of the
+ * migration function.
  *
  * @param plan The plan.
+ * @param migrationModule Address of the migration function's module.
  * @returns Their addresses.
  */
-export function listFoundations({ changes }: SavedPlan): string[] {
-  return changes.filter(({ type, actions }) =>
-    FOUNDATIONS.includes(type) && actions.includes("create")
-  ).map(({ address }) => address);
+export function listFoundations({ changes }: SavedPlan, migrationModule?: string): string[] {
+  return changes.filter(({ address, type, actions }) => {
+    const isForMigrations = migrationModule !== undefined &&
+      address.startsWith(`${migrationModule}.`) && actions.join() !== "delete";
+    return isForMigrations || FOUNDATIONS.includes(type) && actions.includes("create");
+  }).map(({ address }) => address);
 }

@@ -6,6 +6,7 @@ import {
   summarizeChanges,
 } from "./describe_plan.ts";
 import { type Deployment, initState, listFoundations, StepError } from "./deployment.ts";
+import { findMigrationFunction } from "../infra/migration_function.ts";
 import type { PlanRequest, SavedPlan } from "./terraform.ts";
 
 /** A plan that was shown. */
@@ -86,11 +87,15 @@ export interface ApplySteps {
  * @param deployment The deployment.
  * @param shown The plan that was shown.
  */
-export function createApplySteps({ terraform }: Deployment, { saved }: ShownPlan): ApplySteps {
+export function createApplySteps(
+  { plan: { sources }, terraform }: Deployment,
+  { saved }: ShownPlan,
+): ApplySteps {
+  const migrations = findMigrationFunction(sources.functions);
   let isPartlyApplied = false;
   return {
     async applyFoundations(): Promise<string | undefined> {
-      const targets = listFoundations(saved);
+      const targets = listFoundations(saved, migrations && `module.fn_${migrations.id}`);
       if (targets.length === 0) return undefined;
       const part = await terraform.plan({ targets });
       await terraform.apply(part);

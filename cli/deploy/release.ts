@@ -3,7 +3,7 @@ import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { systemClock } from "../../core/async/clock.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
-import { type Deployment, StepError } from "./deployment.ts";
+import { type Deployment, getRegion, StepError } from "./deployment.ts";
 
 /** The output `release` of the generated Terraform. */
 interface ReleaseOutput {
@@ -182,11 +182,6 @@ async function readRelease({ terraform }: Deployment): Promise<ReleaseOutput | u
   return release as ReleaseOutput | undefined;
 }
 
-function getRegion({ stage }: Deployment): string | undefined {
-  const { region } = stage.variables;
-  return typeof region === "string" ? region : undefined;
-}
-
 async function listShifts({ functions }: ReleaseOutput, aliases: Aliases): Promise<Shift[]> {
   const all = await Promise.all(
     Object.values(functions).map(async ({ name, version }) => {
@@ -209,11 +204,11 @@ interface Aliases {
   ): Promise<void>;
 }
 
-async function openAliases(alias: string, region: string | undefined): Promise<Aliases> {
+async function openAliases(alias: string, region: { region?: string }): Promise<Aliases> {
   const { GetAliasCommand, LambdaClient, UpdateAliasCommand } = await import(
     "@aws-sdk/client-lambda"
   ).catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A release with aliases"));
-  const client: LambdaClient = new LambdaClient(region === undefined ? {} : { region });
+  const client: LambdaClient = new LambdaClient(region);
   return {
     async find(functionName) {
       const found = await client.send(
@@ -249,11 +244,11 @@ async function openAliases(alias: string, region: string | undefined): Promise<A
 
 async function openAlarm(
   name: string,
-  region: string | undefined,
+  region: { region?: string },
 ): Promise<() => Promise<boolean>> {
   const { CloudWatchClient, DescribeAlarmsCommand } = await import("@aws-sdk/client-cloudwatch")
     .catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-cloudwatch", "A release with aliases"));
-  const client: CloudWatchClient = new CloudWatchClient(region === undefined ? {} : { region });
+  const client: CloudWatchClient = new CloudWatchClient(region);
   return async function isRaised(): Promise<boolean> {
     const { MetricAlarms = [] } = await client.send(
       new DescribeAlarmsCommand({ AlarmNames: [name] }),

@@ -1,7 +1,8 @@
 import type { ClientField, DatabaseClients } from "../analysis/database_clients.ts";
 import type { InfraSettings } from "../config/infra.ts";
-import { call, type Expression, expression, type HclValue, quote } from "./hcl.ts";
+import { call, Expression, expression, type HclValue, quote } from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { isMigrationFunction } from "./migration_function.ts";
 
 /** Kinds of databases that `infra.database` selects. */
 export const DATABASE_KINDS = ["distsql", "postgres", "data-api", "none"] as const;
@@ -23,6 +24,8 @@ export interface DatabaseAccess {
   readonly policies: Readonly<Record<string, Expression>>;
   /** True if the function must run in the network of the server. */
   readonly isInNetwork: boolean;
+  /** Variable with the user of the database that a migration function signs in as with IAM. */
+  readonly iamUserVariable?: string;
   /** What the files lack, if the function uses a database that they do not describe. */
   readonly warning?: string;
 }
@@ -64,12 +67,16 @@ export function planDatabaseAccess(
     case "none":
       return NONE;
     case undefined:
-      return !fn.usesDatabase ? NONE : {
+      return !connects(fn) ? NONE : {
         ...NONE,
         warning: "uses the database, but the sources do not show which: no roles, policies and " +
           'addresses are generated. Set infra.database to "distsql", "postgres", "data-api" or "none"',
       };
   }
+}
+
+function connects(fn: InfraFunction): boolean {
+  return fn.usesDatabase || isMigrationFunction(fn);
 }
 
 /** Lists the variables that the function reads and a client is configured with. */
@@ -98,7 +105,7 @@ function planCluster(
   fn: InfraFunction,
   fields: ReadonlyMap<string, ClientField>,
 ): DatabaseAccess {
-  if (!has(fields, "endpoint")) return fn.usesDatabase ? warnUnconfigured("endpoint") : NONE;
+  if (!has(fields, "endpoint")) return connects(fn) ? warnUnconfigured("endpoint") : NONE;
   const values = new Map<string, HclValue>();
   for (const [name, field] of fields) {
     if (field === "provider") values.set(name, "distsql");
@@ -117,7 +124,7 @@ const ADDRESS: ReadonlyMap<ClientField, boolean> = new Map([
 
 function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>): DatabaseAccess {
   if (!has(fields, "connectionString") && !has(fields, "host")) {
-    return fn.usesDatabase ? warnUnconfigured("connectionString or host") : NONE;
+    return connects(fn) ? warnUnconfigured("connectionString or host") : NONE;
   }
   const usesIam = fn.database?.usesIam === true;
   const values = new Map<string, HclValue>();
@@ -131,9 +138,20 @@ function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>)
     else required.set(name, false);
   }
   const policies: Record<string, Expression> = usesIam && fn.usesDatabase
-    ? { "connect-database": renderIamPolicy(fn) }
+    ? { [IAM_POLICY]: renderIamPolicy(getRole(fn)) }
     : {};
-  return { ...NONE, kind: "postgres", values, required, policies, isInNetwork: isInNetwork(fn) };
+  const [iamUserVariable] = usesIam && isMigrationFunction(fn)
+    ? [...fields].find(([, field]) => field === "username") ?? []
+    : [];
+  return {
+    ...NONE,
+    kind: "postgres",
+    values,
+    required,
+    policies,
+    isInNetwork: isInNetwork(fn),
+    iamUserVariable,
+  };
 }
 
 /** Neon is reached over the internet. */
@@ -148,7 +166,7 @@ function getServerProvider(clients: DatabaseClients | undefined): string {
 
 function planDataApi(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>): DatabaseAccess {
   if (!has(fields, "connectionString")) {
-    return fn.usesDatabase ? warnUnconfigured("connectionString") : NONE;
+    return connects(fn) ? warnUnconfigured("connectionString") : NONE;
   }
   const values = new Map<string, HclValue>();
   for (const [name, field] of fields) {
@@ -198,15 +216,22 @@ const DATA_API_POLICY = call("jsonencode", {
   ],
 });
 
-function renderIamPolicy(fn: InfraFunction): Expression {
+/** Name of the policy with which a function signs in to RDS. */
+export const IAM_POLICY = "connect-database";
+
+/**
+ * Renders the right to sign in to RDS as one user.
+ *
+ * @param user The user of the database.
+ */
+export function renderIamPolicy(user: HclValue): Expression {
+  const name = user instanceof Expression ? `\${${user.hcl}}` : String(user);
   return call("jsonencode", {
     Version: "2012-10-17",
     Statement: [{
       Effect: "Allow",
       Action: "rds-db:connect",
-      Resource: expression(
-        `"\${var.database_user_arn}/\${local.database_roles[${quote(fn.name)}]}"`,
-      ),
+      Resource: expression(`"\${var.database_user_arn}/${name}"`),
     }],
   });
 }
@@ -252,7 +277,9 @@ export function listDatabaseVariables(all: Iterable<DatabaseAccess>): TerraformV
   const accesses = [...all];
   return [
     ...accesses.some(({ kind }) => kind === "data-api") ? DATABASE_VARIABLES["data-api"] : [],
-    ...accesses.some(({ policies }) => "connect-database" in policies)
+    ...accesses.some(({ policies, iamUserVariable }) =>
+        IAM_POLICY in policies || iamUserVariable !== undefined
+      )
       ? DATABASE_VARIABLES.iam
       : [],
     ...accesses.some(({ isInNetwork }) => isInNetwork) ? DATABASE_VARIABLES.network : [],

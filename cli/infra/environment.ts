@@ -2,8 +2,10 @@ import { CONFIGURATION_SET_VARIABLE } from "../analysis/collect_mail.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import {
   type DatabaseAccess,
+  IAM_POLICY,
   listDatabaseVariables,
   planDatabaseAccess,
+  renderIamPolicy,
 } from "./database_access.ts";
 import {
   isLiteral,
@@ -155,6 +157,9 @@ class EnvironmentPlanner {
       values[name] = found.value;
       if (found.policy !== undefined) policies[found.policy[0]] = found.policy[1];
     }
+    const { iamUserVariable } = access;
+    const user = iamUserVariable && values[iamUserVariable];
+    if (user !== undefined) policies[IAM_POLICY] = renderIamPolicy(user);
     if (fn.sendsBySes) this.#addMailPolicy(fn, policies);
     if (runsInsertedJobs(fn)) policies[CHANGES_POLICY] = CHANGES_READER;
     if (sources.length > 0) policies[SOURCES_POLICY] = renderSourcePolicy(sources);

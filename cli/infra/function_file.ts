@@ -1,9 +1,10 @@
 import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
-import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
 import { VPC_CONFIG } from "./database_access.ts";
 import { BOUNDARY } from "./permissions_boundary.ts";
+import { getMigrationArguments, isMigrationFunction } from "./migration_function.ts";
 import { shorten } from "./names.ts";
 import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
 import type { Resources } from "./triggers.ts";
@@ -90,13 +91,12 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       alias_name: options.alias,
       provisioned_concurrency: options.alias && fn.settings.provisionedConcurrency,
     },
+    getMigrationArguments(fn),
     getTriggerArguments(fn, options),
     getStreamArguments(fn, deadLetters),
     getResourceArguments(fn.settings),
     {
-      additional_policy_arns: environment.usesCluster
-        ? [expression("module.database.connect_policy_arn")]
-        : undefined,
+      additional_policy_arns: environment.usesCluster ? [getClusterPolicy(fn)] : undefined,
       inline_policies: Object.keys(policies).length === 0 ? undefined : policies,
       vpc_config: environment.isInNetwork ? VPC_CONFIG : undefined,
       environment_variables: Object.keys(environment.values).length === 0
@@ -118,6 +118,12 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
     },
   );
   return [module, queue];
+}
+
+/** Returns the policy with which a function connects to the cluster. */
+function getClusterPolicy(fn: InfraFunction): Expression {
+  const policy = isMigrationFunction(fn) ? "admin_connect_policy_arn" : "connect_policy_arn";
+  return expression(`module.database.${policy}`);
 }
 
 function getDeadLetterTarget(fn: InfraFunction): HclValue | undefined {

@@ -57,7 +57,7 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   websocket: ["defineWebSocketHandler"],
   authorizer: ["defineAuthorizerHandler"],
   // its trigger follows from the jobs, not from the folder
-  standalone: ["defineJobStreamHandler"],
+  standalone: ["defineJobStreamHandler", "defineMigrationHandler"],
 };
 
 /** The timeout of a REST API in seconds (API Gateway quotas). */

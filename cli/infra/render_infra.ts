@@ -19,6 +19,7 @@ import {
   runsInsertedJobs,
 } from "./job_files.ts";
 import { findJobErrors, findJobWarnings } from "./job_problems.ts";
+import { findMigrationErrors } from "./migration_function.ts";
 import { handlesMailEvents, MAIL_PUBLISHER, renderMail } from "./mail_file.ts";
 import {
   type InfraFunction,
@@ -111,6 +112,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
       ...environments.errors,
       ...findApiErrors(plan, infra),
       ...findJobErrors(plan),
+      ...findMigrationErrors(functions),
     ],
     warnings: [
       ...authorizers.warnings,

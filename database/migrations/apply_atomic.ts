@@ -61,7 +61,7 @@ export async function applyOneByOne(
       await tx.query(writeAppliedNow(planned, tables));
     });
   } catch (error) {
-    throw toMigrationError(planned.file.tag, Math.min(index, planned.steps.length - 1), error);
+    throw toMigrationError(planned, Math.min(index, planned.steps.length - 1), error);
   }
 }
 

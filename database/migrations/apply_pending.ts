@@ -22,7 +22,7 @@ export interface MigratedFile {
  * @param todo The pending migrations.
  * @param context Shared state of the run.
  * @param canBatch True if the session supports several transactions in one message.
- * @returns The applied migrations, in order.
+ * @returns The applied migrations, in order; fewer if the time of the run is over.
  * @throws {MigrationError} If a statement fails: names file and statement. Earlier migrations stay
  * applied.
  */
@@ -34,6 +34,7 @@ export async function applyPending(
   const { lock, logger, clock } = context;
   const migrations: MigratedFile[] = [];
   for (const group of groupMigrations(todo, canBatch)) {
+    if (context.isOver()) break;
     await lock.check();
     const [first, last] = [group[0].file.tag, group[group.length - 1].file.tag];
     if (group.length > 1) logger(`${first} to ${last}: ${group.length} migrations in one message`);
@@ -45,7 +46,8 @@ export async function applyPending(
       if (durationMs === undefined) {
         const startedAt = monotonicNow(clock);
         const applyWhole = isSuspect ? applyOneByOne : applyAtomic;
-        await (migration.atomic ? applyWhole : applyStepwise)(migration, context);
+        if (migration.atomic) await applyWhole(migration, context);
+        else if (!await applyStepwise(migration, context)) return migrations;
         durationMs = monotonicNow(clock) - startedAt;
         isSuspect = false;
       }

@@ -16,13 +16,14 @@ import { retryIdempotent } from "../sql/retry_idempotent.ts";
  *
  * @param planned The migration.
  * @param given Shared state of the run.
+ * @returns False if the time of the run was over before the end.
  * @throws {MigrationError} If a statement fails: names the statement. Statements before it stay
  * applied and are not run again.
  */
 export async function applyStepwise(
   planned: PlannedMigration,
   given: MigrationContext,
-): Promise<void> {
+): Promise<boolean> {
   const { file, steps } = planned;
   const settings: string[] = [];
   const context = { ...given, session: withSettings(given.session, settings) };
@@ -41,6 +42,7 @@ export async function applyStepwise(
     next = index + 1;
     if (index > 0) settings.push(...getSettings(steps[index - 1]));
     if (rows.get(index)?.state === "done") continue;
+    if (context.isOver()) return false;
     await context.lock.check();
     context.logger(
       `${file.tag}: statement ${index + 1} of ${steps.length}: ${summarizeStatement(steps[index])}`,
@@ -48,7 +50,7 @@ export async function applyStepwise(
     try {
       next = await runStep(planned, index, rows.get(index), context, settings);
     } catch (error) {
-      throw toMigrationError(file.tag, index, error);
+      throw toMigrationError(planned, index, error);
     }
   }
   await context.lock.check();
@@ -69,6 +71,7 @@ export async function applyStepwise(
       );
       await tx.query(clearSteps(context.tables, file.tag));
     }), context.clock);
+  return true;
 }
 
 /**

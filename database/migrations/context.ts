@@ -5,7 +5,7 @@ import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import type { HistoryTables } from "./history.ts";
 import type { MigrationLock } from "./lock.ts";
 import { MigrationError } from "./migration_error.ts";
-import type { MigrationStep } from "./steps.ts";
+import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
 /** Statement for which neither the records nor the catalog show whether it ran. */
 export interface UndecidedStatement {
@@ -29,6 +29,8 @@ export interface MigrationContext {
   limitsRows: boolean;
   /** Maximum duration of a background job, in milliseconds. */
   jobTimeoutMs: number;
+  /** Returns true if no further statement may begin, because the time of the run is over. */
+  isOver: () => boolean;
   /** Called with each progress message. */
   logger: (message: string) => void;
   /** Clock that waits and reads the time. */
@@ -45,11 +47,15 @@ export interface MigrationContext {
  * Creates the error of a statement: its number in the file, the SQLSTATE and the server's message
  * without values.
  *
- * @param tag The migration.
+ * @param planned The migration.
  * @param index Index of the statement, from 0.
  * @param cause The thrown error.
  */
-export function toMigrationError(tag: string, index: number, cause: unknown): MigrationError {
+export function toMigrationError(
+  { file: { tag }, steps }: PlannedMigration,
+  index: number,
+  cause: unknown,
+): MigrationError {
   if (cause instanceof MigrationError) return cause;
   const link = findInCauseChain(cause, (candidate) => getSqlState(candidate) !== undefined);
   const driver = readDriverError(link, { showIdentifiers: true });
@@ -57,6 +63,7 @@ export function toMigrationError(tag: string, index: number, cause: unknown): Mi
   return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, {
     tag,
     statement: index + 1,
+    line: steps[index]?.line,
     cause,
   });
 }

@@ -3,7 +3,7 @@ import { remainingMs } from "../../core/request_context.ts";
 import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
 import { isOccError } from "../sqlstate.ts";
 import { createTables, type HistoryTables } from "./history.ts";
-import { MigrationError } from "./migration_error.ts";
+import { MigrationError, MigrationLockedError } from "./migration_error.ts";
 import { sha256 } from "./sha256.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
@@ -56,7 +56,7 @@ async function waitFor(
     if (await take()) return;
     if (!waited) logger("waiting: another run is migrating this database");
     if (monotonicNow(clock) >= dueMs || remainingMs(clock) < 2 * POLL_MS) {
-      throw new MigrationError(
+      throw new MigrationLockedError(
         "Another run is migrating this database and did not finish within " +
           `${Math.round(timeoutMs / 1000)} s: try again later, or raise ` +
           "lockTimeout",

@@ -7,6 +7,8 @@ export interface MigrationErrorOptions extends AppErrorOptions {
   tag?: string;
   /** Number of the statement in its file, from 1. */
   statement?: number;
+  /** Line of the statement in its file, from 1. */
+  line?: number;
 }
 
 /**
@@ -30,6 +32,8 @@ export class MigrationError extends AppError {
   readonly tag: string | undefined;
   /** Number of the statement in its file, from 1. */
   readonly statement: number | undefined;
+  /** Line of the statement in its file, from 1. */
+  readonly line: number | undefined;
 
   /**
    * @param message Message for the operator.
@@ -40,7 +44,13 @@ export class MigrationError extends AppError {
     super("MIGRATION", message, { details: { tag, statement }, ...options });
     this.tag = tag;
     this.statement = statement;
+    this.line = options.line;
   }
+}
+
+/** Error 500: another run holds the lock and did not finish in time. */
+export class MigrationLockedError extends MigrationError {
+  override readonly name: string = "MigrationLockedError";
 }
 
 /**

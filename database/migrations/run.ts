@@ -75,6 +75,12 @@ export interface MigrateConfig extends MigrationTarget {
    */
   jobTimeout?: number;
   /**
+   * Time in epoch milliseconds after which no further file or statement begins. A later run continues. A
+   * file that is one transaction is never interrupted.
+   * @default no limit
+   */
+  stopAtMs?: number;
+  /**
    * Decides about a statement that an earlier run was interrupted in, when neither the records nor
    * the catalog show whether it ran. Without it the run stops with an error.
    */
@@ -106,6 +112,8 @@ export interface MigrateResult {
   migrations: MigratedFile[];
   /** Tags that another run applied while this run waited. */
   appliedElsewhere: string[];
+  /** False if `stopAtMs` has passed and migrations are left. */
+  isComplete: boolean;
   /** All findings of the plan; a dry run includes errors. */
   findings: PlanFinding[];
   /** Warnings among the findings, one sentence each. */
@@ -156,6 +164,7 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
       applied: 0,
       migrations: [],
       appliedElsewhere: [],
+      isComplete: true,
       findings,
       warnings,
     };
@@ -228,6 +237,7 @@ async function migrate(
       lock,
       limitsRows: config.database.provider === "distsql",
       jobTimeoutMs: settings.jobTimeoutMs,
+      isOver: () => config.stopAtMs !== undefined && clock.now() >= config.stopAtMs,
       logger,
       clock,
       onUndecided: config.onUndecided,
@@ -241,7 +251,9 @@ async function migrate(
       context,
       session.keepsSession && lock.fence === undefined,
     );
-    return { ...result, applied: migrations.length, migrations, appliedElsewhere };
+    const isComplete = migrations.length === todo.length;
+    if (!isComplete) logger("stopped: the time of this run is over, a later run continues");
+    return { ...result, applied: migrations.length, migrations, appliedElsewhere, isComplete };
   } finally {
     session.limitStatements?.(getLimit(config.database).ms);
     // if the connection is gone, so is the lock, and the error that ended the run matters more

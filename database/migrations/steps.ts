@@ -30,6 +30,8 @@ export interface MigrationStep extends DistSqlStep {
    * allow other statements in its transaction. `recreate`: the table is recreated.
    */
   readonly run: "transactional" | "standalone" | "recreate";
+  /** Line of the statement in the file, from 1. */
+  readonly line: number;
   /** Statements of a `BEGIN … COMMIT` block, which form one transaction. */
   readonly block?: readonly string[];
 }
@@ -107,7 +109,7 @@ function planForDistSql(
 ): PlannedMigration {
   if (statements.length === 0) return emptyFile(file);
   const isRefused = findings.some(({ severity }) => severity === "error");
-  const steps = statements.map(toSteps);
+  const steps = statements.map((statement) => toSteps(statement, statement.line));
   const located = statements.flatMap(({ source, line, column }, at) => {
     const place = {
       file: `${file.tag}.sql`,
@@ -126,11 +128,11 @@ function planForDistSql(
   };
 }
 
-function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
+function toSteps({ steps }: TranslatedStatement, line: number): MigrationStep[] {
   return steps.map(({ sql, ...rest }) => {
-    if (rest.recreates) return toStep(sql, { run: "recreate", ...rest });
+    if (rest.recreates) return toStep(sql, { run: "recreate", line, ...rest });
     const run = isRowStatement(parseStatement(sql)) ? "transactional" : "standalone";
-    return toStep(sql, { run, ...rest });
+    return toStep(sql, { run, line, ...rest });
   });
 }
 
@@ -166,15 +168,16 @@ function toPostgresSteps(
   const isForDistSql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text);
   const getSql = ({ source }: ReadStatement): string =>
     isForDistSql ? adaptForStandardPg(source.text) : source.text;
+  const locate = createLocator(text);
+  const read = (one: ReadStatement): MigrationStep[] =>
+    toPostgresStep(getSql(one), locate(findFirstWord(one.source)).line);
   const steps: MigrationStep[] = [];
   for (let place = 0; place < statements.length; place++) {
     const block = control.blocks.find(({ from }) => from === place);
-    if (block === undefined) steps.push(...toPostgresStep(getSql(statements[place])));
+    if (block === undefined) steps.push(...read(statements[place]));
     else {
-      const inner = statements.slice(block.from + 1, block.to).flatMap((one) =>
-        toPostgresStep(getSql(one))
-      );
-      if (isStepwise) steps.push(...toBlock(inner.map(({ sql }) => sql)));
+      const inner = statements.slice(block.from + 1, block.to).flatMap(read);
+      if (isStepwise) steps.push(...toBlock(inner));
       else steps.push(...inner);
       place = block.to;
     }
@@ -182,14 +185,16 @@ function toPostgresSteps(
   return steps;
 }
 
-function toBlock(block: readonly string[]): MigrationStep[] {
-  return block.length === 0 ? [] : [toStep(block.join(";\n"), { run: "transactional", block })];
+function toBlock(inner: readonly MigrationStep[]): MigrationStep[] {
+  if (inner.length === 0) return [];
+  const block = inner.map(({ sql }) => sql);
+  return [toStep(block.join(";\n"), { run: "transactional", block, line: inner[0].line })];
 }
 
-function toPostgresStep(sql: string): MigrationStep[] {
-  return sql === ""
-    ? []
-    : [toStep(sql, { run: runsAlone(parseStatement(sql)) ? "standalone" : "transactional" })];
+function toPostgresStep(sql: string, line: number): MigrationStep[] {
+  if (sql === "") return [];
+  const run = runsAlone(parseStatement(sql)) ? "standalone" : "transactional";
+  return [toStep(sql, { run, line })];
 }
 
 /** Finds comments of drizzle-kit that replace a statement. */

@@ -32,7 +32,7 @@ const SETUP = [
 ];
 
 function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
-  return { sql, hash: `hash of ${sql}`, run: "transactional", ...more };
+  return { sql, hash: `hash of ${sql}`, run: "transactional", line: 1, ...more };
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
@@ -204,7 +204,7 @@ Deno.test("applyStepwise() passes over the errors that a statement ignores, and 
   ];
   for (const [ignores, run, passes] of cases) {
     await withLab({}, async (lab) => {
-      const apply = (): Promise<void> =>
+      const apply = (): Promise<boolean> =>
         applyStepwise(planned(step(statement, { run, ignores })), lab.context);
       if (passes) await apply();
       else {assertStringIncludes(
@@ -227,7 +227,7 @@ Deno.test("applyStepwise() cuts into batches what is too much for one transactio
   ];
   for (const [sql, limitsRows, passes] of cases) {
     await withLab({ limitsRows, intercept: tooMuch }, async (lab) => {
-      const apply = (): Promise<void> => applyStepwise(planned(step(sql)), lab.context);
+      const apply = (): Promise<boolean> => applyStepwise(planned(step(sql)), lab.context);
       if (passes) await apply();
       else {
         const { message } = await assertRejects(apply, MigrationError);
@@ -361,7 +361,7 @@ Deno.test("applyStepwise() asks onUndecided if the catalog does not decide, and 
     const onUndecided = answer && ((question: unknown) => (asked.push(question), answer));
     await withLab({ onUndecided }, async (lab) => {
       await note(lab, statement, {});
-      const apply = (): Promise<void> => applyStepwise(planned(statement), lab.context);
+      const apply = (): Promise<boolean> => applyStepwise(planned(statement), lab.context);
       if (answer === undefined) {
         const error = await assertRejects(apply, MigrationError);
         assertEquals([error.tag, error.statement], [TAG, 1]);

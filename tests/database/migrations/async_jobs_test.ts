@@ -38,6 +38,7 @@ function provider(looks: readonly Look[], more: Partial<MigrationContext> = {}):
     lock: heldLock(),
     limitsRows: true,
     jobTimeoutMs: 60_000,
+    isOver: () => false,
     logger: (line) => void lines.push(line),
     clock,
     onUndecided: undefined,

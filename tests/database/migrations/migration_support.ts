@@ -74,6 +74,7 @@ export async function withMigrationLab(
       lock: heldLock(),
       limitsRows: false,
       jobTimeoutMs: 60_000,
+      isOver: () => false,
       logger: (line) => void lines.push(line),
       clock,
       onUndecided: undefined,

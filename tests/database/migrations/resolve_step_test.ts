@@ -17,7 +17,7 @@ const FILL = "UPDATE t SET c = 5 WHERE c IS NULL";
 const NO_COLUMN = { table: '"t"', column: "c" };
 
 function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
-  return { sql, hash: `hash of ${sql}`, run: "transactional", ...more };
+  return { sql, hash: `hash of ${sql}`, run: "transactional", line: 1, ...more };
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {

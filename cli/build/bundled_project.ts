@@ -1,0 +1,80 @@
+import type { Plugin } from "esbuild";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { readMigrationFolder } from "../../database/migrations/folder.ts";
+import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
+import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import type { ModulePaths } from "./module_paths.ts";
+
+/**
+ * Reads the migrations and grants that a migration function runs.
+ *
+ * @param root The project folder.
+ * @param config The folders, and the settings of migrations.
+ * @returns The files and settings.
+ * @throws {MigrationError} If the migrations folder is invalid.
+ */
+export function readBundledProject(
+  root: string,
+  { database, permissions }: Pick<ResolvedConfig, "database" | "permissions">,
+): BundledProject {
+  const { migrationsDir, migrationsTable, migrationsSchema, translation } = database;
+  const content = {
+    migrations: readMigrations(resolve(root, migrationsDir)),
+    permissions: readPermissions(resolve(root, permissions.dir)),
+    migrationsTable,
+    migrationsSchema,
+    translation,
+  };
+  const digest = createHash("sha256").update(JSON.stringify(content)).digest("hex");
+  return { digest, ...content };
+}
+
+function readMigrations(folder: string): Record<string, string> {
+  const { files, hasJournal } = readMigrationFolder(folder);
+  return {
+    ...Object.fromEntries(files.map(({ tag, sql }) => [`${tag}.sql`, sql])),
+    ...hasJournal && { [JOURNAL_FILE]: readFileSync(join(folder, JOURNAL_FILE), "utf8") },
+  };
+}
+
+function readPermissions(folder: string): Record<string, string> {
+  if (!existsSync(folder)) return {};
+  const names = readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+/**
+ * Creates a plugin that puts the migrations and grants of the project into migration functions.
+ *
+ * @param paths Finds the modules of `@trellis/fn`.
+ * @param readProject Reads the project; called only if a function needs it.
+ * @returns The plugin; it must precede plugins that load modules.
+ */
+export function bundledProjectPlugin(
+  paths: ModulePaths,
+  readProject: () => BundledProject,
+): Plugin {
+  return {
+    name: "bundled project",
+    setup(build): void {
+      const filter = /[/\\]migrations[/\\]function[/\\]bundled_project\.[jt]s$/;
+      build.onLoad({ filter }, ({ path }) => {
+        if (paths.trellisRoot(path) === undefined) return undefined;
+        try {
+          const project = JSON.stringify(readProject());
+          return {
+            contents: `const project = ${project};
+export function getBundledProject() { return project; }
+`,
+            loader: "js",
+          };
+        } catch (error) {
+          return { errors: [{ text: (error as Error).message }] };
+        }
+      });
+    },
+  };
+}

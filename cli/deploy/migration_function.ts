@@ -1,0 +1,109 @@
+import type { LambdaClient } from "@aws-sdk/client-lambda";
+import { type Clock, systemClock } from "../../core/async/clock.ts";
+import type {
+  MigrationRequest,
+  MigrationResponse,
+} from "../../database/migrations/function/migration_request.ts";
+import { explainMissing } from "../../env/optional_package.ts";
+import { CLI_PACKAGES } from "../optional_packages.ts";
+import { type Deployment, getRegion, StepError } from "./deployment.ts";
+
+/** The outcome of an invocation. */
+export type InvocationOutcome =
+  | { readonly response: MigrationResponse }
+  /** Lambda ended the invocation, or the connection was lost: nobody knows how far it came. */
+  | { readonly interruption: string };
+
+/** The deployed migration function. */
+export interface MigrationFunction {
+  /** `notes-prod-Migrations` */
+  readonly name: string;
+  /** Invokes the function once. Waits while another invocation is active. */
+  invoke(request: MigrationRequest): Promise<InvocationOutcome>;
+}
+
+/** Longer than Lambda's longest timeout. */
+const REQUEST_MS = 920_000;
+const PAUSE_MS = 5_000;
+
+/** Errors of Lambda that end an invocation from outside: timeout, lack of memory, lost process. */
+const ENDED = ["Sandbox.Timedout", "Runtime.ExitError", "Runtime.OutOfMemory"];
+
+/**
+ * Opens the migration function of a stage.
+ *
+ * @param deployment The deployment.
+ * @param functionName The function's name in the project.
+ * @param onNote Called with messages about waiting.
+ * @param clock Waits.
+ */
+export async function openMigrationFunction(
+  deployment: Deployment,
+  functionName: string,
+  onNote: (text: string) => void,
+  clock: Clock = systemClock,
+): Promise<MigrationFunction> {
+  const { InvokeCommand, LambdaClient } = await import("@aws-sdk/client-lambda")
+    .catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A migration function"));
+  const client: LambdaClient = new LambdaClient({
+    ...getRegion(deployment),
+    // the SDK would repeat a request whose connection was lost while the first invocation is active
+    maxAttempts: 1,
+    requestHandler: { requestTimeout: REQUEST_MS },
+  });
+  const name = `${deployment.prefix}-${functionName}`;
+
+  async function send(request: MigrationRequest): Promise<InvocationOutcome> {
+    const Payload = new TextEncoder().encode(JSON.stringify(request));
+    const answer = await client.send(new InvokeCommand({ FunctionName: name, Payload }));
+    const body = JSON.parse(new TextDecoder().decode(answer.Payload)) as unknown;
+    return answer.FunctionError === undefined
+      ? { response: body as MigrationResponse }
+      : readFunctionError(name, body as FunctionError);
+  }
+
+  return {
+    name,
+    async invoke(request): Promise<InvocationOutcome> {
+      const dueMs = clock.now() + REQUEST_MS;
+      for (let waited = false;; waited = true) {
+        try {
+          return await send(request);
+        } catch (error) {
+          if (error instanceof StepError) throw error;
+          const { name: code, message, $response, $metadata } = error as ClientError;
+          if (code === "TooManyRequestsException" && clock.now() < dueMs) {
+            if (!waited) onNote(`another invocation of ${name} is active: waiting for its end`);
+            await clock.sleep(PAUSE_MS);
+            continue;
+          }
+          const hasAnswer = $response !== undefined || $metadata?.httpStatusCode !== undefined;
+          if (hasAnswer || code === "CredentialsProviderError") {
+            throw new StepError(`${name} cannot be invoked: ${code}: ${message}`);
+          }
+          return { interruption: `the connection to Lambda was lost (${message})` };
+        }
+      }
+    },
+  };
+}
+
+interface ClientError extends Error {
+  readonly $response?: unknown;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+interface FunctionError {
+  readonly errorType?: string;
+  readonly errorMessage?: string;
+}
+
+/** Failures of requests are responses, so that an error is one of the sandbox or of the start. */
+function readFunctionError(
+  name: string,
+  { errorType = "Error", errorMessage = "" }: FunctionError,
+): InvocationOutcome {
+  const isTimeout = errorMessage.includes("Task timed out after");
+  if (isTimeout || ENDED.includes(errorType)) return { interruption: errorMessage };
+  throw new StepError(`${name} did not start: ${errorType}: ${errorMessage}`);
+}
