@@ -15,6 +15,8 @@ export const deploy: Command = {
     "everything else, release, smoke request. New code gets traffic only after its tables and grants\n" +
     "exist. The first failure stops the deployment. Run the command again to continue: steps that are\n" +
     "done change nothing.",
+    "One deployment of a stage runs at a time: the lock is an object beside the state in its bucket, or a\n" +
+    "file. A function with defineMigrationHandler applies migrations and grants, if the project has one.",
     "The plan shows what is destroyed or replaced, and what costs money without use. --plan stops there,\n" +
     "for pull requests.",
   ],
@@ -56,7 +58,9 @@ export const deploy: Command = {
     [ExitCode.Done]: "Done; with --plan: the plan was made.",
     [ExitCode.Found]: "A step failed, or the answer was no.",
     [ExitCode.Usage]: "The command line is invalid, or a confirmation is needed.",
-    [ExitCode.Failed]: "It could not run: Terraform is missing, or a folder or file is unreadable.",
+    [ExitCode.Failed]:
+      "It could not run: Terraform is missing, a folder or file is unreadable, or\n" +
+      "another deployment of the stage is running.",
   },
   run,
 };
@@ -69,10 +73,22 @@ async function run(context: CommandContext): Promise<ExitCode> {
   }
   const deployment = await openDeployment(context, stage);
   output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
-  return options.rollback === true ? await rollBack(deployment) : await deployStage(deployment);
+  // a plan changes nothing
+  if (options.plan === true) return await deployStage(deployment, () => {});
+  const { withStageLock } = await import("../deploy/stage_lock.ts");
+  const change = options.rollback === true ? rollBack : deployStage;
+  return await withStageLock(deployment, ({ check }) => change(deployment, check));
 }
 
-async function deployStage(deployment: Deployment): Promise<ExitCode> {
+async function deployStage(deployment: Deployment, checkLock: () => void): Promise<ExitCode> {
+  try {
+    return await runDeployment(deployment, checkLock);
+  } finally {
+    deployment.terraform.discardPlans();
+  }
+}
+
+async function runDeployment(deployment: Deployment, checkLock: () => void): Promise<ExitCode> {
   const { context: { options, output } } = deployment;
   const { buildFunctions, checkSources } = await import("../deploy/source_steps.ts");
   let shown: ShownPlan | undefined;
@@ -86,7 +102,7 @@ async function deployStage(deployment: Deployment): Promise<ExitCode> {
   if (!await confirmPlan(deployment, shown)) {
     return finish(deployment, before, shown, ExitCode.Found);
   }
-  const after = await runSteps(await listChangingSteps(deployment, shown), output);
+  const after = await runSteps(await listChangingSteps(deployment, shown), output, checkLock);
   if (after.failed === undefined) await showUrls(deployment);
   return finish(deployment, { ...after, steps: [...before.steps, ...after.steps] }, shown);
 }
@@ -125,21 +141,25 @@ async function listChangingSteps(
   ];
 }
 
-async function rollBack(deployment: Deployment): Promise<ExitCode> {
+async function rollBack(deployment: Deployment, checkLock: () => void): Promise<ExitCode> {
   const [{ rollBackRelease }, { runSmokeRequest }] = await Promise.all([
     import("../deploy/release.ts"),
     import("../deploy/smoke.ts"),
   ]);
-  const report = await runSteps([
-    {
-      name: "rollback",
-      run: async () => {
-        await initState(deployment);
-        return await rollBackRelease(deployment);
+  const report = await runSteps(
+    [
+      {
+        name: "rollback",
+        run: async () => {
+          await initState(deployment);
+          return await rollBackRelease(deployment);
+        },
       },
-    },
-    { name: "smoke", run: () => runSmokeRequest(deployment) },
-  ], deployment.context.output);
+      { name: "smoke", run: () => runSmokeRequest(deployment) },
+    ],
+    deployment.context.output,
+    checkLock,
+  );
   return finish(deployment, report);
 }
 

@@ -1,5 +1,5 @@
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
-import { openDeployment } from "../deploy/deployment.ts";
+import { type Deployment, openDeployment } from "../deploy/deployment.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
 import { showPlan } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
@@ -38,13 +38,29 @@ export const destroy: Command = {
 };
 
 async function run(context: CommandContext): Promise<ExitCode> {
-  const { options, output } = context;
+  const { options } = context;
   const stage = readStage(options);
   if (options.confirm !== undefined && options.confirm !== stage) {
     throw new UsageError(`--confirm is "${options.confirm}", not ${stage}: nothing was changed`);
   }
   const deployment = await openDeployment(context, stage);
-  const { terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
+  if (options.plan === true) return await destroyStage(deployment);
+  const { withStageLock } = await import("../deploy/stage_lock.ts");
+  return await withStageLock(deployment, () => destroyStage(deployment));
+}
+
+async function destroyStage(deployment: Deployment): Promise<ExitCode> {
+  try {
+    return await planAndDestroy(deployment);
+  } finally {
+    deployment.terraform.discardPlans();
+  }
+}
+
+async function planAndDestroy(deployment: Deployment): Promise<ExitCode> {
+  const { context, terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
+  const { options, output } = context;
+  const stage = deployment.stage.name;
   const { saved, changes, summary } = await showPlan(deployment, { isDestroy: true });
   output.line(`${output.bold(prefix)}: ${summary}`);
   const finish = (exitCode: ExitCode): ExitCode => {

@@ -7,7 +7,7 @@ import type {
   MigrationStatusResponse,
 } from "../../database/migrations/function/migration_request.ts";
 import { StepError } from "./deployment.ts";
-import type { MigrationFunction } from "./migration_function.ts";
+import type { InvocationOutcome, MigrationFunction } from "./migration_function.ts";
 
 /**
  * Seconds after which the function begins no further statement. An invocation that ends soon loses no
@@ -62,8 +62,9 @@ export async function migrateInFunction(
     if ("interruption" in outcome) interruptions++;
     const [next] = state.pending;
     assertProgress(fn, next, { interruptions, stalledMs: monotonicNow(clock) - progressMs });
-    const why = "interruption" in outcome ? outcome.interruption : "more time is needed";
-    onNote(`${describeProgress(state)} after ${invocation} invocations: continuing (${why})`);
+    const why = describeReason(outcome);
+    const count = `${invocation} ${invocation === 1 ? "invocation" : "invocations"}`;
+    onNote(`${describeProgress(state)} after ${count}: continuing, because ${why}`);
     if ("interruption" in outcome) await clock.sleep(PAUSE_MS);
   }
   const left = new Set(state.pending.map(({ tag }) => tag));
@@ -159,7 +160,17 @@ function assertProgress(
   );
 }
 
-function logPlan({ pending, findings }: MigrationStatusResponse, onNote: (text: string) => void) {
+function describeReason(outcome: InvocationOutcome): string {
+  if ("interruption" in outcome) return outcome.interruption;
+  const { response } = outcome;
+  const isLocked = response.ok && response.action === "migrate" && response.isLocked;
+  return isLocked ? "another run holds the lock" : "more time is needed";
+}
+
+function logPlan(
+  { pending, findings }: MigrationStatusResponse,
+  onNote: (text: string) => void,
+): void {
   for (const { tag, statements, isTransaction } of pending) {
     const count = `${statements} ${statements === 1 ? "statement" : "statements"}`;
     onNote(`pending ${tag}: ${count}${isTransaction ? " in one transaction" : ""}`);

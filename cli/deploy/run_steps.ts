@@ -26,15 +26,18 @@ export interface StepReport {
  *
  * @param steps The steps.
  * @param output The output of the command.
+ * @param beforeStep Called before each step; its error is one of the step.
  * @returns The results; errors of steps are printed, not thrown.
  */
 export async function runSteps(
   steps: readonly DeploymentStep[],
   output: Output,
+  beforeStep: () => void = () => {},
 ): Promise<StepReport> {
   const results: StepResult[] = [];
   for (const [index, { name, run }] of steps.entries()) {
     try {
+      beforeStep();
       const result = await run() ?? "nothing to do";
       results.push({ name, result });
       output.line(`${output.green("done")} ${name}: ${result}`);

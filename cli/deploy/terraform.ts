@@ -47,6 +47,8 @@ export interface Terraform {
   init(): Promise<void>;
   plan(request?: PlanRequest): Promise<SavedPlan>;
   apply(plan: SavedPlan): Promise<void>;
+  /** Deletes saved plans, which contain values of variables. */
+  discardPlans(): void;
   /** The outputs of the state by name. */
   readOutputs(): Promise<Readonly<Record<string, unknown>>>;
 }
@@ -115,8 +117,8 @@ class StageTerraform implements Terraform {
 
   async plan({ isDestroy = false, targets = [] }: PlanRequest = {}): Promise<SavedPlan> {
     const { stage } = this.#options;
-    const part = targets.length > 0 ? ".part" : "";
-    const file = join(".terraform", "stages", `${stage.name}${part}.tfplan`);
+    const [whole, part] = this.#listPlanFiles();
+    const file = targets.length > 0 ? part : whole;
     const variables = Object.entries(stage.variables).map(([key, value]) => `-var=${key}=${value}`);
     const args = [
       ...isDestroy ? ["-destroy"] : [],
@@ -134,10 +136,17 @@ class StageTerraform implements Terraform {
 
   async apply({ file }: SavedPlan): Promise<void> {
     this.#outputs = undefined;
-    try {
-      await this.#run(["apply", "-no-color", "-input=false", file], "apply");
-    } finally {
-      // the plan contains values of variables
+    await this.#run(["apply", "-no-color", "-input=false", file], "apply");
+  }
+
+  /** The files of a whole plan and of a part, relative to the folder. */
+  #listPlanFiles(): [string, string] {
+    const start = join(".terraform", "stages", this.#options.stage.name);
+    return [`${start}.tfplan`, `${start}.part.tfplan`];
+  }
+
+  discardPlans(): void {
+    for (const file of this.#listPlanFiles()) {
       rmSync(join(this.#options.folder, file), { force: true });
     }
   }

@@ -33,6 +33,8 @@ interface Sandbox {
   readonly child: Deno.ChildProcess;
   readonly input: WritableStreamDefaultWriter<Uint8Array>;
   readonly lines: AsyncIterator<string>;
+  /** Time of the code. */
+  readonly modified: number | undefined;
   isBusy: boolean;
 }
 
@@ -64,21 +66,28 @@ export function startLambdaServer(
     await child.stdout.cancel().catch(() => {});
   }
 
-  function start({ file, env }: DeployedFunction): Sandbox {
+  function start({ file, env }: DeployedFunction, modified: number | undefined): Sandbox {
     const child = new Deno.Command("node", {
       args: ["--input-type=module", "-e", PROGRAM, "--", `file://${file}`],
       env: { ...env },
       stdin: "piped",
       stdout: "piped",
-      stderr: "inherit",
+      stderr: "null",
     }).spawn();
-    return { child, input: child.stdin.getWriter(), lines: readLines(child.stdout), isBusy: false };
+    const lines = readLines(child.stdout);
+    return { child, input: child.stdin.getWriter(), lines, modified, isBusy: false };
   }
 
   async function invoke(name: string, event: string): Promise<Response> {
     const deployed = await find(name);
     if (deployed === undefined) return refuse("ResourceNotFoundException", 404);
-    const sandbox = sandboxes.get(name) ?? start(deployed);
+    // new code gets new sandboxes
+    const modified = (await Deno.stat(deployed.file)).mtime?.getTime();
+    const former = sandboxes.get(name);
+    if (former !== undefined && !former.isBusy && former.modified !== modified) {
+      await remove(name, "SIGTERM");
+    }
+    const sandbox = sandboxes.get(name) ?? start(deployed, modified);
     sandboxes.set(name, sandbox);
     if (sandbox.isBusy) return refuse("TooManyRequestsException", 429);
     sandbox.isBusy = true;

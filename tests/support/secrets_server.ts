@@ -30,8 +30,15 @@ export function startSecretsServer(): SecretsServer {
   const calls: string[] = [];
   let failure = { type: "", status: 0, times: 0 };
 
+  /** Returns the name for the ARN of a secret, which ends with six random characters. */
+  function findSecret(id: string): string {
+    const [, name] = /:secret:(.+)-\w{6}$/.exec(id) ?? [];
+    return name === undefined || secrets.has(id) ? id : name;
+  }
+
   function answer(operation: string, body: Body): unknown {
-    const { SecretId: id = "", Names: names = [], Name: name = "" } = body;
+    const { Names: names = [], Name: name = "" } = body;
+    const id = findSecret(body.SecretId ?? "");
     switch (operation) {
       case "secretsmanager.GetSecretValue":
         if (secrets.get(id) === undefined) return "ResourceNotFoundException";

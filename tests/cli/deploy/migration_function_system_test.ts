@@ -11,11 +11,7 @@ import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../../data
 import { sql } from "../../../database/orm.ts";
 import { type LambdaServer, startLambdaServer } from "../../support/lambda_server.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import {
-  getSecretsEnvironment,
-  type SecretsServer,
-  startSecretsServer,
-} from "../../support/secrets_server.ts";
+import { getSecretsEnvironment, startSecretsServer } from "../../support/secrets_server.ts";
 import { hasOffline, withProviders } from "../../support/terraform_providers.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { denoProjectFiles } from "../build/project.ts";
@@ -70,11 +66,16 @@ INSERT INTO notes VALUES (4, 'd');
 `,
 };
 
+const FAILING = "migrations/0003_more.sql";
+const FAILING_SQL =
+  "ALTER TABLE notes ADD COLUMN body text;\n\nINSERT INTO notes VALUES (1, 'private', 'x');\n";
+
 interface Scene {
   readonly root: string;
   readonly lambda: LambdaServer;
-  readonly secrets: SecretsServer;
   readonly databaseUrl: string;
+  /** Whether the function of the API existed, at each invocation. */
+  readonly isServing: boolean[];
   trellis(line: string): Promise<CliResult>;
   /** The state of Terraform, as text and with the addresses of the resources. */
   readState(): Promise<{ text: string; addresses: string[] }>;
@@ -86,6 +87,7 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
   const root = join(work, "notes");
   const postgres = await startPostgres();
   const secrets = startSecretsServer();
+  const isServing: boolean[] = [];
   const { sleep } = systemClock;
   systemClock.sleep = () => sleep(20);
 
@@ -99,7 +101,9 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
     return { text, addresses: managed.map(({ module, type }) => `${module ?? ""} ${type}`) };
   }
   const lambda = startLambdaServer(async (name) => {
-    const { resources } = JSON.parse((await readState()).text);
+    const { text, addresses } = await readState();
+    const { resources } = JSON.parse(text);
+    isServing.push(addresses.includes("module.fn_notes aws_lambda_function"));
     const found = resources.find((each: { module?: string; type: string }) =>
       each.module === "module.fn_migrations" && each.type === "aws_lambda_function"
     )?.instances[0].attributes;
@@ -121,9 +125,12 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
       };
       const trellis = (line: string) => runInProcess([...line.split(" "), "--project", root]);
       const databaseUrl = await postgres.createDatabase("notes");
+      for (const name of ["DATABASE_URL", "MIGRATION_DATABASE_URL"]) {
+        secrets.secrets.set(`notes-dev/${name}`, databaseUrl);
+      }
       await withEnv(
         variables,
-        () => use({ root, lambda, secrets, databaseUrl, trellis, readState, serve }),
+        () => use({ root, lambda, databaseUrl, isServing, trellis, readState, serve }),
       );
     });
   } finally {
@@ -136,16 +143,6 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
 
 function assertDone({ exitCode, stdout, stderr }: CliResult): void {
   assertEquals(exitCode, 0, `${stdout}\n${stderr}`);
-}
-
-/** Gives the secrets of the stage their values; the stand-in providers have no AWS behind them. */
-async function putSecrets({ secrets, databaseUrl, readState }: Scene): Promise<void> {
-  const { resources } = JSON.parse((await readState()).text);
-  for (const { type, instances } of resources) {
-    if (type !== "aws_secretsmanager_secret") continue;
-    const { arn, name } = instances[0].attributes;
-    for (const id of [arn, name]) secrets.secrets.set(id, databaseUrl);
-  }
 }
 
 async function readTitles(connectionString: string): Promise<unknown[]> {
@@ -165,7 +162,8 @@ Deno.test({
   ignore: !hasOffline,
   fn: async (test) => {
     await withScene(async (scene) => {
-      const { root, lambda, trellis, readState, databaseUrl } = scene;
+      const { root, lambda, trellis, readState, databaseUrl, isServing } = scene;
+      const listActions = () => lambda.events.map((event) => (event as { action: string }).action);
       const deploy = `deploy --stage dev --yes --modules-path ${MODULES}`;
       await test.step("generate infra writes it without a trigger, with one run at a time", async () => {
         assertDone(await trellis("generate permissions"));
@@ -182,52 +180,46 @@ Deno.test({
         const other = await Deno.readTextFile(join(root, "infra/fn_notes.tf"));
         assert(!other.includes("MIGRATION"));
       });
-      await test.step("deploy creates it before the secrets have values, and nothing that serves", async () => {
+      await test.step("deploy goes on after a timeout, and stops at a failing statement before new code", async () => {
+        await Deno.writeTextFile(join(root, FAILING), FAILING_SQL);
+        lambda.killAt = "0002_rows: statement 3 of 5";
         const stopped = await trellis(deploy);
-        assertEquals(stopped.exitCode, 1);
-        assertStringIncludes(stopped.stdout, "failed secrets: 2 values are missing");
+        assertEquals(stopped.exitCode, 1, stopped.stdout);
+        const { stdout, stderr } = stopped;
+        assertStringIncludes(stderr, "pending 0001_notes: 1 statement in one transaction");
+        assertStringIncludes(stderr, "pending 0002_rows: 5 statements");
+        assertMatch(
+          stderr,
+          /0002_rows: 2 of 5 statements done, and 1 more pending after 1 invocation: .*timed out/,
+        );
+        assertMatch(
+          stdout,
+          /failed migrations: 0003_more\.sql:3: 0003_more\.sql failed at statement 2 \(SQLSTATE 23505/,
+        );
+        assertStringIncludes(
+          stdout,
+          "Not run: grants, apply, release, smoke.\nThen run again: trellis deploy",
+        );
+        assertEquals(listActions(), ["status", "migrate", "status", "migrate"]);
+        assertEquals(await readTitles(databaseUrl), ["a", "b", "c", "d"]);
         const { addresses } = await readState();
         assert(addresses.includes("module.fn_migrations aws_lambda_function"));
         assert(!addresses.includes("module.fn_notes aws_lambda_function"));
-        assertEquals(lambda.events, []);
+        const logged = `${stdout}${stderr}${lambda.logged.join()}`;
+        assert(!logged.includes("private") && !logged.includes(databaseUrl));
       });
-      await test.step("deploy continues after a timeout in the middle of a file, then grants, then applies", async () => {
-        await putSecrets(scene);
-        lambda.killAt = "0002_rows: statement 3 of 5";
+      await test.step("deploy migrates and grants before the new code, after the file was changed", async () => {
+        lambda.events.length = 0;
+        await Deno.writeTextFile(join(root, FAILING), FAILING_SQL.replace("(1,", "(5,"));
         const done = await trellis(deploy);
-        assertDone(done);
-        assertStringIncludes(done.stderr, "pending 0001_notes: 1 statement in one transaction");
-        assertStringIncludes(done.stderr, "pending 0002_rows: 5 statements");
-        assertMatch(
-          done.stderr,
-          /0002_rows: 2 of 5 statements done after 1 invocations: continuing \(.*timed out/,
-        );
-        assertStringIncludes(done.stdout, `done migrations: ${NAME}: 2 applied\n`);
+        assertEquals(done.exitCode, 0, `${done.stdout}\n${done.stderr}`);
+        assertStringIncludes(done.stdout, `done migrations: ${NAME}: 1 applied\n`);
         assertMatch(done.stdout, /done grants: [1-9]\d* applied/);
-        assertEquals(
-          lambda.events.map((event) => (event as { action: string }).action),
-          ["status", "migrate", "status", "migrate", "status", "grants"],
-        );
-        assertEquals(await readTitles(databaseUrl), ["a", "b", "c", "d"]);
+        assertEquals(listActions(), ["status", "migrate", "status", "grants"]);
         const { addresses, text } = await readState();
         assert(addresses.includes("module.fn_notes aws_lambda_function"));
         assert(!text.includes(databaseUrl), "the state has no value of a secret");
-        assert(!lambda.logged.some((line) => line.includes(databaseUrl) || line.includes("'c'")));
-      });
-      await test.step("a failing statement is named by file and line, and new code is not applied", async () => {
-        await Deno.writeTextFile(
-          join(root, "migrations/0003_failing.sql"),
-          "ALTER TABLE notes ADD COLUMN body text;\n\nINSERT INTO notes VALUES (1, 'private', 'x');\n",
-        );
-        lambda.events.length = 0;
-        const failed = await trellis(deploy);
-        assertEquals(failed.exitCode, 1);
-        assertMatch(
-          failed.stdout,
-          /failed migrations: 0003_failing\.sql:3: 0003_failing\.sql failed at statement 2 \(SQLSTATE 23505/,
-        );
-        assertStringIncludes(failed.stdout, "Not run: grants, apply, release, smoke.");
-        assert(!`${failed.stdout}${failed.stderr}${lambda.logged.join()}`.includes("private"));
+        assertEquals(isServing, [false, false, false, false, false, false, false, false]);
       });
     });
   },

@@ -1,0 +1,124 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
+import { withStageLock } from "../../../cli/deploy/stage_lock.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { withEnv } from "../../support/with_env.ts";
+
+const KEY = "/state/notes/dev.tfstate.deploy.lock";
+
+/** A bucket with conditional writes. */
+async function withBucket(
+  use: (objects: Map<string, string>, deployment: Deployment) => Promise<void>,
+): Promise<void> {
+  const objects = new Map<string, string>();
+  const fail = (code: string, status: number) =>
+    new Response(`<Error><Code>${code}</Code></Error>`, { status });
+  const tagOf = (text: string) => `"${text.length}-${text.slice(-20).replaceAll('"', "")}"`;
+  const http = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const { pathname } = new URL(request.url);
+    const present = objects.get(pathname);
+    if (request.method === "GET") {
+      if (present === undefined) return fail("NoSuchKey", 404);
+      return new Response(present, { headers: { etag: tagOf(present) } });
+    }
+    if (request.method === "DELETE") {
+      objects.delete(pathname);
+      return new Response(null, { status: 204 });
+    }
+    const [match, none] = ["if-match", "if-none-match"].map((name) => request.headers.get(name));
+    if (none === "*" && present !== undefined) return fail("PreconditionFailed", 412);
+    if (match !== null && present === undefined) return fail("NoSuchKey", 404);
+    if (match !== null && match !== tagOf(present!)) return fail("PreconditionFailed", 412);
+    // the client sends the body in chunks with a checksum
+    const [text] = /\{.*\}/.exec(await request.text()) ?? [""];
+    objects.set(pathname, text);
+    return new Response(null, { headers: { etag: tagOf(text) } });
+  });
+  try {
+    await withEnv({
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${http.addr.port}`,
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      AWS_EC2_METADATA_DISABLED: "true",
+    }, () => use(objects, createDeployment({ bucket: "state", region: "eu-central-1" })));
+  } finally {
+    await http.shutdown();
+  }
+}
+
+function createDeployment(state?: object, folder = "/nowhere"): Deployment {
+  return {
+    context: { output: { warn: () => {} } },
+    plan: { config: { infra: { state } }, folder },
+    prefix: "notes-dev",
+    stage: { name: "dev", backend: { key: "notes/dev.tfstate" } },
+  } as unknown as Deployment;
+}
+
+Deno.test("withStageLock() lets one of two deployments at once run, and then the other", async () => {
+  await withBucket(async (objects, deployment) => {
+    const order: string[] = [];
+    const first = withStageLock(deployment, async ({ check }) => {
+      order.push("first begins");
+      await assertRejects(
+        () => withStageLock(deployment, () => Promise.resolve(order.push("second"))),
+        StepError,
+        "is deploying notes-dev (since ",
+      );
+      check();
+      order.push("first ends");
+    });
+    await first;
+    assertEquals(objects.size, 0);
+    await withStageLock(deployment, () => Promise.resolve(order.push("second")));
+    assertEquals(order, ["first begins", "first ends", "second"]);
+  });
+});
+
+Deno.test("withStageLock() takes the lock of a process that died, and the dead one stops when it comes back", async () => {
+  await withBucket(async (objects, deployment) => {
+    let nowMs = Date.now();
+    const clock = { now: () => nowMs, sleep: () => Promise.resolve() };
+    await withStageLock(deployment, async ({ check }) => {
+      nowMs += 14 * 60_000;
+      await assertRejects(
+        () => withStageLock(deployment, () => Promise.resolve(), clock),
+        StepError,
+      );
+      nowMs += 2 * 60_000;
+      await withStageLock(deployment, async () => {
+        assert(objects.has(KEY));
+        await Promise.resolve();
+      }, clock);
+      await assertRejects(
+        async () => await Promise.resolve(check()),
+        StepError,
+        "the lock of notes-dev was lost",
+      );
+    }, clock);
+  });
+});
+
+Deno.test("withStageLock() uses a file where the state is a file", async () => {
+  const folder = await Deno.makeTempDir();
+  const other = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "await new Promise((resolve) => setTimeout(resolve, 60_000))"],
+  }).spawn();
+  try {
+    const file = join(folder, ".terraform/stages/dev.deploy.lock");
+    const deployment = createDeployment(undefined, folder);
+    await withStageLock(deployment, async () => assert((await Deno.stat(file)).isFile));
+    await assertRejects(() => Deno.stat(file), Deno.errors.NotFound);
+    await Deno.writeTextFile(file, String(other.pid));
+    await assertRejects(
+      () => withStageLock(deployment, () => Promise.resolve()),
+      ConfigurationError,
+      `Another deployment of notes-dev is running (process ${other.pid})`,
+    );
+  } finally {
+    other.kill("SIGKILL");
+    await other.status;
+    await Deno.remove(folder, { recursive: true });
+  }
+});
