@@ -20,6 +20,7 @@ const LONGEST: readonly string[] = [
   "examples",
   "cli/init",
   "cli/deploy/rehearsal_system_test.ts",
+  "cli/deploy/migration_function_system_test.ts",
   "cli/commands/generate_infra_terraform_system_test.ts",
   "faults",
   "doc_examples_test.ts",

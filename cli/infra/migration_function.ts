@@ -1,5 +1,4 @@
-import type { Problem } from "./infra_plan.ts";
-import type { InfraFunction } from "./infra_plan.ts";
+import type { InfraFunction, Problem } from "./infra_plan.ts";
 
 /** Lambda's longest timeout. Migrations that need longer continue in the next invocation. */
 const TIMEOUT_SECONDS = 900;
@@ -36,24 +35,15 @@ export function getMigrationArguments(fn: InfraFunction): Record<string, number>
 }
 
 /**
- * Finds migration functions that cannot work.
+ * Finds migration functions beside the first one.
  *
  * @param functions The functions of the project.
  */
 export function findMigrationErrors(functions: readonly InfraFunction[]): Problem[] {
   const [first, ...others] = functions.filter(isMigrationFunction);
-  if (first === undefined) return [];
-  return [
-    ...others.map(({ name }) => ({
-      message: `${name} is a second migration function beside ${first.name}: remove one, so that ` +
-        "trellis deploy knows which to invoke",
-      functionName: name,
-    })),
-    ...first.kind === "standalone" ? [] : [{
-      message:
-        `${first.name} is in ${first.kind}/, but migrations have no trigger: move the file ` +
-        "to standalone/",
-      functionName: first.name,
-    }],
-  ];
+  return others.map(({ name }) => ({
+    message: `${name} is a second migration function beside ${first.name}: remove one, so that ` +
+      "trellis deploy knows which to invoke",
+    functionName: name,
+  }));
 }

@@ -139,3 +139,72 @@ Deno.test("generate infra warns when the sources do not show the database", asyn
     assertEquals((await generate(client, `{ database: "none" }`)).stderr, "");
   }
 });
+
+const MIGRATIONS = "src/functions/standalone/migrations.ts";
+
+/** The files of a project with a migration function that has this database. */
+function createMigrationFiles(database: string, client: string): Record<string, string> {
+  return {
+    ...createFiles(client),
+    [MIGRATIONS]: `import { defineMigrationHandler } from "@trellis/fn/database";
+import { getRequiredEnv } from "@trellis/fn/env";
+export const handler = defineMigrationHandler({ memorySize: 1024, database: ${database} });
+`,
+  };
+}
+
+Deno.test("generate infra gives a migration function the rights of the migrating role only", async () => {
+  const cases: [database: string, client: string, found: RegExp[]][] = [
+    [
+      `{ provider: "postgres", connectionString: getRequiredEnv("OWNER_URL") }`,
+      `{ provider: "postgres", connectionString: getRequiredEnv("APP_DB") }`,
+      [/OWNER_URL = var\.owner_url/, /vpc_config += length/],
+    ],
+    [
+      `{ provider: "postgres", host: getRequiredEnv("APP_HOST"), username: getRequiredEnv("OWNER"), iamAuth: true }`,
+      `{ provider: "postgres", host: getRequiredEnv("APP_HOST"), username: getRequiredEnv("APP_USER"), iamAuth: true }`,
+      [/OWNER += var\.owner/, /Resource = "\$\{var\.database_user_arn\}\/\$\{var\.owner\}"/],
+    ],
+    [
+      `{ provider: "distsql", endpoint: getRequiredEnv("CLUSTER"), isAdmin: true }`,
+      `{ provider: "distsql", endpoint: getRequiredEnv("CLUSTER"), username: getRequiredEnv("APP_USER") }`,
+      [/additional_policy_arns += \[module\.database\.admin_connect_policy_arn\]/],
+    ],
+  ];
+  for (const [database, client, found] of cases) {
+    await withProject(createMigrationFiles(database, client), async (root) => {
+      assertEquals((await permissions(root)).exitCode, 0);
+      const { exitCode, stdout, stderr } = await infra(root);
+      assertEquals(exitCode, 0, stdout + stderr);
+      const text = await readInfra(root, "fn_migrations.tf");
+      for (const pattern of [...found, /timeout +=? 900/, /reserved_concurrent_executions += 1/]) {
+        assertMatch(text, pattern);
+      }
+      assert(
+        !/APP_DB|APP_USER|database_roles|[^_]connect_policy_arn/.test(
+          text.replace("admin_connect", ""),
+        ),
+        text,
+      );
+      assert(!(await readInfra(root, "fn_orders_get.tf")).includes("OWNER"));
+    });
+  }
+});
+
+Deno.test("generate infra refuses a second migration function, and one with a trigger", async () => {
+  const client = `{ provider: "postgres", connectionString: getRequiredEnv("APP_DB") }`;
+  const files = createMigrationFiles(client, client);
+  for (
+    const [path, message] of [
+      ["src/functions/standalone/more.ts", "More is a second migration function beside Migrations"],
+      ["src/functions/schedule/aaa.ts", "the file is in schedule/: move it to standalone/"],
+    ]
+  ) {
+    await withProject({ ...files, [path]: files[MIGRATIONS] }, async (root) => {
+      await permissions(root);
+      const { exitCode, stdout } = await infra(root);
+      assertEquals(exitCode, 1);
+      assertStringIncludes(stdout, message);
+    });
+  }
+});

@@ -387,3 +387,39 @@ Deno.test("runMigrations() cleans up after a failed statement, so that it can be
     );
   });
 });
+
+Deno.test("runMigrations() begins nothing after stopAtMs, and a later run continues; errors have the line", async () => {
+  await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
+    const database = await fresh();
+    await write({
+      "0001_log.sql": "CREATE TABLE log (n int PRIMARY KEY);",
+      "0002_single.sql":
+        "-- trellis: no-transaction\nINSERT INTO log VALUES (1);\nINSERT INTO log VALUES (2);\n" +
+        "-- the last one\nINSERT INTO log VALUES (3);",
+      "0003_failing.sql": "INSERT INTO log VALUES (4);\n\n/* twice */ INSERT INTO log\nVALUES (4);",
+    });
+    let nowMs = 0;
+    const clock = { now: () => nowMs, sleep: () => Promise.resolve() };
+    const stopped = await runMigrations({
+      migrationsFolder,
+      database,
+      stopAtMs: 1,
+      clock,
+      logger(message): void {
+        if (message.startsWith("0002_single: statement 2")) nowMs = 1;
+      },
+    });
+    assertEquals([stopped.applied, stopped.isComplete], [1, false]);
+    assertEquals(await rows(database, "SELECT n FROM log"), [{ n: 1 }, { n: 2 }]);
+    const [unfinished] = (await getMigrationStatus({ migrationsFolder, database })).unfinished!;
+    assertEquals([unfinished.tag, unfinished.statementsDone], ["0002_single", 2]);
+
+    const error = await assertRejects(
+      () => runMigrations({ migrationsFolder, database }),
+      MigrationError,
+      "0003_failing.sql failed at statement 2",
+    );
+    assertEquals([error.tag, error.statement, error.line], ["0003_failing", 2, 3]);
+    assertEquals(await rows(database, "SELECT n FROM log"), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+});
