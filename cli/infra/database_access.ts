@@ -225,7 +225,7 @@ export const IAM_POLICY = "connect-database";
  * @param user The user of the database.
  */
 export function renderIamPolicy(user: HclValue): Expression {
-  const name = user instanceof Expression ? `\${${user.hcl}}` : String(user);
+  const name = user instanceof Expression ? `\${${user.hcl}}` : quote(String(user)).slice(1, -1);
   return call("jsonencode", {
     Version: "2012-10-17",
     Statement: [{

@@ -128,7 +128,7 @@ function refuse(type: string, status: number): Response {
   return Response.json({ Message: type }, { status, headers: { "x-amzn-errortype": type } });
 }
 
-async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* readLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let rest = "";
   for await (const text of stream.pipeThrough(new TextDecoderStream())) {
     const lines = `${rest}${text}`.split("\n");
