@@ -117,11 +117,11 @@ export {
 export type {
   MigrationFailureResponse,
   MigrationGrantsResponse,
-  MigrationRunResponse,
   MigrationRequest,
   MigrationResponse,
-  PendingMigration,
+  MigrationRunResponse,
   MigrationStatusResponse,
+  PendingMigration,
 } from "./migrations/function/migration_request.ts";
 export { readMigrationFiles } from "./migrations/folder.ts";
 export {
