@@ -112,10 +112,13 @@ async function countAttempt(
 ): Promise<Counted> {
   const prefix = getAddressPrefix(address);
   const ownKey = `attempt|${hash}|${prefix}`;
-  const own = await store.take(ownKey, limits.failuresPerAddress);
-  if (!own.allowed) throw refuseRequest("account", limits.failuresPerAddress, own);
   const allKey = `attempt|${hash}`;
-  const all = await store.take(allKey, limits.failures);
+  // an attempt that is refused at its own address does not count for the others
+  const [own, all] = await store.takeInOrder([
+    [ownKey, limits.failuresPerAddress],
+    [allKey, limits.failures],
+  ]);
+  if (!own.allowed) throw refuseRequest("account", limits.failuresPerAddress, own);
   if (all.allowed) return [[ownKey, own], [allKey, all]];
   if (match !== undefined && await hasSessionFrom(db, settings, match, prefix)) {
     return [[ownKey, own]];

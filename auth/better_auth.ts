@@ -24,6 +24,7 @@ import { rateLimits } from "../database/rate_limits/table.ts";
 import { createResetPlugin, protectUnprovenAccounts } from "./unproven_accounts.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
+import { readAccountsWithUser } from "./user_with_accounts.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
 
 /** The context of a better-auth instance. */
@@ -75,11 +76,14 @@ export async function startBetterAuth(
   // block the email address
   const tables = acceptTextAsUuid(schema);
   const client = mail === undefined ? db : prepareMails(db);
-  const adapter = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
+  const plain = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
     provider: "pg",
     schema: tables,
     transaction: "transaction" in db,
   });
+  const adapter = settings.experimentalJoins
+    ? plain
+    : readAccountsWithUser(plain, settings.schema.user);
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);

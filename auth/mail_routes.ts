@@ -11,7 +11,7 @@ type Handler = (request: Request) => Promise<Response>;
  * account. Other routes send as many for all addresses.
  */
 const FIRST_STATEMENTS: Readonly<Record<string, number>> = {
-  "/request-password-reset": 4,
+  "/request-password-reset": 5,
   "/send-verification-email": 2,
   "/sign-up/email": 6,
   "/change-email": 4,

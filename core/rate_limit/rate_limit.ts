@@ -29,6 +29,17 @@ export interface RateLimitStore {
    */
   take(key: string, rule: RateLimitRule): Promise<RateLimitDecision>;
   /**
+   * Counts a request by several keys, in their order, up to the first that refuses it: those after it
+   * do not count the request. Takes one round trip. Concurrent calls must give keys that they share
+   * in the same order, or the database may end one of them because of a deadlock.
+   *
+   * @param counts Different keys with their limits.
+   * @returns The decisions, the last of which may be a refusal.
+   */
+  takeInOrder(
+    counts: readonly (readonly [key: string, rule: RateLimitRule])[],
+  ): Promise<RateLimitDecision[]>;
+  /**
    * Takes back a counted request, if its window still lasts.
    *
    * @param key The key that it was counted by.

@@ -12,6 +12,7 @@ import { logWarn } from "../../observability/logger.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
 import { isOccError } from "../sqlstate.ts";
 import { rateLimits } from "./table.ts";
+import { type LimitColumns, prepareTake, type TakenRow, type TakeQuery } from "./take_statement.ts";
 
 /** A drizzle client for PostgreSQL, of any driver and any schema. */
 export type RateLimitDatabase = Pick<PgDatabase<PgQueryResultHKT>, "$with" | "with" | "update">;
@@ -23,28 +24,7 @@ export type RateLimitDatabase = Pick<PgDatabase<PgQueryResultHKT>, "$with" | "wi
  */
 const RETRY = { maxRetries: 8, baseDelayMs: 20, maxDelayMs: 400 } as const;
 
-/** The result of the statement. */
-interface TakenRow {
-  /** Requests of the window, or `null` if the request was refused. */
-  count: number | null;
-  /** Start of the window in milliseconds, or `null` if a concurrent request has just created it. */
-  startedMs: string | null;
-  /** The database's time in milliseconds. */
-  nowMs: string;
-}
-
-interface TakeQuery {
-  execute(values: Record<string, unknown>): Promise<TakenRow[]>;
-}
-
-interface LimitColumns {
-  readonly id?: PgColumn;
-  readonly key: PgColumn;
-  readonly count: PgColumn;
-  readonly lastRequest: PgColumn;
-}
-
-let lastQuery = 0;
+type Count = readonly [key: string, rule: RateLimitRule];
 
 /**
  * Creates a store that counts requests in a table. One statement decides each request, by the
@@ -65,25 +45,42 @@ export function createRateLimitStore(
   table: PgTable = rateLimits,
 ): RateLimitStore {
   const columns = readColumns(table);
-  let query: TakeQuery | undefined;
+  const queries: Map<number, TakeQuery> = new Map();
+
+  function getQuery(size: number): TakeQuery {
+    let query = queries.get(size);
+    if (query === undefined) queries.set(size, query = prepareTake(db, table, columns, size));
+    return query;
+  }
 
   async function take(key: string, rule: RateLimitRule): Promise<RateLimitDecision> {
-    const values = {
-      id: crypto.randomUUID(),
-      key,
-      limit: rule.limit,
-      windowMs: rule.windowSeconds * 1_000,
-    };
+    return (await takeInOrder([[key, rule]]))[0];
+  }
+
+  async function takeInOrder(counts: readonly Count[]): Promise<RateLimitDecision[]> {
+    const values = Object.assign({}, ...counts.map(toValues));
     try {
-      const [row] = await withQueryMetrics("takeRateLimit", () => {
-        query ??= prepareTake(db, table, columns);
-        return query.execute(values);
-      }, { retry: RETRY });
-      return toDecision(row, rule);
+      const [row] = await withQueryMetrics(
+        "takeRateLimit",
+        () => getQuery(counts.length).execute(values),
+        { retry: RETRY },
+      );
+      return readDecisions(row, counts);
     } catch (error) {
-      if (isOccError(error)) return refuseForNow(error);
-      throw explainError(error, table);
+      if (!isOccError(error)) throw explainError(error, table);
+      return counts.length > 1 ? await takeOneByOne(counts) : [refuseForNow(error)];
     }
+  }
+
+  /** Finds the key that conflicts, after a statement with all keys has failed. */
+  async function takeOneByOne(counts: readonly Count[]): Promise<RateLimitDecision[]> {
+    const decisions: RateLimitDecision[] = [];
+    for (const [key, rule] of counts) {
+      const decision = await take(key, rule);
+      decisions.push(decision);
+      if (!decision.allowed) break;
+    }
+    return decisions;
   }
 
   async function giveBack(key: string, { windowStart }: RateLimitDecision): Promise<void> {
@@ -97,7 +94,7 @@ export function createRateLimitStore(
         )), { retry: RETRY });
   }
 
-  return { take, giveBack };
+  return { take, takeInOrder, giveBack };
 }
 
 function readColumns(table: PgTable): LimitColumns {
@@ -113,62 +110,33 @@ function readColumns(table: PgTable): LimitColumns {
   return { id: id?.hasDefault && !id.defaultFn ? undefined : id, key, count, lastRequest };
 }
 
-/**
- * Prepares the statement. The subquery `free` skips a request that is seen to be over the limit,
- * without a lock. The condition of DO UPDATE decides among concurrent requests.
- */
-function prepareTake(db: RateLimitDatabase, table: PgTable, columns: LimitColumns): TakeQuery {
-  const name = (column: PgColumn) => sql.identifier(getColumnName(db, column));
-  const key = name(columns.key), count = name(columns.count), last = name(columns.lastRequest);
-  const wanted = sql`cast(${sql.placeholder("key")} as text)`;
-  const limit = sql`cast(${sql.placeholder("limit")} as integer)`;
-  const windowMs = sql`cast(${sql.placeholder("windowMs")} as bigint)`;
-  const now = sql`cast(floor(extract(epoch from statement_timestamp()) * 1000) as bigint)`;
-  const { id } = columns;
-  const idName = id === undefined ? sql`` : sql`${name(id)}, `;
-  const idValue = id === undefined
-    ? sql``
-    : sql`cast(${sql.placeholder("id")} as ${sql.raw(id.getSQLType())}), `;
-  const isOver = sql`"held".${last} <= excluded.${last} - ${windowMs}`;
-  const taken = db.$with("taken", {
-    count: sql<number>`"count"`.as("count"),
-    startedMs: sql<string>`"started_ms"`.as("started_ms"),
-  }).as(sql`
-    insert into ${table} as "held" (${idName}${key}, ${count}, ${last})
-    select ${idValue}${wanted}, 1, "clock"."now_ms" from (select ${now} as "now_ms") as "clock"
-    where not exists (
-      select 1 from ${table} as "full" where "full".${key} = ${wanted}
-        and "full".${count} >= ${limit} and "full".${last} > "clock"."now_ms" - ${windowMs}
-    )
-    on conflict (${key}) do update set
-      ${count} = case when ${isOver} then 1 else "held".${count} + 1 end,
-      ${last} = case when ${isOver} then excluded.${last} else "held".${last} end
-    where ${isOver} or "held".${count} < ${limit}
-    returning "held".${count} as "count", "held".${last} as "started_ms"`);
-  return db.with(taken).select({
-    count: sql<number | null>`"taken"."count"`,
-    startedMs: sql<string | null>`coalesce("taken"."started_ms", "seen".${last})`,
-    nowMs: sql<string>`"clock"."now_ms"`,
-  }).from(sql`(select ${now} as "now_ms") as "clock" left join "taken" on true
-    left join ${table} as "seen" on "seen".${key} = ${wanted}`)
-    .prepare(`trellis_take_rate_limit_${++lastQuery}`) as unknown as TakeQuery;
-}
-
-/** Returns the column's name in the database, which a client with `casing` derives. */
-function getColumnName(db: RateLimitDatabase, column: PgColumn): string {
-  const { dialect } = db as {
-    dialect?: { casing?: { getColumnCasing(column: PgColumn): string } };
+function toValues([key, { limit, windowSeconds }]: Count, at: number): Record<string, unknown> {
+  return {
+    [`id${at}`]: crypto.randomUUID(),
+    [`key${at}`]: key,
+    [`limit${at}`]: limit,
+    [`windowMs${at}`]: windowSeconds * 1_000,
   };
-  return dialect?.casing?.getColumnCasing(column) ?? column.name;
 }
 
-function toDecision(row: TakenRow, { limit, windowSeconds }: RateLimitRule): RateLimitDecision {
-  const startedMs = Number(row.startedMs ?? row.nowMs);
+function readDecisions(row: TakenRow, counts: readonly Count[]): RateLimitDecision[] {
+  const decisions = counts.map(([, rule], at) => toDecision(row, at, rule));
+  const refused = decisions.findIndex(({ allowed }) => !allowed);
+  return refused < 0 ? decisions : decisions.slice(0, refused + 1);
+}
+
+function toDecision(
+  row: TakenRow,
+  at: number,
+  { limit, windowSeconds }: RateLimitRule,
+): RateLimitDecision {
+  const count = row[`count${at}`];
+  const startedMs = Number(row[`startedMs${at}`] ?? row.nowMs);
   const restMs = startedMs + windowSeconds * 1_000 - Number(row.nowMs);
-  const allowed = row.count !== null;
+  const allowed = count !== null;
   return {
     allowed,
-    remaining: allowed ? Math.max(0, limit - Number(row.count)) : 0,
+    remaining: allowed ? Math.max(0, limit - Number(count)) : 0,
     resetSeconds: Math.min(windowSeconds, Math.max(1, Math.ceil(restMs / 1_000))),
     windowStart: String(startedMs),
   };

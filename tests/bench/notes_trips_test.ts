@@ -148,7 +148,7 @@ Deno.test("a request of the notes application takes no more round trips than bef
   });
   assertEquals(trips, {
     signUp: 8,
-    signIn: 7,
+    signIn: 5,
     create: 4,
     invalid: 1,
     get: 2,

@@ -7,7 +7,9 @@ import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migratio
 import { createRateLimitStore } from "../../../database/rate_limits/store.ts";
 import { RATE_LIMIT_COLUMNS } from "../../../database/rate_limits/table.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
+import { createRandom } from "../../auth/random.ts";
 import { LAB_OPTIONS, shareProviders } from "../../support/provider_lab.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const lab = shareProviders();
 const RULE = { limit: 3, windowSeconds: 60 };
@@ -131,6 +133,56 @@ testStore("take() is exact when requests are concurrent", async ({ store, read }
   );
   assertEquals(decisions.filter(({ allowed }) => allowed).length, 7);
   assertEquals((await read("a"))?.count, 7);
+});
+
+testStore("takeInOrder() counts a request up to the key that refuses it", async (counted) => {
+  const { store, read } = counted;
+  const counts = [["a", { ...RULE, limit: 4 }], ["b", RULE], ["c", RULE]] as const;
+  const decisions: string[][] = [];
+  for (let i = 0; i < 5; i++) decisions.push((await store.takeInOrder(counts)).map(summarize));
+  assertEquals(decisions.slice(2), [
+    ["allowed, 1 remaining", "allowed, 0 remaining", "allowed, 0 remaining"],
+    ["allowed, 0 remaining", "refused, 0 remaining"],
+    ["refused, 0 remaining"],
+  ]);
+  for (const [key, count] of [["a", 4], ["b", 3], ["c", 3]] as const) {
+    assertEquals((await read(key))?.count, count, key);
+  }
+});
+
+testStore("takeInOrder() decides as take() of one key after the other", async ({ store, read }) => {
+  const { below } = createRandom(testSeed);
+  const runs = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 2_000 : 10;
+  for (let run = 0; run < runs; run++) {
+    const keys = ["a", "b", "c", "d"].slice(below(3)).map((key) => `${key}${below(3)}`);
+    const counts = keys.map((key) => [key, { limit: 1 + below(12), windowSeconds: 60 }] as const);
+    const expected: string[] = [];
+    for (const [key, rule] of counts) {
+      const decision = await store.take(`one by one ${key}`, rule);
+      expected.push(summarize(decision));
+      if (!decision.allowed) break;
+    }
+    const decisions = await store.takeInOrder(counts);
+    assertEquals(decisions.map(summarize), expected, `seed ${testSeed}, run ${run}`);
+    for (const key of keys) {
+      assertEquals((await read(key))?.count, (await read(`one by one ${key}`))?.count, key);
+    }
+  }
+});
+
+testStore("takeInOrder() is exact when requests are concurrent", async ({ store, read }) => {
+  const owners = ["a", "b", "c", "d", "e"];
+  const decisions = await Promise.all(
+    Array.from({ length: 30 }, (_, i) =>
+      store.takeInOrder([
+        [owners[i % 5], { limit: 3, windowSeconds: 60 }],
+        ["all", { limit: 7, windowSeconds: 60 }],
+      ])),
+  );
+  const countAllowed = (at: number) => decisions.filter((each) => each[at]?.allowed).length;
+  assertEquals([countAllowed(0), countAllowed(1)], [15, 7]);
+  for (const owner of owners) assertEquals((await read(owner))?.count, 3, owner);
+  assertEquals((await read("all"))?.count, 7);
 });
 
 Deno.test({

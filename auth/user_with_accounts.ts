@@ -1,0 +1,61 @@
+import { eq, getTableColumns, sql } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+
+type Row = Readonly<Record<string, unknown>>;
+
+interface Condition {
+  readonly field: string;
+  readonly value: unknown;
+}
+
+interface FindOne {
+  readonly model: string;
+  readonly where: readonly Condition[];
+  readonly join?: Readonly<Record<string, unknown>>;
+}
+
+interface Adapter {
+  findOne(input: FindOne): Promise<Row | null>;
+  findMany(input: { model: string; where: readonly Condition[] }): Promise<Row[]>;
+}
+
+/**
+ * Reads a user and their accounts in one round trip. better-auth reads the user by email address and
+ * then the accounts by the user's id, unless `experimentalJoins` is set. Here both statements are sent
+ * together, because the second finds the user's id by itself. A sign-in takes one round trip less.
+ *
+ * @param factory The function that creates the adapter.
+ * @param user The table of users.
+ * @returns A function that creates an adapter which reads them together.
+ */
+export function readAccountsWithUser<Options, T extends object>(
+  factory: (options: Options) => T,
+  user: PgTable,
+): (options: Options) => T {
+  const { id, email } = getTableColumns(user) as Record<string, PgColumn>;
+  return function createAdapter(options) {
+    const adapter = factory(options);
+    const target = adapter as unknown as Adapter;
+    const { findOne, findMany } = target;
+    target.findOne = async function findTogether(input) {
+      const address = getAddress(input);
+      if (address === undefined) return await findOne(input);
+      const userId = sql`any (select ${id} from ${user} where ${eq(email, address)})`;
+      const [found, accounts] = await Promise.all([
+        findOne({ ...input, join: undefined }),
+        findMany({ model: "account", where: [{ field: "userId", value: userId }] }),
+      ]);
+      // the address may belong to several rows of a table that allows it
+      return found && { ...found, account: accounts.filter(({ userId }) => userId === found.id) };
+    };
+    return adapter;
+  };
+}
+
+/** Returns the address if a search is for the user of an address with all of the user's accounts. */
+function getAddress({ model, where, join = {} }: FindOne): string | undefined {
+  const [condition] = where;
+  const isSearch = model === "user" && where.length === 1 && condition.field === "email" &&
+    join.account === true && Object.keys(join).length === 1;
+  return isSearch && typeof condition.value === "string" ? condition.value : undefined;
+}
