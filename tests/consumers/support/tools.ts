@@ -21,6 +21,7 @@ export const TOOLS = {
   publint: "publint@0.3.25",
   attw: "@arethetypeswrong/cli@0.18.5",
   types: "@types/node@20.19.43",
+  workflowParser: "@actions/workflow-parser@0.3.61",
 } as const;
 
 /** A tool of {@link TOOLS}. */
