@@ -205,6 +205,13 @@ Deno.test({
         const { addresses } = await readState();
         assert(addresses.includes("module.fn_migrations aws_lambda_function"));
         assert(!addresses.includes("module.fn_notes aws_lambda_function"));
+        const plans = [...Deno.readDirSync(join(root, "infra/.terraform/stages"))].map(({ name }) =>
+          name
+        );
+        assertEquals(
+          plans.filter((name) => name.endsWith(".tfplan") || name.endsWith(".lock")),
+          [],
+        );
         const logged = `${stdout}${stderr}${lambda.logged.join()}`;
         assert(!logged.includes("private") && !logged.includes(databaseUrl));
       });
