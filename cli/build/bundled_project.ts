@@ -50,7 +50,7 @@ function readPermissions(folder: string): Record<string, string> {
  * Creates a plugin that puts the migrations and grants of the project into migration functions.
  *
  * @param paths Finds the modules of `@trellis/fn`.
- * @param readProject Reads the project; called only if a function needs it.
+ * @param readProject Reads the project.
  * @returns The plugin; it must precede plugins that load modules.
  */
 export function bundledProjectPlugin(
@@ -63,18 +63,24 @@ export function bundledProjectPlugin(
       const filter = /[/\\]migrations[/\\]function[/\\]bundled_project\.[jt]s$/;
       build.onLoad({ filter }, ({ path }) => {
         if (paths.trellisRoot(path) === undefined) return undefined;
-        try {
-          const project = JSON.stringify(readProject());
-          return {
-            contents: `const project = ${project};
-export function getBundledProject() { return project; }
-`,
-            loader: "js",
-          };
-        } catch (error) {
-          return { errors: [{ text: (error as Error).message }] };
-        }
+        return { contents: renderModule(readProject), loader: "js" };
       });
     },
   };
+}
+
+/**
+ * Renders the replacement of the module. Every function that imports `@trellis/fn/database` loads it, and all
+ * but migration functions omit it, so that an invalid folder is only an error of those.
+ */
+function renderModule(readProject: () => BundledProject): string {
+  try {
+    return `const project = ${JSON.stringify(readProject())};
+export function getBundledProject() { return project; }
+`;
+  } catch (error) {
+    const message = `trellis build could not read the migrations: ${(error as Error).message}`;
+    return `export function getBundledProject() { throw new Error(${JSON.stringify(message)}); }
+`;
+  }
 }

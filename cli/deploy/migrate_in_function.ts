@@ -55,7 +55,7 @@ export async function migrateInFunction(
     const before = state;
     state = await readStatus(fn, digest, clock);
     if (state.pending.length === 0) break;
-    if (describeProgress(state) !== describeProgress(before)) {
+    if (JSON.stringify(state.pending) !== JSON.stringify(before.pending)) {
       progressMs = monotonicNow(clock);
       interruptions = 0;
     }

@@ -155,7 +155,7 @@ async function readStatus(
   digest: string | undefined,
 ): Promise<MigrationStatusResponse> {
   const { applied, pending, changed, findings, unfinished = [] } = await getMigrationStatus(target);
-  const done = new Map(unfinished.map(({ tag, statementsDone }) => [tag, statementsDone]));
+  const begun = new Map(unfinished.map((migration) => [migration.tag, migration]));
   const plans = await planPending(target, pending, changed);
   return {
     ok: true,
@@ -166,7 +166,8 @@ async function readStatus(
       tag,
       statements: plans.get(tag)?.statements.length ?? 0,
       isTransaction: plans.get(tag)?.atomic ?? false,
-      statementsDone: done.get(tag) ?? 0,
+      statementsDone: begun.get(tag)?.statementsDone ?? 0,
+      notedAt: begun.get(tag)?.notedAt.toISOString(),
     })),
     changed,
     findings,

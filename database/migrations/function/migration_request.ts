@@ -35,6 +35,8 @@ export interface PendingMigration {
   readonly isTransaction: boolean;
   /** Number of statements that an earlier run has finished. */
   readonly statementsDone: number;
+  /** Time of the last record of an earlier run. It also changes while a long statement runs in batches. */
+  readonly notedAt?: string;
 }
 
 /** The result of a run. */

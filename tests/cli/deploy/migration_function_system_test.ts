@@ -212,6 +212,8 @@ Deno.test({
           plans.filter((name) => name.endsWith(".tfplan") || name.endsWith(".lock")),
           [],
         );
+        const other = await Deno.readTextFile(join(root, "dist/Notes/index.mjs"));
+        assert(!other.includes("CREATE TABLE notes"), "only the migration function has the files");
         const logged = `${stdout}${stderr}${lambda.logged.join()}`;
         assert(!logged.includes("private") && !logged.includes(databaseUrl));
       });
