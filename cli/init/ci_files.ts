@@ -27,6 +27,7 @@ const SETUP: Readonly<Record<ProjectRuntime, string>> = {
 |        with:
 |          node-version: 24
 |      - run: npm install --global deno@2.9.6
+|      - run: deno ci
 `,
 };
 
@@ -35,8 +36,65 @@ const COMMANDS: Readonly<Record<ProjectRuntime, { ci: string; trellis: string }>
   deno: { ci: "deno task ci", trellis: "deno task trellis" },
 };
 
+const REPOSITORY_BRANCH = "github.event.pull_request.head.repo.full_name == github.repository";
+/** Pull requests from the repository itself; those from forks get no token for AWS. */
+const PULL_REQUEST =
+  `github.event_name == 'pull_request' && github.event.action != 'closed' && ${REPOSITORY_BRANCH}`;
+const PUSH = "github.event_name == 'push'";
+const PREVIEW = "preview-${{ github.event.number }}";
+
+interface Job {
+  readonly name: string;
+  readonly when: string;
+  readonly needs?: string;
+  readonly environment: string;
+  readonly concurrency?: string;
+  /** Arguments of `trellis`. */
+  readonly command: string;
+}
+
+const JOBS: readonly Job[] = [
+  {
+    name: "plan",
+    when: PULL_REQUEST,
+    needs: "check",
+    environment: "plan",
+    command: "deploy --stage prod --plan",
+  },
+  {
+    name: "preview",
+    when: PULL_REQUEST,
+    needs: "plan",
+    environment: "preview",
+    concurrency: PREVIEW,
+    command: `deploy --stage ${PREVIEW} --yes --allow-destroy --generate-secrets`,
+  },
+  {
+    name: "close",
+    when: `github.event.action == 'closed' && ${REPOSITORY_BRANCH}`,
+    environment: "preview",
+    concurrency: PREVIEW,
+    command: `destroy --stage ${PREVIEW} --confirm ${PREVIEW}`,
+  },
+  {
+    name: "dev",
+    when: PUSH,
+    needs: "check",
+    environment: "dev",
+    concurrency: "dev",
+    command: "deploy --stage dev --yes",
+  },
+  {
+    name: "prod",
+    when: PUSH,
+    needs: "dev",
+    environment: "prod",
+    concurrency: "prod",
+    command: "deploy --stage prod --yes",
+  },
+];
+
 function renderWorkflow(runtime: ProjectRuntime): string {
-  const { ci, trellis } = COMMANDS[runtime];
   return withoutMargin(`|name: deploy
 |# Needs the environments plan, preview, dev and prod with the variables AWS_REGION and AWS_DEPLOY_ROLE
 |# (outputs of infra-ci/). Let prod require a review.
@@ -57,84 +115,23 @@ function renderWorkflow(runtime: ProjectRuntime): string {
 |      contents: read
 |    steps:
 |      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-${SETUP[runtime]}|      - run: ${ci}
-|${
-    renderJob({
-      job: "plan",
-      when: PULL_REQUEST,
-      needs: "check",
-      environment: "plan",
-      run: [`${trellis} deploy --stage prod --plan`],
-      runtime,
-    })
-  }|${
-    renderJob({
-      job: "preview",
-      when: PULL_REQUEST,
-      needs: "plan",
-      environment: "preview",
-      concurrency: "preview-\${{ github.event.number }}",
-      run: [
-        `${trellis} deploy --stage preview-\${{ github.event.number }} --yes --allow-destroy --generate-secrets`,
-      ],
-      runtime,
-    })
-  }|${
-    renderJob({
-      job: "close",
-      when:
-        "github.event.action == 'closed' && github.event.pull_request.head.repo.full_name == github.repository",
-      environment: "preview",
-      concurrency: "preview-\${{ github.event.number }}",
-      run: [
-        `${trellis} destroy --stage preview-\${{ github.event.number }} --confirm preview-\${{ github.event.number }}`,
-      ],
-      runtime,
-    })
-  }|${
-    renderJob({
-      job: "dev",
-      when: "github.event_name == 'push'",
-      needs: "check",
-      environment: "dev",
-      concurrency: "dev",
-      run: [`${trellis} deploy --stage dev --yes`],
-      runtime,
-    })
-  }|${
-    renderJob({
-      job: "prod",
-      when: "github.event_name == 'push'",
-      needs: "dev",
-      environment: "prod",
-      concurrency: "prod",
-      run: [`${trellis} deploy --stage prod --yes`],
-      runtime,
-    })
-  }`).trimEnd() + "\n";
+${SETUP[runtime]}|      - run: ${COMMANDS[runtime].ci}
+${JOBS.map((job) => renderJob(job, runtime)).join("")}`);
 }
 
-/** Pull requests from the repository itself; those from forks get no token for AWS. */
-const PULL_REQUEST =
-  "github.event_name == 'pull_request' && github.event.action != 'closed' && github.event.pull_request.head.repo.full_name == github.repository";
-
-interface Job {
-  readonly job: string;
-  readonly when: string;
-  readonly needs?: string;
-  readonly environment: string;
-  readonly concurrency?: string;
-  readonly run: readonly string[];
-  readonly runtime: ProjectRuntime;
-}
-
-function renderJob({ job, when, needs, environment, concurrency, run, runtime }: Job): string {
-  return `  ${job}:
+function renderJob(
+  { name, when, needs, environment, concurrency, command }: Job,
+  runtime: ProjectRuntime,
+): string {
+  const optional = Object.entries({ needs, concurrency }).filter(([, value]) =>
+    value !== undefined
+  );
+  const settings = [["environment", environment], ...optional];
+  return `|  ${name}:
 |    if: ${when}
-|${needs === undefined ? "" : `    needs: ${needs}\n|`}    runs-on: ubuntu-latest
+${settings.map(([key, value]) => `|    ${key}: ${value}\n`).join("")}|    runs-on: ubuntu-latest
 |    timeout-minutes: 60
-|    environment: ${environment}
-|${concurrency === undefined ? "" : `    concurrency: ${concurrency}\n|`}    steps:
+|    steps:
 |      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
 ${SETUP[runtime]}|      - uses: opentofu/setup-opentofu@v1
 |        with:
@@ -143,12 +140,8 @@ ${SETUP[runtime]}|      - uses: opentofu/setup-opentofu@v1
 |        with:
 |          role-to-assume: \${{ vars.AWS_DEPLOY_ROLE }}
 |          aws-region: \${{ vars.AWS_REGION }}
-${
-    run.map((line) =>
-      `|      - run: ${line}
+|      - run: ${COMMANDS[runtime].trellis} ${command}
 |        env:
 |          TF_VAR_region: \${{ vars.AWS_REGION }}
-`
-    ).join("")
-  }`;
+`;
 }
