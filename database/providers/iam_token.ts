@@ -69,14 +69,9 @@ export function signIamToken(
   { accessKeyId, secretAccessKey, sessionToken }: EnvironmentCredentials,
   now: Date = new Date(),
 ): string {
-  const crypto = builtinModule("node:crypto")!;
-  const sha256 = (text: string) => crypto.createHash("sha256").update(text).digest("hex");
-  const hmac = (key: string | Uint8Array, text: string): Uint8Array =>
-    crypto.createHmac("sha256", key).update(text).digest();
-
   const date = now.toISOString().replaceAll(/[:-]|\.\d+/g, "");
   const scope = [date.slice(0, 8), region, service, "aws4_request"];
-  const query = encodeQuery({
+  const all = Object.entries({
     ...parameters,
     "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
     "X-Amz-Credential": [accessKeyId, ...scope].join("/"),
@@ -85,17 +80,39 @@ export function signIamToken(
     ...sessionToken === undefined ? {} : { "X-Amz-Security-Token": sessionToken },
     "X-Amz-SignedHeaders": "host",
   });
-  const canonical = ["GET", "/", query, `host:${host}`, "", "host", sha256("")].join("\n");
-  const text = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256(canonical)].join("\n");
-  const key = scope.reduce(hmac, `AWS4${secretAccessKey}` as string | Uint8Array);
-  const signature = crypto.createHmac("sha256", key).update(text).digest("hex");
+  const { query, signature } = signQuery(host, all, { scope, date, secretAccessKey });
   return `${host}/?${query}&X-Amz-Signature=${signature}`;
 }
 
-/** Encodes parameters in the order of their names, as signatures require. */
-function encodeQuery(parameters: Readonly<Record<string, string>>): string {
-  return Object.keys(parameters).sort().map((name) => `${encode(name)}=${encode(parameters[name])}`)
-    .join("&");
+/**
+ * Signs the query of a GET request (Signature Version 4).
+ *
+ * @param host The signed host.
+ * @param parameters All parameters but the signature.
+ * @param signer Scope and time as the parameters have them, and the key.
+ * @returns The query in the order of its names, and its signature.
+ */
+export function signQuery(
+  host: string,
+  parameters: readonly (readonly [name: string, value: string])[],
+  signer: {
+    readonly scope: readonly string[];
+    readonly date: string;
+    readonly secretAccessKey: string;
+  },
+): { query: string; signature: string } {
+  const { scope, date, secretAccessKey } = signer;
+  const crypto = builtinModule("node:crypto")!;
+  const sha256 = (text: string) => crypto.createHash("sha256").update(text).digest("hex");
+  const hmac = (key: string | Uint8Array, text: string): Uint8Array =>
+    crypto.createHmac("sha256", key).update(text).digest();
+
+  const query = parameters.map(([name, value]) => [encode(name), encode(value)])
+    .sort(([a], [b]) => a < b ? -1 : 1).map((pair) => pair.join("=")).join("&");
+  const canonical = ["GET", "/", query, `host:${host}`, "", "host", sha256("")].join("\n");
+  const text = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256(canonical)].join("\n");
+  const key = scope.reduce(hmac, `AWS4${secretAccessKey}` as string | Uint8Array);
+  return { query, signature: crypto.createHmac("sha256", key).update(text).digest("hex") };
 }
 
 /** Encodes everything except the unreserved characters of RFC 3986. */

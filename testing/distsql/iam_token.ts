@@ -1,4 +1,5 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
+import { signQuery } from "../../database/providers/iam_token.ts";
 
 /** IAM principal that can sign tokens for the server. */
 export interface DistSqlPrincipal {
@@ -53,45 +54,6 @@ const MAX_EXPIRES_SECONDS = 604_800;
  */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
-function hmac(key: string | Uint8Array, data: string): Uint8Array {
-  return createHmac("sha256", key).update(data).digest();
-}
-
-function sha256Hex(data: string): string {
-  return createHash("sha256").update(data).digest("hex");
-}
-
-function encodeRfc3986(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
-/** Computes the signature of Signature Version 4 for query-string authentication. */
-function expectedSignature(
-  url: URL,
-  secretAccessKey: string,
-  scope: readonly string[],
-  date: string,
-): string {
-  const query = [...url.searchParams]
-    .filter(([name]) => name !== "X-Amz-Signature")
-    .map(([name, value]) => [encodeRfc3986(name), encodeRfc3986(value)])
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map((pair) => pair.join("="))
-    .join("&");
-  const canonicalRequest = ["GET", "/", query, `host:${url.host}`, "", "host", sha256Hex("")].join(
-    "\n",
-  );
-  const toSign = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256Hex(canonicalRequest)].join(
-    "\n",
-  );
-  let key: string | Uint8Array = `AWS4${secretAccessKey}`;
-  for (const part of scope) key = hmac(key, part);
-  return createHmac("sha256", key).update(toSign).digest("hex");
-}
-
 function parseAmzDate(date: string): number {
   const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(date);
   if (!match) return Number.NaN;
@@ -142,8 +104,10 @@ export function checkIamToken(
   if (scope[1] !== expected.region) return { fault: "region" };
   const date = parameter("X-Amz-Date");
   const signature = new TextEncoder().encode(parameter("X-Amz-Signature"));
+  const signed = [...url.searchParams].filter(([name]) => name !== "X-Amz-Signature");
+  const { secretAccessKey } = principal;
   const wanted = new TextEncoder().encode(
-    expectedSignature(url, principal.secretAccessKey, scope, date),
+    signQuery(url.host, signed, { scope, date, secretAccessKey }).signature,
   );
   if (signature.length !== wanted.length || !timingSafeEqual(signature, wanted)) {
     return { fault: "signature" };
