@@ -3,7 +3,7 @@ import type { StatementReader } from "./statement_reader.ts";
 import { quoteName } from "../sql/quote.ts";
 
 /** Maximum length of a name in bytes (NAMEDATALEN - 1). */
-const MAX_NAME_BYTES = 63;
+export const MAX_NAME_BYTES = 63;
 
 const encoder = new TextEncoder();
 const BEYOND_ASCII = /[\u0080-\uffff]/;

@@ -48,6 +48,11 @@ export class StatementReader {
     this.size = keys.length;
   }
 
+  /** The statement as written, with its comments. */
+  get source(): string {
+    return this.tokens.map((token) => token.text).join("");
+  }
+
   /**
    * Returns the keyword or symbol at a position in upper case; empty for literals, quoted names and
    * past the end.

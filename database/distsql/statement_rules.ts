@@ -50,7 +50,7 @@ export function objectAt(reader: StatementReader): number {
 
 /** Keeps a statement as written. */
 export function keep(reader: StatementReader, t: StatementTranslation): void {
-  t.emit(reader.tokens.map((token) => token.text).join(""));
+  t.emit(reader.source);
 }
 
 /** Creates the rule for a registry entry: rejects the statement, or omits it with a warning. */

@@ -1,4 +1,5 @@
 import { type ColumnClause, readColumn } from "../distsql/rules/column_definition.ts";
+import { SERIAL } from "../distsql/rules/column_type.ts";
 import { readNotNullCheck } from "../distsql/rules/not_null.ts";
 import { deriveName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
@@ -41,16 +42,6 @@ export function addColumn({ schema, reader, from, to }: TableAction): void {
     identity.name = deriveName(schema.name, column.name, "seq");
   }
 }
-
-/** Types that the distributed-SQL provider supports only as identity columns. */
-const SERIAL: ReadonlySet<string> = new Set([
-  "serial",
-  "bigserial",
-  "smallserial",
-  "serial4",
-  "serial8",
-  "serial2",
-]);
 
 function writeUnique(column: string, attributes: string): string {
   const isDistinctness = /^NULLS\b/i.test(attributes);

@@ -1,3 +1,4 @@
+import { MAX_NAME_BYTES } from "../distsql/sql_name.ts";
 import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
 import { temporaryName } from "./sql_text.ts";
 import type { TableColumn, TableConstraint, TableSchema } from "./table_schema.ts";
@@ -32,9 +33,6 @@ export function constraintName(constraint: TableConstraint, isRenamed: boolean):
     ? temporaryName(constraint.name, "new")
     : constraint.name;
 }
-
-/** PostgreSQL's limit of an identifier in bytes. */
-const MAX_NAME_BYTES = 63;
 
 /**
  * Returns PostgreSQL 18's name for the NOT NULL constraint of a column; `undefined` if it would be

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-
-const MAX_NAME_BYTES = 63;
+import { MAX_NAME_BYTES } from "../distsql/sql_name.ts";
 
 /**
  * Returns the temporary name of an object whose final name is still in use. A name that would be

@@ -1,4 +1,5 @@
 import { readColumn } from "../rules/column_definition.ts";
+import { SERIAL } from "../rules/column_type.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import {
   type DeclaredColumn,
@@ -12,11 +13,7 @@ import {
 import { chooseRelationName } from "./names.ts";
 import { type PendingConstraint, readColumnPending } from "./pending_constraint.ts";
 import { readNextval, readObject, readPart, toObjectName } from "./read_object.ts";
-import { keywordSet } from "../list_words.ts";
 
-const SERIAL: ReadonlySet<string> = keywordSet(
-  "serial serial2 serial4 serial8 smallserial bigserial",
-);
 const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
 
 /** Type of a column, as written and as a declared type. */

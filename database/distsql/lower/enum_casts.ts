@@ -1,6 +1,7 @@
 import { type DeclaredEnum, type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readNameLiteral, readObject } from "../declared/read_object.ts";
+import { castTypeAt } from "../rules/cast_types.ts";
 import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
@@ -14,16 +15,6 @@ function enumAt(
   at: number,
 ): DeclaredEnum | undefined {
   return reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
-}
-
-/**
- * Returns the position of the type in `CAST (value AS type)` by its opening parenthesis; else -1.
- */
-function castTypeAt(reader: StatementReader, open: number): number {
-  const close = reader.closing(open);
-  let as = -1;
-  for (let at = open + 1; at < close; at = reader.next(at)) if (reader.is(at, "AS")) as = at;
-  return as < 0 ? -1 : as + 1;
 }
 
 /** Rejects a literal that is cast to an enum but is not a label of it. */

@@ -171,10 +171,6 @@ function getGuard(
   return reader.is(at, "IF", "EXISTS") ? { ifTable: quoteNameAt(reader, nameAt) } : {};
 }
 
-function originalText(reader: StatementReader): string {
-  return reader.tokens.map((token) => token.text).join("");
-}
-
 /** Counts the actions of an ALTER TABLE; 0 for another statement. */
 export function countActions(reader: StatementReader): number {
   if (!reader.is(0, "ALTER", "TABLE")) return 0;
@@ -210,7 +206,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
       table: table.text,
       name: readName(reader, table.end + 2).text,
     } as const;
-    return t.emit(originalText(reader), { job, ...getGuard(reader, 3, asyncAt) });
+    return t.emit(reader.source, { job, ...getGuard(reader, 3, asyncAt) });
   }
   if (reader.is(2, "ALL", "IN", "TABLESPACE")) return void t.warn("table-settings");
   const afterExists = reader.skip(2, "IF", "EXISTS");
@@ -236,7 +232,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
   );
   if (isUnchanged) {
     const kept = actions.flatMap(({ result }) => result && "keep" in result ? result : []);
-    return t.emit(originalText(reader), { ...guard, ...droppedNotNull(kept) });
+    return t.emit(reader.source, { ...guard, ...droppedNotNull(kept) });
   }
   const splits = actions.some(({ result }) => result && "steps" in result);
   const ordered = splits

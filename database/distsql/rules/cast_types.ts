@@ -10,7 +10,7 @@ const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["pg_catalog", "information_
 /**
  * Returns the position of the type in `CAST (value AS type)` by its opening parenthesis; else -1.
  */
-function castTypeAt(reader: StatementReader, open: number): number {
+export function castTypeAt(reader: StatementReader, open: number): number {
   let as = -1;
   for (let at = open + 1; at < reader.closing(open); at = reader.next(at)) {
     if (reader.is(at, "AS")) as = at;

@@ -4,7 +4,8 @@ import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { keywordSet } from "../list_words.ts";
 
-const SERIAL: ReadonlySet<string> = keywordSet(
+/** Types of columns that are numbered by a sequence. */
+export const SERIAL: ReadonlySet<string> = keywordSet(
   "serial serial2 serial4 serial8 smallserial bigserial",
 );
 const JSON_TYPES: ReadonlySet<string> = new Set(["json", "jsonb"]);

@@ -5,10 +5,6 @@ import type { StatementTranslation } from "../translation.ts";
 import { translateType } from "./column_type.ts";
 import { normalizeCache } from "./identity.ts";
 
-function originalText(reader: StatementReader): string {
-  return reader.tokens.map((token) => token.text).join("");
-}
-
 /** Translates CREATE and ALTER SEQUENCE: type bigint, with an accepted CACHE. */
 export function translateSequence(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
@@ -72,7 +68,7 @@ export function translateDomainChange(reader: StatementReader, t: StatementTrans
     ? reader.is(reader.size - 1, "CASCADE")
     : reader.is(at, "SET", "NOT", "NULL") || reader.is(at, "ADD") || reader.is(at, "VALIDATE");
   if (isRefused) return t.refuse("alter-domain", `${reader.key(0)} DOMAIN`);
-  t.emit(originalText(reader));
+  t.emit(reader.source);
 }
 
 /** Keeps CREATE FUNCTION in SQL, rejects other languages. */
@@ -85,7 +81,7 @@ export function translateCreateFunction(reader: StatementReader, t: StatementTra
       : getName(token);
     if (language !== "sql") return t.refuse("function-language", `a function in ${language}`);
   }
-  t.emit(originalText(reader));
+  t.emit(reader.source);
 }
 
 const FUNCTION_CHANGES: ReadonlySet<string> = new Set(["RENAME", "OWNER"]);
@@ -95,7 +91,7 @@ export function translateAlterFunction(reader: StatementReader, t: StatementTran
   const { end } = readName(reader, 2);
   const at = reader.key(end) === "(" ? reader.next(end) : end;
   if (reader.isOneOf(at, FUNCTION_CHANGES) || reader.is(at, "SET", "SCHEMA")) {
-    return t.emit(originalText(reader));
+    return t.emit(reader.source);
   }
   t.refuse("function-properties", `${reader.key(0)} ${reader.key(1)} … ${reader.key(at)}`);
 }
@@ -108,7 +104,7 @@ export function translateCreateView(reader: StatementReader, t: StatementTransla
       return t.refuse("create-table-temporary", "a temporary view");
     }
   }
-  t.emit(originalText(reader));
+  t.emit(reader.source);
 }
 
 /** Keeps CREATE SCHEMA without elements. */
@@ -118,7 +114,7 @@ export function translateCreateSchema(reader: StatementReader, t: StatementTrans
       return t.refuse("create-schema-elements", "CREATE SCHEMA with objects");
     }
   }
-  t.emit(originalText(reader));
+  t.emit(reader.source);
 }
 
 /** Translates DROP INDEX: omits CONCURRENTLY. */
@@ -134,7 +130,7 @@ export function translateDropIndex(reader: StatementReader, t: StatementTranslat
 /** Translates ALTER INDEX: keeps names, omits storage. */
 export function translateAlterIndex(reader: StatementReader, t: StatementTranslation): void {
   const at = readName(reader, reader.skip(2, "IF", "EXISTS")).end;
-  if (reader.key(at) === "RENAME") return t.emit(originalText(reader));
+  if (reader.key(at) === "RENAME") return t.emit(reader.source);
   if (reader.key(at) === "ATTACH") return t.refuse("table-inheritance", "ATTACH PARTITION");
   t.warn("index-settings");
 }

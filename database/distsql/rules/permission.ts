@@ -9,10 +9,6 @@ const DEFAULT_OPTIONS: ReadonlySet<string> = keywordSet(`
   NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS INHERIT
 `);
 
-function originalText(reader: StatementReader): string {
-  return reader.tokens.map((token) => token.text).join("");
-}
-
 /** System schemas, on which no privileges can be granted. */
 const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["public", "pg_catalog", "sys"]);
 const CREATE_ALONE: ReadonlySet<string> = new Set(["CREATE"]);
@@ -40,11 +36,11 @@ function noteSystemSchema(reader: StatementReader, on: number, t: StatementTrans
 /** Translates GRANT and REVOKE: omits system schemas. */
 export function translateGrant(reader: StatementReader, t: StatementTranslation): void {
   const on = reader.find(new Set(["ON"]), 1);
-  if (on < 0 || reader.key(on + 1) !== "SCHEMA") return t.emit(originalText(reader));
+  if (on < 0 || reader.key(on + 1) !== "SCHEMA") return t.emit(reader.source);
   const end = reader.find(new Set(["TO", "FROM"]), on);
   const schemas = reader.list(on + 2, end < 0 ? reader.size : end);
   const others = schemas.filter(([from]) => !isSystemSchema(reader, from));
-  if (others.length === schemas.length) return t.emit(originalText(reader));
+  if (others.length === schemas.length) return t.emit(reader.source);
   noteSystemSchema(reader, on, t);
   if (others.length === 0) return;
   const edits = new TokenEdits(reader);

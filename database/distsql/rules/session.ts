@@ -35,7 +35,7 @@ export function translateTransaction(reader: StatementReader, t: StatementTransl
   if (refusal !== undefined) return t.refuse(refusal, reader.key(0));
   if (!isAlone) return t.warn("transaction-block");
   if (reader.is(0, "BEGIN") || reader.is(0, "START")) return translateBegin(reader, t);
-  t.emit(reader.tokens.map((token) => token.text).join(""));
+  t.emit(reader.source);
 }
 
 /** Returns the refusal of a transaction statement in a text without other statements. */
@@ -88,7 +88,7 @@ export function translateSet(reader: StatementReader, t: StatementTranslation): 
     return t.refuse("set-role", "SET ROLE");
   }
   if (DUMP_SETTINGS.has(name)) return t.apply("dump-settings");
-  t.emit(reader.tokens.map((token) => token.text).join(""));
+  t.emit(reader.source);
 }
 
 /** Keeps ANALYZE of tables, omits ANALYZE of the whole database. */
@@ -96,7 +96,7 @@ export function translateAnalyze(reader: StatementReader, t: StatementTranslatio
   let at = reader.skip(1, "VERBOSE");
   if (reader.key(at) === "(") at = reader.next(at);
   if (at >= reader.size) return t.warn("maintenance");
-  t.emit(reader.tokens.map((token) => token.text).join(""));
+  t.emit(reader.source);
 }
 
 /** Keeps COPY over the connection; rejects files, programs and inline rows. */
@@ -104,7 +104,7 @@ export function translateCopy(reader: StatementReader, t: StatementTranslation):
   const direction = reader.find(new Set(["FROM", "TO"]), 1);
   const isConnection = reader.is(direction + 1, "STDIN") || reader.is(direction + 1, "STDOUT");
   if (direction < 0 || !isConnection) return t.refuse("copy", "COPY with a file or a program");
-  t.emit(reader.tokens.map((token) => token.text).join(""));
+  t.emit(reader.source);
 }
 
 /** Translates lines of psql: omits those of pg_dump, rejects COPY rows and other commands. */
