@@ -43,6 +43,9 @@ export function renderReadme(
   const rows = paths.map(([path, content]) => `| \`${path}\` | ${content} |\n`).join("");
   const count = Object.keys(files).filter((path) => path.startsWith("migrations/")).length;
   const next = String(count + 1).padStart(4, "0");
+  const [route] = Object.keys(files).flatMap((path) =>
+    /^src\/functions\/api\/([a-z]+)\/index\.post\.ts$/.exec(path)?.[1] ?? []
+  );
   const width = Math.max(...lines.map(([command]) => command.length));
   return `# ${name}
 
@@ -54,7 +57,7 @@ ${lines.map(([command, what]) => `${command.padEnd(width)}  # ${what}`).join("\n
 
 | Path | Content |
 | --- | --- |
-| \`src/functions/api/\` | one file for each function: \`notes/index.post.ts\` is \`POST /notes\` |
+| \`src/functions/api/\` | one file for each function: \`${route}/index.post.ts\` is \`POST /${route}\` |
 ${rows}| \`src/queries/\` | queries with declared tables and operations |
 | \`src/schema.ts\`, \`migrations/\` | tables, and the SQL that creates them |
 | \`src/database.ts\` | the database, configured by environment variables (\`.env.example\`) |

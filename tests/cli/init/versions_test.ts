@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createProjectFiles } from "../../../cli/init/template.ts";
+import { TEMPLATE_NAMES } from "../../../cli/init/template_name.ts";
 import { VERSIONS } from "../../../cli/init/versions.ts";
 
 Deno.test("VERSIONS are those of deno.json", async () => {
@@ -25,5 +26,16 @@ Deno.test("createProjectFiles() holds no secret and ends every file with a line 
     }
     assertEquals(/^AUTH_SECRET=$/m.test(files.get(".env.example")!), true);
     assertEquals(/^\.env$/m.test(files.get(".gitignore")!), true);
+  }
+});
+
+Deno.test("createProjectFiles() names a route in the README that the project has", () => {
+  for (const template of TEMPLATE_NAMES) {
+    const files = createProjectFiles("api", "node", { template });
+    const [, file, path] = /`(\w+\/index\.post\.ts)` is `POST \/(\w+)`/.exec(
+      files.get("README.md")!,
+    )!;
+    assertEquals(files.has(`src/functions/api/${file}`), true, template);
+    assertEquals(file, `${path}/index.post.ts`);
   }
 });
