@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { ExitCode } from "../command.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { type CommandContext, ExitCode } from "../command.ts";
 import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
@@ -88,7 +89,15 @@ export async function migrate(deployment: Deployment): Promise<string | undefine
   ]);
   const { exitCode, lines } = await runCaptured(dbMigrate, context, found.options);
   if (exitCode !== ExitCode.Done) throw new StepError(lines.join("\n"));
+  await requireTables(context, found.target.config);
   return lines.at(-1);
+}
+
+/** Throws if the database lacks what functions use and migrations create, before code gets traffic. */
+async function requireTables(context: CommandContext, database: DatabaseConfig): Promise<void> {
+  const { describeAbsentTables } = await import("./live_tables.ts");
+  const problem = await describeAbsentTables(context, database);
+  if (problem !== undefined) throw new StepError(problem);
 }
 
 /**
