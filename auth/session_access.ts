@@ -74,8 +74,8 @@ async function authenticateOptional(
 }
 
 /**
- * Compares like better-auth's `freshAge`: the time since the creation of the session. In contrast to
- * better-auth, an impersonated session is never fresh, because its user has not signed in.
+ * Compares like better-auth's `freshAge`: the time since the creation of the session. In contrast
+ * to better-auth, an impersonated session is never fresh, because its user has not signed in.
  */
 function checkFreshness({ createdAt, impersonatedBy }: SessionRow, freshWithin: number): void {
   if (impersonatedBy) {

@@ -13,13 +13,14 @@ type Library = Pick<
 /**
  * Gives an unverified account to the owner of its email address who signs in with a provider.
  *
- * Anyone can sign up with the email address of another person, as long as no one has verified it. When the
- * owner of the address proves it by a provider, the passwords, linked accounts and sessions from
- * before are removed. better-auth itself refuses the provider. Its own hooks run first.
+ * Anyone can sign up with the email address of another person, as long as no one has verified it.
+ * When the owner of the address proves it by a provider, the passwords, linked accounts and
+ * sessions from before are removed. better-auth itself refuses the provider. The project's own
+ * check of users runs first.
  *
  * The options of the context are replaced after the start: endpoints then use the check, and
- * better-auth's internal adapter does not. The internal adapter would refuse to create users outside
- * of endpoints if its options had a check.
+ * better-auth's internal adapter does not. The internal adapter would refuse to create users
+ * outside of endpoints if its options had a check.
  *
  * @param context The context of a started instance. Its options are replaced.
  * @param library better-auth.

@@ -44,8 +44,9 @@ export async function describeAbsentTables(
   );
   if (absent.length === 0) return undefined;
   return `${absent.map((each) => `The database lacks ${each}`).join("\n")}\n` +
-    `Migrations in ${folder} create this: one was marked as applied without running, or a table was ` +
-    "changed by hand. Add a migration that creates it (or drops it, if no code needs it), and deploy again";
+    `Migrations in ${folder} create this: one was marked as applied without running, or a table ` +
+    "was changed by hand. Add a migration that creates it, or drops it if no code needs it, and " +
+    "deploy again";
 }
 
 const COLUMNS = "SELECT n.nspname::text AS schema, c.relname::text AS name, " +
