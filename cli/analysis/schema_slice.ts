@@ -28,6 +28,12 @@ export interface Slicer {
    * @returns The index of its unit.
    */
   add(expression: ts.Expression): number;
+  /**
+   * Adds an expression as a function of a parameter of the enclosing function.
+   *
+   * @returns The index of the unit, whose value is the function.
+   */
+  addFunction(expression: ts.Expression, parameter: ts.ParameterDeclaration): number;
   /** Returns the slice. */
   finish(): Slice;
 }
@@ -37,18 +43,21 @@ export interface Slicer {
  * needs, from any file. Other statements of these files are not part of the slice.
  *
  * @param project The sources.
+ * @param subject The evaluated things, in messages.
  * @returns The slicer.
  */
-export function createSlicer(project: Project): Slicer {
-  return new ProjectSlicer(project);
+export function createSlicer(project: Project, subject = "schemas"): Slicer {
+  return new ProjectSlicer(project, subject);
 }
 
 class ProjectSlicer implements Slicer {
   readonly #project: Project;
+  readonly #subject: string;
   readonly #slice: SliceBuilder;
 
-  constructor(project: Project) {
+  constructor(project: Project, subject: string) {
     this.#project = project;
+    this.#subject = subject;
     this.#slice = new SliceBuilder(project);
   }
 
@@ -220,7 +229,7 @@ class ProjectSlicer implements Slicer {
       if (PURE_GLOBALS.has(name.text) || isEnumMember(name)) return undefined;
       return this.#slice.guard(
         name,
-        `${name.text} is used, but it is not available when schemas are evaluated`,
+        `${name.text} is used, but it is not available when ${this.#subject} are evaluated`,
       );
     }
     if (isWithin(declaration, scope)) return undefined;
@@ -257,7 +266,7 @@ class ProjectSlicer implements Slicer {
           part,
           this.#slice.guard(
             part,
-            `${what} is used, but it is not available when schemas are evaluated`,
+            `${what} is used, but it is not available when ${this.#subject} are evaluated`,
           ),
         );
       },
@@ -267,6 +276,20 @@ class ProjectSlicer implements Slicer {
 
   add(expression: ts.Expression): number {
     const unit = this.#addExpression(expression);
+    this.#slice.writeReserved();
+    return unit;
+  }
+
+  addFunction(expression: ts.Expression, parameter: ts.ParameterDeclaration): number {
+    const label = shorten(expression.getText());
+    const unit = this.#slice.reserve(
+      expression,
+      { ...this.#slice.getLocation(expression), label },
+      () => {
+        const body = this.#rewrite([expression, parameter], expression);
+        return `return (${parameter.name.getText()}) => (${body});`;
+      },
+    );
     this.#slice.writeReserved();
     return unit;
   }

@@ -28,12 +28,16 @@ export interface BuiltFunction {
   readonly compiledSchemas?: readonly string[];
   /** Size of the file with zod and these schemas. */
   readonly schemasBytes?: number;
+  /** The statements that were compiled ahead of time: `src/queries/notes.ts#find_note`. */
+  readonly compiledQueries?: readonly string[];
   /** The reason why its schemas were not compiled. */
   readonly notCompiled?: string;
 }
 
 interface BuildReport {
   readonly built: readonly BuiltFunction[];
+  /** Reasons why statements of prepared queries were not compiled. */
+  readonly queriesLeft: readonly string[];
   readonly errors: readonly BundleError[];
   readonly removed: readonly string[];
   readonly config: ResolvedConfig;
@@ -49,8 +53,9 @@ interface BuildReport {
  */
 export function printReport(
   output: Output,
-  { built, errors, removed, config, functions, isCheck, isAnalysis }: BuildReport,
+  report: BuildReport,
 ): ExitCode {
+  const { built, queriesLeft, errors, removed, config, functions, isCheck, isAnalysis } = report;
   const over = built.filter(({ isOver }) => isOver);
   const warnings = findWarnings(built, config);
   const exitCode = errors.length > 0 || (isCheck && over.length > 0)
@@ -62,6 +67,7 @@ export function printReport(
     functions: built.map(({ modules, unreadProvider: _, ...fn }) =>
       isAnalysis ? { ...fn, modules } : fn
     ),
+    queriesLeft,
     removed,
     errors,
     warnings,
@@ -77,7 +83,7 @@ export function printReport(
     return exitCode;
   }
   for (const line of renderSizeTable(built, output.red)) output.line(line);
-  for (const line of renderSchemas(built)) output.line(line);
+  for (const line of [...renderSchemas(built), ...renderQueries(report)]) output.line(line);
   if (isAnalysis) { for (const fn of built) printModules(output, fn); }
   output.line();
   for (const { name, bytes, budgetBytes, packages } of over) {
@@ -154,6 +160,18 @@ function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
     `${functions[0].providers.join(", ")} are bundled into ${nameSome(functions)}. ` +
     "Set build.databaseProviders in trellis.config.ts to the provider you deploy"
   );
+}
+
+/** Lists the functions with compiled statements, and the reasons for others. */
+function renderQueries({ built, queriesLeft }: BuildReport): string[] {
+  const lines = built.flatMap(({ name, compiledQueries }) => {
+    if (compiledQueries === undefined) return [];
+    const names = compiledQueries.map((key) => key.slice(key.lastIndexOf("#") + 1));
+    return [`  ${name}: ${names.join(", ")}`];
+  });
+  const left = queriesLeft.map((reason) => `  not compiled: ${reason}`);
+  const all = [...lines, ...left];
+  return all.length === 0 ? [] : ["", "prepared queries compiled ahead of time:", ...all];
 }
 
 /** Lists the functions with compiled schemas, and the reasons for others. */

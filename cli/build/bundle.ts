@@ -29,6 +29,11 @@ import { authConfigPlugin } from "./auth_config_parts.ts";
 import { authLocalesPlugin } from "./auth_locales.ts";
 import { bundleWithSchemas } from "./precompile/bundle_with_schemas.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
+import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
+import { addSourceContents } from "./precompile/source_contents.ts";
+import { compileQueries } from "./precompile_queries/compile_queries.ts";
+import { compiledQueriesPlugin } from "./precompile_queries/compiled_queries_plugin.ts";
+import { COMPILED as QUERY } from "./precompile_queries/specifiers.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -48,6 +53,8 @@ export interface BundleOptions {
   readonly onBundle: (bundle: Bundle) => void;
   /** Called with the number of finished bundles. */
   readonly onProgress: (done: number, total: number) => void;
+  /** Called with the reasons why prepared queries are not compiled ahead of time. */
+  readonly onQueriesLeft?: (reasons: readonly string[]) => void;
 }
 
 /**
@@ -87,8 +94,9 @@ interface BundleGroup {
 
 async function createBuild(
   esbuild: Build["esbuild"],
-  { root, functions, settings, readProject }: BundleOptions,
+  options: BundleOptions,
 ): Promise<Build> {
+  const { root, functions, settings, readProject } = options;
   const paths = createModulePaths(root);
   const denoConfig = findDenoConfig(root);
   const graph = denoConfig === undefined
@@ -105,19 +113,28 @@ async function createBuild(
     ? await compileSchemas({ esbuild, root, files, paths, common, createResolvers })
       .catch((error: Error) => error)
     : undefined;
+  const queries = settings.precompile
+    ? await tryCompileQueries({ root, files, paths }, options)
+    : undefined;
   const isDeno = denoConfig !== undefined;
-  return {
-    esbuild,
-    root,
-    settings,
-    common,
-    paths,
-    isDeno,
-    isExternal,
-    createResolvers,
-    schemas,
-    readProject,
-  };
+  const shared = { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers };
+  return { ...shared, schemas, queries, readProject };
+}
+
+/** Compiles prepared queries. Without the result, functions build them with drizzle. */
+async function tryCompileQueries(
+  sources: Parameters<typeof compileQueries>[0],
+  { onQueriesLeft }: BundleOptions,
+): Promise<Build["queries"]> {
+  try {
+    const queries = await compileQueries(sources);
+    if (queries !== undefined) onQueriesLeft?.(queries.reasons);
+    return queries;
+  } catch (error) {
+    const [line] = (error as Error).message.split("\n");
+    onQueriesLeft?.([`the prepared queries cannot be evaluated: ${line}`]);
+    return undefined;
+  }
 }
 
 const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
@@ -163,13 +180,23 @@ async function bundleAll(
           const unreadProvider = settings.databaseProviders === undefined
             ? needs.get(bundle.name)!.unreadPosition
             : undefined;
-          onBundle({ ...bundle, parts, unreadProvider });
+          onBundle({ ...bundle, map: addGenerated(build, bundle.map), parts, unreadProvider });
         }
       }
       onProgress(done += batch.length, functions.length);
     }
   }
   return errors;
+}
+
+/** Adds the code of generated modules to a source map. */
+function addGenerated({ schemas, queries }: Build, map: string | undefined): string | undefined {
+  let added = map;
+  if (schemas !== undefined && "modules" in schemas) {
+    added &&= addSourceContents(added, SCHEMA, schemas.modules);
+  }
+  if (queries !== undefined) added &&= addSourceContents(added, QUERY, queries.modules);
+  return added;
 }
 
 /** Reads the needs of all functions, by name. */
@@ -206,13 +233,19 @@ function groupByParts(
 }
 
 function createPlugins(
+<<<<<<< HEAD
   { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers, readProject }: Build,
+=======
+  { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers, queries }: Build,
   parts: Parts,
   required: BundleGroup["required"],
 ): Plugin[] {
   const { providers, betterAuth } = parts;
   return [
     optionalPartsPlugin({ betterAuth, paths, isExternal }),
+    ...queries === undefined
+      ? []
+      : [compiledQueriesPlugin(queries, { paths, omitsAuth: !betterAuth })],
     ...betterAuth ? [] : [authConfigPlugin(paths)],
     // Deno downloads packages
     providerModulesPlugin({

@@ -8,6 +8,7 @@ import type { ModulePaths } from "./module_paths.ts";
 import type { Parts } from "./optional_parts.ts";
 import type { SchemaFile, SchemaUse } from "./precompile/bundle_schemas.ts";
 import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
+import type { CompiledQueries } from "./precompile_queries/compile_queries.ts";
 import type { SourcePosition } from "./provider_location.ts";
 import type { BuildSettings } from "../config/build.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
@@ -53,6 +54,8 @@ export interface Build {
   readonly readProject: () => BundledProject;
   /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
   readonly schemas?: CompiledSchemas | Error;
+  /** Set with `build.precompile`, if there are prepared queries that can be compiled. */
+  readonly queries?: CompiledQueries;
 }
 
 /** The metadata of a bundle. */

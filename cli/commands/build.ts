@@ -6,6 +6,7 @@ import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle_batch.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
+import { COMPILED as QUERY } from "../build/precompile_queries/specifiers.ts";
 import { sumByPackage } from "../build/sizes.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -21,7 +22,8 @@ export const build: Command = {
     "its source map. Optional parts of the package (database drivers, the auth library) are included\n" +
     "only in functions whose sources use them. Builds are reproducible.",
     "With build.precompile in the configuration, schemas are compiled into plain code, and zod is in\n" +
-    "dist/<Function>/schemas.cjs, which is loaded for values that do not fit.",
+    "dist/<Function>/schemas.cjs, which is loaded for values that do not fit. Prepared queries get\n" +
+    "their SQL, encoders and decoders from the build.",
     "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
     "removed; files without the generated first line are never changed.",
     "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +
@@ -87,6 +89,7 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
     const unmanaged = isCheck ? [] : target.unmanagedFiles(names);
     if (unmanaged.length > 0) return reportUnmanaged(output, unmanaged, config.build.dir);
     const built: BuiltFunction[] = [];
+    let queriesLeft: readonly string[] = [];
     const errors = await bundleFunctions({
       root,
       functions,
@@ -95,12 +98,14 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
       onBundle: (bundle) =>
         built.push(toBuiltFunction(bundle, config, isCheck ? undefined : target)),
       onProgress: (done, total) => output.progress("Bundling functions", done, total),
+      onQueriesLeft: (reasons) => void (queriesLeft = reasons),
     });
     output.endProgress();
     built.sort((a, b) => a.name < b.name ? -1 : 1);
     const removed = isCheck || errors.length > 0 ? [] : target.commit(names);
     return printReport(output, {
       built,
+      queriesLeft,
       errors,
       removed,
       config,
@@ -158,7 +163,17 @@ function toBuiltFunction(
     modules,
     unreadProvider,
     ...describeSchemas(schemaUse, schemas),
+    ...describeQueries(modules),
   };
+}
+
+function describeQueries(
+  modules: Bundle["modules"],
+): Pick<BuiltFunction, "compiledQueries"> {
+  const keys = modules.filter(({ path }) => path.startsWith(QUERY)).map(({ path }) => {
+    return path.slice(QUERY.length);
+  });
+  return keys.length === 0 ? {} : { compiledQueries: keys.sort() };
 }
 
 function describeSchemas(

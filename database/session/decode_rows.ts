@@ -1,5 +1,4 @@
 import type { Row } from "../providers/provider.ts";
-import { isJsonField, type SelectedField } from "./column_decoder.ts";
 import type { ResultColumn, StatementResult } from "./driver.ts";
 import type { QueryResult } from "./query_result.ts";
 import { columnReader, rawReader, type ValueReader } from "./read_value.ts";
@@ -45,16 +44,14 @@ function define(row: Row, name: string, value: unknown): void {
  * stay the same.
  */
 export class CellReaders {
-  readonly #fields: readonly SelectedField[];
+  readonly #isJson: readonly (boolean | undefined)[];
   #columns: readonly ResultColumn[] = [];
   #readers: (ValueReader | undefined)[] = [];
   #hasReaders = false;
 
-  /**
-   * @param fields Decoders of the columns in order; further columns are not decoded.
-   */
-  constructor(fields: readonly SelectedField[]) {
-    this.#fields = fields;
+  /** @param isJson For each column, true if it holds JSON also where the server sends a text. */
+  constructor(isJson: readonly (boolean | undefined)[]) {
+    this.#isJson = isJson;
   }
 
   /**
@@ -80,10 +77,9 @@ export class CellReaders {
   #prepare(columns: readonly ResultColumn[]): void {
     this.#columns = columns;
     this.#readers = columns.map(({ type }, at) => {
-      const field = this.#fields[at];
       const reader = columnReader(type);
       // JSON that is stored in a text column
-      return reader === undefined && field !== undefined && isJsonField(field) ? parseJson : reader;
+      return reader === undefined && this.#isJson[at] ? parseJson : reader;
     });
     this.#hasReaders = this.#readers.some((reader) => reader !== undefined);
   }

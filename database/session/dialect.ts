@@ -9,6 +9,8 @@ type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
  * Dialect of drizzle whose relational queries keep JSON strings, NULLs in arrays, and all digits.
  */
 export class Dialect extends PgDialect {
+  /** True if statements have the text that drizzle writes for PostgreSQL. */
+  readonly hasPlainText: boolean = true;
   #lastFields: readonly SelectedField[] = [];
 
   override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {

@@ -1,38 +1,17 @@
 import { DrizzleQueryError, type Query } from "drizzle-orm";
-import {
-  type PgColumn,
-  PgPreparedQuery,
-  type PreparedQueryConfig,
-  type SelectedFieldsOrdered,
-} from "drizzle-orm/pg-core";
+import { PgPreparedQuery, type PreparedQueryConfig } from "drizzle-orm/pg-core";
 import { isAppError } from "../../errors/app_error.ts";
 import type { Row } from "../providers/provider.ts";
-import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
-import { CellReaders, toQueryResult } from "./decode_rows.ts";
+import { type CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import { createPlaceholderFiller, type PlaceholderValues } from "./placeholders.ts";
-import { type NotNullable, RowMapper } from "./row_mapper.ts";
+import type { NotNullable, RowMapper } from "./row_mapper.ts";
 
 /** Mapping of a statement's rows. */
 export type RowMapping =
   | { kind: "raw" }
   | { kind: "fields"; cells: CellReaders; rows: RowMapper }
   | { kind: "relational"; cells: CellReaders; mapRows: (rows: unknown[][]) => unknown };
-
-/**
- * Creates the mapping of rows to a builder's fields.
- *
- * @param fields The fields that drizzle selected.
- * @returns The mapping.
- */
-export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
-  const safe = fields.map(({ path, field }) => {
-    const decoded = withSafeDecoder(field as SelectedField);
-    return { path, field: decoded as PgColumn };
-  });
-  const cells = new CellReaders(safe.map(({ field }) => field));
-  return { kind: "fields", cells, rows: new RowMapper(safe) };
-}
 
 /** A statement without its values. */
 export type StatementTemplate = Omit<Statement, "text" | "params">;

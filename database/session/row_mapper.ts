@@ -1,18 +1,18 @@
-import { getTableName, noopDecoder } from "drizzle-orm";
-import { PgColumn, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
-import { getDecoder, isColumn, type SelectedField } from "./column_decoder.ts";
-
 /** Tables of a query by name: true if the join may not leave their columns empty. */
 export type NotNullable = Record<string, boolean> | undefined;
 
 type Decode = (value: unknown) => unknown;
 
-interface Cell {
+/** Place and decoder of a column's values. */
+export interface Cell {
+  /** Property of the row's object, nested for joins. */
   readonly path: readonly string[];
-  /** `undefined` if the value is kept. */
-  readonly decode: Decode | undefined;
+  /** Decodes a value that is not null. `undefined` if the value is kept. */
+  readonly decode?: Decode | undefined;
   /** Table of a column that is selected as `table.column`. */
-  readonly table: string | undefined;
+  readonly table?: string | undefined;
+  /** True if the value is parsed as JSON also where the server sends a text. */
+  readonly isJson?: boolean | undefined;
 }
 
 /**
@@ -23,11 +23,9 @@ export class RowMapper {
   readonly #cells: readonly Cell[];
   readonly #isFlat: boolean;
 
-  /**
-   * @param fields The fields that drizzle selected, in the order of the columns.
-   */
-  constructor(fields: SelectedFieldsOrdered) {
-    this.#cells = fields.map(({ path, field }) => toCell(path, field as SelectedField));
+  /** @param cells The cells in the order of the columns. */
+  constructor(cells: readonly Cell[]) {
+    this.#cells = cells;
     this.#isFlat = this.#cells.every(({ path }) => path.length === 1);
   }
 
@@ -70,18 +68,6 @@ export class RowMapper {
     }
     return result;
   }
-}
-
-function toCell(path: readonly string[], field: SelectedField): Cell {
-  const decoder = getDecoder(field);
-  const { mapFromDriverValue } = decoder;
-  const isKept = mapFromDriverValue === PgColumn.prototype.mapFromDriverValue ||
-    mapFromDriverValue === noopDecoder.mapFromDriverValue;
-  return {
-    path,
-    decode: isKept ? undefined : (value) => decoder.mapFromDriverValue(value),
-    table: isColumn(field) && path.length === 2 ? getTableName(field.table) : undefined,
-  };
 }
 
 function setPath(target: Record<string, unknown>, path: readonly string[], value: unknown): void {

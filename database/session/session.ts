@@ -15,14 +15,16 @@ import {
   type SelectedFieldsOrdered,
 } from "drizzle-orm/pg-core";
 import type { DrizzleClient } from "../providers/provider.ts";
+import { isJsonField } from "./column_decoder.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
 import { CellReaders } from "./decode_rows.ts";
 import type { Dialect } from "./dialect.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
-import { mapToFields, PreparedQuery, type RowMapping } from "./prepared_query.ts";
+import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
 import type { QueryResult, QueryResultHKT } from "./query_result.ts";
+import { mapToFields } from "./row_mapping.ts";
 import type { StatementSession } from "./statement_session.ts";
 
 /** Schema for `db.query`. */
@@ -70,6 +72,10 @@ abstract class Session
     return this.#dialect;
   }
 
+  get hasPlainText(): boolean {
+    return this.#dialect.hasPlainText;
+  }
+
   bind(statement: object): object {
     return (statement as PreparedQuery).bind(this);
   }
@@ -79,7 +85,7 @@ abstract class Session
     mapRows: RowMapper | undefined,
   ): RowMapping {
     if (mapRows !== undefined) {
-      const cells = new CellReaders(this.#dialect.lastRelationalFields);
+      const cells = new CellReaders(this.#dialect.lastRelationalFields.map(isJsonField));
       return { kind: "relational", cells, mapRows };
     }
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);

@@ -4,6 +4,8 @@ import type { DrizzleClient } from "../providers/provider.ts";
 export interface StatementSession {
   /** Key of the client's prepared statements, which its transactions share. */
   readonly statements: object;
+  /** True if statements have the text that drizzle writes for PostgreSQL. */
+  readonly hasPlainText: boolean;
   /**
    * Returns a prepared statement for this session.
    *

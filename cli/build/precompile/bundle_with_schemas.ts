@@ -5,7 +5,7 @@ import { bundleSchemas, readSchemaUse, type SchemaFile, type SchemaUse } from ".
 import { compiledSchemasPlugin } from "./compiled_schemas_plugin.ts";
 import type { Parts } from "../optional_parts.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
-import { addSourceContents } from "./source_contents.ts";
+import { getQueryChanges } from "../precompile_queries/compiled_queries_plugin.ts";
 
 /**
  * Bundles functions with compiled schemas, and as usual where zod is needed.
@@ -45,8 +45,12 @@ async function tryWithSchemas(
   plugins: Plugin[],
   { betterAuth }: Parts,
 ): Promise<BatchResult> {
-  const { paths } = build;
-  const plugin = compiledSchemasPlugin(schemas, { paths, omitsAuth: !betterAuth });
+  const { paths, queries } = build;
+  const plugin = compiledSchemasPlugin(schemas, {
+    paths,
+    omitsAuth: !betterAuth,
+    getChanges: (path) => queries && getQueryChanges(queries, path),
+  });
   const uses = new Map<string, SchemaUse>();
   const compiled = await bundleBatch(
     build,
@@ -72,10 +76,9 @@ async function tryWithSchemas(
     ...ordinary,
   ].map((bundle) => {
     if ("message" in bundle) return bundle;
-    const { name, map } = bundle;
+    const { name } = bundle;
     return {
       ...bundle,
-      map: map && addSourceContents(map, schemas.modules),
       schemaUse: uses.get(name),
       schemas: files.get(name),
     };

@@ -2,6 +2,7 @@ import type { Loader, Plugin } from "esbuild";
 import { dirname, extname, join } from "node:path";
 import { omitAuthImports } from "../auth_config_parts.ts";
 import type { ModulePaths } from "../module_paths.ts";
+import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
 import { COMPILED, renderCompiledModule } from "./schema_code.ts";
 import type { SchemaModuleSource } from "./schema_module.ts";
@@ -41,7 +42,12 @@ ${
  */
 export function compiledSchemasPlugin(
   schemas: CompiledSchemas,
-  { paths, omitsAuth }: { readonly paths: ModulePaths; readonly omitsAuth: boolean },
+  { paths, omitsAuth, getChanges }: {
+    readonly paths: ModulePaths;
+    readonly omitsAuth: boolean;
+    /** Returns the changes of other plugins, which do not see modules with schemas. */
+    readonly getChanges: (path: string) => ModuleChanges | undefined;
+  },
 ): Plugin {
   const { sources, modules, trellis } = schemas;
   return {
@@ -87,7 +93,11 @@ export function compiledSchemasPlugin(
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {
         const source = sources.modules.get(path);
         if (source === undefined || !hasSchemas(source)) return undefined;
-        const contents = renderCompiledModule(source, ({ key }) => modules.has(key));
+        const contents = renderCompiledModule(
+          source,
+          ({ key }) => modules.has(key),
+          getChanges(path),
+        );
         return {
           // the plugin for modules with an auth configuration does not see this module
           contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,

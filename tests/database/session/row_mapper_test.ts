@@ -14,6 +14,7 @@ import {
 } from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { RowMapper } from "../../../database/session/row_mapper.ts";
+import { toCells } from "../../../database/session/row_mapping.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const { mapResultRow } = drizzleUtils as unknown as {
@@ -98,7 +99,7 @@ Deno.test("RowMapper.map() returns the objects of drizzle's mapResultRow for gen
         nulls[at] ? null : TEXTS[(field as Column).columnType] ?? "5"
       );
       assertEquals(
-        new RowMapper(selected).map(row, notNullable),
+        new RowMapper(toCells(selected)).map(row, notNullable),
         mapResultRow(selected, row, notNullable) as Record<string, unknown>,
       );
     }),
@@ -111,7 +112,7 @@ Deno.test("RowMapper.map() keeps a field whose name is a property of all objects
     { path: ["constructor", "id"], field: tables[0].id },
     { path: ["constructor", "title"], field: tables[0].title },
   ];
-  assertEquals(new RowMapper(fields).map([1, "x"], undefined), {
+  assertEquals(new RowMapper(toCells(fields)).map([1, "x"], undefined), {
     constructor: { id: 1, title: "x" },
   } as never);
 });

@@ -1,0 +1,156 @@
+import { getPackageName, toBareSpecifier } from "../../analysis/package_specifier.ts";
+import { listLoadedModules } from "../../analysis/loaded_modules.ts";
+import { openProject, type Project } from "../../analysis/project.ts";
+import { createSlicer } from "../../analysis/schema_slice.ts";
+import type { Slice } from "../../analysis/slice.ts";
+import type { SourceModule } from "../../analysis/source_module.ts";
+import type { ts } from "../../analysis/typescript.ts";
+import { isTrellis } from "../../analysis/values.ts";
+import { createPackageLoader, type PackageLoader } from "../../openapi/package_loader.ts";
+import { runSlice, SliceError } from "../../openapi/run_slice.ts";
+import type { ModulePaths } from "../module_paths.ts";
+import { ChangedConstants } from "./changed_constants.ts";
+import { type DrizzleModules, NotCompiled } from "./codecs.ts";
+import { describeStatement } from "./describe_statement.ts";
+import { findStatements, type QueryModuleSource, type SourceStatement } from "./find_statements.ts";
+import { renderStatement } from "./statement_code.ts";
+
+/** The statements of a project that are compiled ahead of time. */
+export interface CompiledQueries {
+  /** Modules of the project with statements, by path. */
+  readonly sources: ReadonlyMap<string, QueryModuleSource>;
+  /** Code of modules by the key of their statement. */
+  readonly modules: ReadonlyMap<string, string>;
+  /** Reasons why statements are left to drizzle, with their positions. */
+  readonly reasons: readonly string[];
+  /** An import of this package, and the file with it. */
+  readonly trellis: { readonly specifier: string; readonly importer: string };
+}
+
+/** Options of {@link compileQueries}. */
+export interface CompileQueriesOptions {
+  readonly root: string;
+  /** The functions. */
+  readonly files: readonly string[];
+  readonly paths: ModulePaths;
+}
+
+/**
+ * Compiles the statements of prepared queries. Only the builders and the constants that they need
+ * are evaluated, without a connection.
+ *
+ * @param options The functions.
+ * @returns The statements; `undefined` if there are none.
+ */
+export async function compileQueries(
+  { root, files, paths }: CompileQueriesOptions,
+): Promise<CompiledQueries | undefined> {
+  const project = openProject(root);
+  const modules = listLoadedModules(project, files, (path) => paths.getPackage(path) === undefined);
+  const sources = modules.map((module) => findStatements(project, module))
+    .filter(({ statements, left }) => statements.length + left.length > 0);
+  const trellis = findTrellisImport(project, modules);
+  if (trellis === undefined || sources.length === 0) return undefined;
+  const changed = new ChangedConstants(project, modules);
+  const written = await evaluate(project, sources.flatMap((each) => each.statements), changed);
+  const code = new Map<string, string>();
+  const reasons = sources.flatMap(({ left }) => left).map(({ node, message }) =>
+    `${project.getPath(node)}:${project.getLine(node)}: ${message}`
+  );
+  for (const [key, result] of written) {
+    if (result instanceof Error) reasons.push(result.message);
+    else code.set(key, result);
+  }
+  const byPath = new Map(sources.map((source) => [source.module.path, source]));
+  return { sources: byPath, modules: code, reasons, trellis };
+}
+
+function findTrellisImport(
+  project: Project,
+  modules: readonly SourceModule[],
+): CompiledQueries["trellis"] | undefined {
+  for (const module of modules) {
+    for (const specifier of module.loads) {
+      const found = project.resolve(specifier);
+      if (found.kind === "package" && isTrellis(found.name)) {
+        return { specifier: specifier.text, importer: module.path };
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Evaluates statements. Returns their code, or the reason why there is none, by key. */
+async function evaluate(
+  project: Project,
+  statements: readonly SourceStatement[],
+  changed: ChangedConstants,
+): Promise<Map<string, string | Error>> {
+  if (statements.length === 0) return new Map();
+  const slicer = createSlicer(project, "prepared queries");
+  const units = statements.map(({ node, client }) => slicer.addFunction(node, client));
+  const load = createPackageLoader();
+  const drizzle = await loadDrizzle(load, statements[0].node.getSourceFile().fileName);
+  const slice = withoutClock(slicer.finish());
+  return await runSlice(slice, onlyDrizzle(load), (values) => {
+    return new Map(statements.map((statement, index): [string, string | Error] => {
+      const { key, node } = statement;
+      try {
+        const change = changed.find(node);
+        if (change !== undefined) throw new NotCompiled(describeChange(project, change));
+        const build = values.getValue(units[index]) as (db: unknown) => unknown;
+        return [key, renderStatement(describeStatement(build, drizzle))];
+      } catch (error) {
+        return [key, new Error(explain(project, statement, error as Error))];
+      }
+    }));
+  });
+}
+
+function describeChange(project: Project, change: ts.Node): string {
+  return `${project.getPath(change)}:${project.getLine(change)} changes a value that it uses`;
+}
+
+/** Returns the position of a statement with the reason why it is not compiled. */
+function explain(project: Project, { node, name }: SourceStatement, error: Error): string {
+  const location = error instanceof SliceError
+    ? error.location
+    : { file: project.getPath(node), line: project.getLine(node) };
+  return `${location.file}:${location.line}: ${name}: ${error.message}`;
+}
+
+async function loadDrizzle(load: PackageLoader, from: string): Promise<DrizzleModules> {
+  const [core, pg] = await Promise.all([
+    load("drizzle-orm", from),
+    load("drizzle-orm/pg-core", from),
+  ]);
+  return { core, pg } as unknown as DrizzleModules;
+}
+
+/** Refuses packages other than drizzle, whose functions may give other values at run time. */
+function onlyDrizzle(load: PackageLoader): PackageLoader {
+  return async function loadDrizzleOnly(specifier, from) {
+    const name = getPackageName(toBareSpecifier(specifier));
+    if (name === "drizzle-orm" || isTrellis(name)) return await load(specifier, from);
+    throw new Error("trellis build evaluates no code of other packages");
+  };
+}
+
+/** Globals whose values depend on the moment or on the machine. */
+const UNSTABLE = ["Date", "Intl", "Math", "crypto", "performance"];
+
+/** Makes the code of a slice throw where it uses an unstable global. */
+function withoutClock(slice: Slice): Slice {
+  const names = UNSTABLE.map((name) => `${name} = refuse(${JSON.stringify(name)})`);
+  return {
+    ...slice,
+    code: `(() => {
+  const refuse = (name) => {
+    const fail = () => { throw new Error(name + " is used, and its values depend on the moment"); };
+    return new Proxy(function () {}, { get: fail, has: fail, apply: fail, construct: fail });
+  };
+  const ${names.join(", ")};
+  return ${slice.code.trim().replace(/;$/, "")};
+})()`,
+  };
+}

@@ -1,0 +1,74 @@
+import type { Loader, Plugin } from "esbuild";
+import { dirname, extname } from "node:path";
+import { applyEdits } from "../../analysis/slice_names.ts";
+import { omitAuthImports } from "../auth_config_parts.ts";
+import type { ModulePaths } from "../module_paths.ts";
+import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
+import type { CompiledQueries } from "./compile_queries.ts";
+import { COMPILED, OWN_MODULES } from "./specifiers.ts";
+import { type ModuleChanges, renderChanges } from "./statement_code.ts";
+
+const NAMESPACE = COMPILED.slice(0, -1);
+
+/** Returns the changes of a module with compiled statements; `undefined` if it has none. */
+export function getQueryChanges(
+  { sources, modules }: CompiledQueries,
+  path: string,
+): ModuleChanges | undefined {
+  const source = sources.get(path);
+  // a CommonJS module cannot import compiled statements
+  if (source === undefined || source.module.commonJs !== undefined) return undefined;
+  const compiled = source.statements.filter(({ key }) => modules.has(key));
+  return compiled.length === 0 ? undefined : renderChanges(compiled, source.queries);
+}
+
+/**
+ * Creates a plugin that makes prepared queries use the statements that were compiled ahead of time.
+ *
+ * @param queries The statements.
+ * @param options How modules belong to packages, and whether imports of the auth library are omitted.
+ * @returns The plugin; it must precede plugins that load modules.
+ */
+export function compiledQueriesPlugin(
+  queries: CompiledQueries,
+  { paths, omitsAuth }: { readonly paths: ModulePaths; readonly omitsAuth: boolean },
+): Plugin {
+  const { sources, modules, trellis } = queries;
+  return {
+    name: "compiled queries",
+    setup(build): void {
+      build.onResolve({ filter: new RegExp(`^${COMPILED}`) }, ({ path }) => ({
+        path: path.slice(COMPILED.length),
+        namespace: NAMESPACE,
+        sideEffects: false,
+      }));
+      build.onResolve({ filter: /^trellis-queries\// }, async ({ path, kind }) => {
+        const found = await build.resolve(trellis.specifier, {
+          kind,
+          importer: trellis.importer,
+          namespace: "file",
+          resolveDir: dirname(trellis.importer),
+        });
+        if (found.errors.length > 0) return { errors: found.errors };
+        const file = getOwnModule(paths, found.path, OWN_MODULES[path]);
+        return { path: file, namespace: found.namespace, sideEffects: false };
+      });
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
+        contents: modules.get(path),
+        loader: "js",
+      }));
+      build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {
+        const changes = getQueryChanges(queries, path);
+        if (changes === undefined) return undefined;
+        const text = applyEdits(sources.get(path)!.module.source.text, 0, changes.edits);
+        const contents = `${text}\n${changes.imports.join("\n")}\n`;
+        return {
+          // the plugin for modules with an auth configuration does not see this module
+          contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,
+          loader: extname(path).slice(1).replace(/^[cm]/, "") as Loader,
+          resolveDir: dirname(path),
+        };
+      });
+    },
+  };
+}

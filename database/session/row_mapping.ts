@@ -1,0 +1,52 @@
+import { getTableName, noopDecoder } from "drizzle-orm";
+import { PgColumn, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
+import {
+  getDecoder,
+  isColumn,
+  isJsonField,
+  type SelectedField,
+  withSafeDecoder,
+} from "./column_decoder.ts";
+import { CellReaders } from "./decode_rows.ts";
+import type { RowMapping } from "./prepared_query.ts";
+import { type Cell, RowMapper } from "./row_mapper.ts";
+
+/**
+ * Creates the mapping of rows to a builder's fields.
+ *
+ * @param fields The fields that drizzle selected.
+ * @returns The mapping.
+ */
+export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
+  return mapToCells(toCells(fields));
+}
+
+/** Returns the cells of the fields that drizzle selected. */
+export function toCells(fields: SelectedFieldsOrdered): Cell[] {
+  return fields.map(({ path, field }) => toCell(path, field as SelectedField));
+}
+
+/**
+ * Creates the mapping of rows to cells.
+ *
+ * @param cells The cells in the order of the columns.
+ * @returns The mapping.
+ */
+export function mapToCells(cells: readonly Cell[]): RowMapping {
+  const readers = new CellReaders(cells.map(({ isJson }) => isJson));
+  return { kind: "fields", cells: readers, rows: new RowMapper(cells) };
+}
+
+function toCell(path: readonly string[], selected: SelectedField): Cell {
+  const field = withSafeDecoder(selected);
+  const decoder = getDecoder(field);
+  const { mapFromDriverValue } = decoder;
+  const isKept = mapFromDriverValue === PgColumn.prototype.mapFromDriverValue ||
+    mapFromDriverValue === noopDecoder.mapFromDriverValue;
+  return {
+    path,
+    decode: isKept ? undefined : (value) => decoder.mapFromDriverValue(value),
+    table: isColumn(field) && path.length === 2 ? getTableName(field.table) : undefined,
+    isJson: isJsonField(field),
+  };
+}
