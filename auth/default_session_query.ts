@@ -3,7 +3,7 @@ import { definePrecompiledStatement } from "../database/queries/precompiled_stat
 
 /**
  * Returns the statement that drizzle builds for a session with its user in the built-in tables. It
- * is written here because building it takes 2 to 3 ms of the first request of a process.
+ * is written here so that the first request of a process does not build it.
  */
 export const getDefaultSessionQuery: ReturnType<typeof definePrecompiledStatement> =
   /* @__PURE__ */ definePrecompiledStatement({

@@ -18,7 +18,10 @@ import { type Cell, RowMapper } from "./row_mapper.ts";
  * @returns The mapping.
  */
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
-  return mapToCells(toCells(fields));
+  const safe = fields.map(({ path, field }) => {
+    return { path, field: withSafeDecoder(field as SelectedField) as PgColumn };
+  });
+  return mapToCells(toCells(safe));
 }
 
 /** Returns the cells of the fields that drizzle selected. */
@@ -37,8 +40,7 @@ export function mapToCells(cells: readonly Cell[]): RowMapping {
   return { kind: "fields", cells: readers, rows: new RowMapper(cells) };
 }
 
-function toCell(path: readonly string[], selected: SelectedField): Cell {
-  const field = withSafeDecoder(selected);
+function toCell(path: readonly string[], field: SelectedField): Cell {
   const decoder = getDecoder(field);
   const { mapFromDriverValue } = decoder;
   const isKept = mapFromDriverValue === PgColumn.prototype.mapFromDriverValue ||

@@ -1,8 +1,8 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import type { $ZodType } from "zod/v4/core";
-import { isTrellis } from "../../analysis/values.ts";
 import type { loadEsbuild } from "../load_esbuild.ts";
 import type { ModulePaths } from "../module_paths.ts";
+import { findTrellisImport, type TrellisImport } from "../trellis_import.ts";
 import { type ExpressionIndex, originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { NotPure, type PureExpression } from "./pure_expression.ts";
 import { readSchemaSources, type SchemaSources } from "./read_schemas.ts";
@@ -23,8 +23,7 @@ export interface CompiledSchemas extends ExpressionIndex {
   readonly modules: ReadonlyMap<string, string>;
   /** Reasons why schemas are left to zod, by key. */
   readonly reasons: ReadonlyMap<string, string>;
-  /** An import of this package, and the file with it. */
-  readonly trellis: { readonly specifier: string; readonly importer: string };
+  readonly trellis: TrellisImport;
 }
 
 /** Options of {@link compileSchemas}. */
@@ -48,7 +47,10 @@ export async function compileSchemas(
   options: CompileOptions,
 ): Promise<CompiledSchemas | undefined> {
   const sources = readSchemaSources(options.root, options.files, options.paths);
-  const trellis = findTrellisImport(sources);
+  const trellis = findTrellisImport(
+    sources.project,
+    [...sources.modules.values()].map(({ module }) => module),
+  );
   const schemas = [...sources.modules.values()].flatMap((module) => module.schemas);
   if (trellis === undefined || schemas.length === 0) return undefined;
 
@@ -73,20 +75,6 @@ function writeModule(value: unknown, key: string): ReturnType<typeof writeSchema
   return isSchema
     ? writeSchemaModule(value as $ZodType, key, { runtime: RUNTIME, loader: LOADER })
     : { reason: "it is not a schema" };
-}
-
-function findTrellisImport(
-  { project, modules }: SchemaSources,
-): CompiledSchemas["trellis"] | undefined {
-  for (const { module } of modules.values()) {
-    for (const specifier of module.loads) {
-      const found = project.resolve(specifier);
-      if (found.kind === "package" && isTrellis(found.name)) {
-        return { specifier: specifier.text, importer: module.path };
-      }
-    }
-  }
-  return undefined;
 }
 
 function indexExpressions(

@@ -3,12 +3,12 @@ import { listLoadedModules } from "../../analysis/loaded_modules.ts";
 import { openProject, type Project } from "../../analysis/project.ts";
 import { createSlicer } from "../../analysis/schema_slice.ts";
 import type { Slice } from "../../analysis/slice.ts";
-import type { SourceModule } from "../../analysis/source_module.ts";
 import type { ts } from "../../analysis/typescript.ts";
 import { isTrellis } from "../../analysis/values.ts";
 import { createPackageLoader, type PackageLoader } from "../../openapi/package_loader.ts";
 import { runSlice, SliceError } from "../../openapi/run_slice.ts";
 import type { ModulePaths } from "../module_paths.ts";
+import { findTrellisImport, type TrellisImport } from "../trellis_import.ts";
 import { ChangedConstants } from "./changed_constants.ts";
 import { type DrizzleModules, NotCompiled } from "./codecs.ts";
 import { describeStatement } from "./describe_statement.ts";
@@ -23,8 +23,7 @@ export interface CompiledQueries {
   readonly modules: ReadonlyMap<string, string>;
   /** Reasons why statements are left to drizzle, with their positions. */
   readonly reasons: readonly string[];
-  /** An import of this package, and the file with it. */
-  readonly trellis: { readonly specifier: string; readonly importer: string };
+  readonly trellis: TrellisImport;
 }
 
 /** Options of {@link compileQueries}. */
@@ -63,21 +62,6 @@ export async function compileQueries(
   }
   const byPath = new Map(sources.map((source) => [source.module.path, source]));
   return { sources: byPath, modules: code, reasons, trellis };
-}
-
-function findTrellisImport(
-  project: Project,
-  modules: readonly SourceModule[],
-): CompiledQueries["trellis"] | undefined {
-  for (const module of modules) {
-    for (const specifier of module.loads) {
-      const found = project.resolve(specifier);
-      if (found.kind === "package" && isTrellis(found.name)) {
-        return { specifier: specifier.text, importer: module.path };
-      }
-    }
-  }
-  return undefined;
 }
 
 /** Evaluates statements. Returns their code, or the reason why there is none, by key. */

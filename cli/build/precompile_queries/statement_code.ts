@@ -29,9 +29,11 @@ ${lines.join("")}});
 
 const GLOBAL_CODECS: ReadonlySet<string> = new Set(["Number", "String", "BigInt"]);
 
-/** Renders SQL, whose names are in double quotes. */
+/** Renders SQL, whose names are in double quotes, without escapes where possible. */
 function renderText(text: string): string {
-  return /[`\\]|\$\{|[\0-\x1f]/.test(text) ? JSON.stringify(text) : `\`${text}\``;
+  const quoted = JSON.stringify(text);
+  const isPlain = quoted.replaceAll('\\"', '"') === `"${text}"`;
+  return isPlain && !/`|\$\{/.test(text) ? `\`${text}\`` : quoted;
 }
 
 /** Lists the functions in the code of a codec: `decodeArray(decodeDate)`. */

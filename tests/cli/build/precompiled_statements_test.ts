@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as core from "drizzle-orm";
 import { eq, lte, sql } from "drizzle-orm";
 import * as pg from "drizzle-orm/pg-core";
@@ -11,7 +11,13 @@ import { NotCompiled } from "../../../cli/build/precompile_queries/codecs.ts";
 import { renderStatement } from "../../../cli/build/precompile_queries/statement_code.ts";
 import * as codecs from "../../../database/queries/column_codecs.ts";
 import { definePrecompiledStatement } from "../../../database/queries/precompiled_statement.ts";
-import { closeDrizzleClient, type DrizzleClient, getDrizzleClient } from "../../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DrizzleClient,
+  getDrizzleClient,
+  sendAhead,
+  withTransaction,
+} from "../../../database/mod.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withSharedDatabase } from "../../support/shared_database.ts";
@@ -193,7 +199,7 @@ async function compareAll(db: DrizzleClient): Promise<void> {
     const rows = await compile(select, db).execute(given);
     const expected = await select(db).execute(given);
     assertEquals(rows, expected);
-    // equal to the last property's order and absence
+    // the order of properties, and which are absent
     assertEquals(Deno.inspect(rows, { depth: 9 }), Deno.inspect(expected, { depth: 9 }));
     const changes = { id: 1, at: second.at, tags: second.tags };
     assertEquals(await change.execute(changes), await update(db).execute(changes));
@@ -218,6 +224,37 @@ Deno.test("definePrecompiledStatement() gives drizzle's rows for generated queri
     await closeDrizzleClient(config);
     await server.stop();
   }
+});
+
+Deno.test("definePrecompiledStatement() runs in the transaction whose client it gets", async () => {
+  const add = definePrecompiledStatement({
+    name: "add_mark",
+    text: "insert into marks values ($1)",
+    params: [{ placeholder: "id" }],
+  });
+  const execute = (db: object, id: number) =>
+    (add(db, () => ({})) as pg.PgPreparedQuery<pg.PreparedQueryConfig>).execute({ id });
+  await withSharedDatabase(async (connection) => {
+    const db = await connection.createClient(undefined);
+    await db.execute(sql`CREATE TABLE marks (id int PRIMARY KEY)`);
+    await execute(db, 1);
+    await withTransaction(db, async (tx) => {
+      await execute(tx, 2);
+      sendAhead(tx, add(tx, () => ({})) as ReturnType<Build>, { id: 3 });
+    });
+    await assertRejects(() =>
+      withTransaction(db, (tx) => execute(tx, 4).then(() => execute(tx, 1)))
+    );
+    // a failure that the work hides still rolls back, as for statements of drizzle
+    await assertRejects(() =>
+      withTransaction(db, async (tx) => {
+        await execute(tx, 5);
+        await execute(tx, 1).catch(() => {});
+      })
+    );
+    const { rows } = await db.execute(sql`SELECT id FROM marks ORDER BY id`);
+    assertEquals(rows, [{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
 });
 
 Deno.test("describeStatement() throws when a value depends on code of the application", () => {
