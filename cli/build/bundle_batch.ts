@@ -54,7 +54,7 @@ export interface Build {
   readonly readProject: () => BundledProject;
   /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
   readonly schemas?: CompiledSchemas | Error;
-  /** Set with `build.precompile`, if there are prepared queries that can be compiled. */
+  /** Set with `build.precompile`, unless the prepared queries cannot be evaluated. */
   readonly queries?: CompiledQueries;
 }
 

@@ -39,7 +39,7 @@ export interface CompileQueriesOptions {
  * are evaluated, without a connection.
  *
  * @param options The functions.
- * @returns The statements; `undefined` if there are none.
+ * @returns The statements; `undefined` if the functions do not use this package.
  */
 export async function compileQueries(
   { root, files, paths }: CompileQueriesOptions,
@@ -49,7 +49,7 @@ export async function compileQueries(
   const sources = modules.map((module) => findStatements(project, module))
     .filter(({ statements, left }) => statements.length + left.length > 0);
   const trellis = findTrellisImport(project, modules);
-  if (trellis === undefined || sources.length === 0) return undefined;
+  if (trellis === undefined) return undefined;
   const changed = new ChangedConstants(project, modules);
   const written = await evaluate(project, sources.flatMap((each) => each.statements), changed);
   const code = new Map<string, string>();
@@ -128,13 +128,11 @@ function withoutClock(slice: Slice): Slice {
   const names = UNSTABLE.map((name) => `${name} = refuse(${JSON.stringify(name)})`);
   return {
     ...slice,
-    code: `(() => {
-  const refuse = (name) => {
-    const fail = () => { throw new Error(name + " is used, and its values depend on the moment"); };
-    return new Proxy(function () {}, { get: fail, has: fail, apply: fail, construct: fail });
-  };
-  const ${names.join(", ")};
-  return ${slice.code.trim().replace(/;$/, "")};
-})()`,
+    code: `const refuse = (name) => {
+  const fail = () => { throw new Error(name + " is used, and its values depend on the moment"); };
+  return new Proxy(function () {}, { get: fail, has: fail, apply: fail, construct: fail });
+};
+const ${names.join(", ")};
+${slice.code}`,
   };
 }

@@ -23,7 +23,8 @@ export function getQueryChanges(
 }
 
 /**
- * Creates a plugin that makes prepared queries use the statements that were compiled ahead of time.
+ * Creates a plugin that makes prepared queries and the session check use the statements that were
+ * compiled ahead of time.
  *
  * @param queries The statements.
  * @param options How modules belong to packages, and whether imports of the auth library are omitted.
@@ -52,6 +53,11 @@ export function compiledQueriesPlugin(
         if (found.errors.length > 0) return { errors: found.errors };
         const file = getOwnModule(paths, found.path, OWN_MODULES[path]);
         return { path: file, namespace: found.namespace, sideEffects: false };
+      });
+      build.onLoad({ filter: /[/\\]auth[/\\]default_session_query\.[jt]s$/ }, ({ path }) => {
+        if (paths.trellisRoot(path) === undefined) return undefined;
+        const contents = `export * from "./precompiled_session_query${extname(path)}";\n`;
+        return { contents, loader: "js", resolveDir: dirname(path) };
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
         contents: modules.get(path),

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { denoProjectFiles, type TestProject, writeTestProject } from "./project.ts";
 
@@ -66,6 +67,19 @@ export const others = definePreparedQuery({ tables }, async function others(db, 
 });
 export const unnamed = definePreparedQuery({ tables }, (db) => db.select().from(notes).execute());
 `,
+  "src/functions/api/me.get.ts": `import { configureSessionAuth } from "@trellis/fn/auth";
+import { buildValidatedResponse } from "@trellis/fn/core";
+import { getDrizzleClient } from "@trellis/fn/database";
+import { defineApiHandler } from "@trellis/fn/validation";
+const config = { provider: "postgres" as const, connectionString: process.env.DATABASE_URL };
+configureSessionAuth(() => getDrizzleClient(config), {
+  secret: "0123456789abcdef0123456789abcdef",
+  baseURL: "http://localhost:3000",
+});
+export const handler = defineApiHandler({ auth: "session" })(function me({ context, session }) {
+  return buildValidatedResponse(context, 200, session);
+});
+`,
   "src/functions/api/notes.post.ts": `import { buildValidatedResponse } from "@trellis/fn/core";
 import { defineApiHandler } from "@trellis/fn/validation";
 import { addNote, Limit, listNotes, others } from "../../queries.ts";
@@ -77,10 +91,18 @@ export const handler = defineApiHandler({ querySchema: Limit })(async function l
 `,
 };
 
-async function call(project: TestProject, url: string): Promise<unknown> {
-  const event = { httpMethod: "POST", queryStringParameters: { limit: "5" } };
-  const { answer } = await project.call("Notes", { event, env: { DATABASE_URL: url } });
-  return { ...answer, body: answer.body && JSON.parse(answer.body) };
+const EVENTS = {
+  Notes: { httpMethod: "POST", queryStringParameters: { limit: "5" } },
+  Me: { headers: { authorization: "Bearer known-token" } },
+};
+
+async function callAll(project: TestProject, url: string): Promise<unknown[]> {
+  const answers = [];
+  for (const [name, event] of Object.entries(EVENTS)) {
+    const { answer } = await project.call(name, { event, env: { DATABASE_URL: url } });
+    answers.push([answer.statusCode, answer.body && JSON.parse(answer.body), answer.thrown]);
+  }
+  return answers;
 }
 
 Deno.test("trellis build compiles prepared queries with build.precompile, and gives the same answers", async () => {
@@ -116,22 +138,31 @@ Deno.test("trellis build compiles prepared queries with build.precompile, and gi
     for (const name of ["compiled", "ordinary"]) {
       const url = await server.createDatabase(name);
       urls.push(url);
-      await createTable(url);
+      await createTables(url);
     }
-    const compiled = await call(project, urls[0]);
-    assertEquals((compiled as { statusCode: number }).statusCode, 200, JSON.stringify(compiled));
+    const me = await Deno.readTextFile(join(project.root, "dist/Me/index.mjs"));
+    assertStringIncludes(me, 'on "users"."id" = "sessions"."user_id" where');
+    const compiled = await callAll(project, urls[0]);
+    const statuses = compiled.map((answer) => (answer as unknown[])[0]);
+    assertEquals(statuses, [200, 200], JSON.stringify(compiled));
     await Deno.writeTextFile(join(project.root, "trellis.config.ts"), "export default {};\n");
     assertEquals((await project.build()).exitCode, 0);
-    assertEquals(compiled, await call(project, urls[1]));
+    assertEquals(compiled, await callAll(project, urls[1]));
   } finally {
     await server.stop();
     await project.remove();
   }
 });
 
-async function createTable(url: string): Promise<void> {
+async function createTables(url: string): Promise<void> {
   const { default: postgres } = await import("postgres");
-  const connection = postgres(url, { max: 1 });
-  await connection.unsafe("CREATE TABLE notes (id int, title text, at timestamptz, tags text[])");
+  const connection = postgres(url, { max: 1, onnotice() {} });
+  await connection.unsafe(AUTH_MIGRATION_SQL);
+  await connection.unsafe(`CREATE TABLE notes (id int, title text, at timestamptz, tags text[]);
+    INSERT INTO users (id, name, email)
+      VALUES ('7d3f0a52-0c0b-4b6e-8f3a-1e2d3c4b5a69', 'Ada', 'ada@example.com');
+    INSERT INTO sessions (id, user_id, token, expires_at)
+      VALUES ('0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e', '7d3f0a52-0c0b-4b6e-8f3a-1e2d3c4b5a69',
+        'known-token', '2999-01-01')`);
   await connection.end();
 }

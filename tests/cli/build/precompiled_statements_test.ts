@@ -4,7 +4,7 @@ import { eq, lte, sql } from "drizzle-orm";
 import * as pg from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { prepareSessionQuery } from "../../../auth/session_query.ts";
-import { getDefaultSessionQuery } from "../../../auth/default_session_query.ts";
+import { getDefaultSessionQuery } from "../../../auth/precompiled_session_query.ts";
 import { authSessions, authUsers } from "../../../auth/session_tables.ts";
 import { describeStatement } from "../../../cli/build/precompile_queries/describe_statement.ts";
 import { NotCompiled } from "../../../cli/build/precompile_queries/codecs.ts";
@@ -321,7 +321,7 @@ Deno.test("getDefaultSessionQuery() has the text and the columns that drizzle bu
   getDefaultSessionQuery({ _: { session } }, () => ({}));
   assertEquals(bound!.query, { sql: built.text, params: built.params as unknown });
   const source = Deno.readTextFileSync(
-    new URL("../../../auth/default_session_query.ts", import.meta.url),
+    new URL("../../../auth/precompiled_session_query.ts", import.meta.url),
   );
   const cells = [...source.matchAll(/path: \["(\w+)"\](?:, decode: (\w+))?/g)]
     .map(([, path, decode]) => ({ path: [path], decode }));
