@@ -1,12 +1,19 @@
 import type { AuthDatabase } from "./better_auth_types.ts";
+import type { AuthSchema } from "./resolve_schema.ts";
+import type { SessionQuery } from "./session_query.ts";
 
 /**
- * Returns the query of a session with its user in the built-in tables. With `build.precompile`,
- * `trellis build` replaces this module by `precompiled_session_query.ts`.
+ * Returns the query of a session with its user. With `build.precompile`, `trellis build` replaces
+ * this module by `precompiled_session_query.ts`.
  *
  * @param _db The client.
+ * @param _schema The tables.
  * @param prepare Builds the query with drizzle.
  */
-export function getDefaultSessionQuery(_db: AuthDatabase, prepare: () => object): object {
+export function getDefaultSessionQuery(
+  _db: AuthDatabase,
+  _schema: AuthSchema,
+  prepare: () => SessionQuery,
+): SessionQuery {
   return prepare();
 }

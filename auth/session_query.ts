@@ -7,7 +7,6 @@ import { getDefaultSessionQuery } from "./default_session_query.ts";
 import { cacheByClient } from "./query_cache.ts";
 import type { AuthSchema } from "./resolve_schema.ts";
 import type { SessionTimes } from "./session_length.ts";
-import { authSessions, authUsers } from "./session_tables.ts";
 
 /** Result of the session query. */
 export interface SessionRow extends SessionTimes {
@@ -43,13 +42,9 @@ let lastQuery = 0;
 
 /** Returns the prepared query of a client and a configuration. */
 export const getSessionQuery: (db: AuthDatabase, settings: AuthSettings) => SessionQuery =
-  cacheByClient((db, settings) => {
-    const prepare = () => prepareSessionQuery(db, settings);
-    const { user, session } = settings.schema;
-    // tables of the application may have other names and columns
-    const isDefault = user === authUsers && session === authSessions;
-    return isDefault ? getDefaultSessionQuery(db, prepare) as SessionQuery : prepare();
-  });
+  cacheByClient((db, settings) =>
+    getDefaultSessionQuery(db, settings.schema, () => prepareSessionQuery(db, settings))
+  );
 
 /**
  * Prepares the query of a session with its user.

@@ -9,7 +9,7 @@ const PLAIN = "none";
 
 /** Dialect that writes `cast(:1 as uuid)` where drizzle knows the column of a value. */
 export class DataApiDialect extends Dialect {
-  override readonly hasPlainText: boolean = false;
+  override readonly hasOwnText: boolean = true;
   #encoder: unknown;
 
   /**

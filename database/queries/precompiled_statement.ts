@@ -44,7 +44,7 @@ export function definePrecompiledStatement(statement: PrecompiledStatement): Pre
   let last: object | undefined;
   return function getPrecompiled(db, prepare) {
     const session = getStatementSession(db as DrizzleClient);
-    if (session === undefined || !session.hasPlainText) return prepare();
+    if (session === undefined || session.statements.hasOwnText) return prepare();
     return last = session.bind(last ?? createPreparedQuery(statement));
   };
 }

@@ -9,8 +9,8 @@ type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
  * Dialect of drizzle whose relational queries keep JSON strings, NULLs in arrays, and all digits.
  */
 export class Dialect extends PgDialect {
-  /** True if statements have the text that drizzle writes for PostgreSQL. */
-  readonly hasPlainText: boolean = true;
+  /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
+  declare readonly hasOwnText?: boolean;
   #lastFields: readonly SelectedField[] = [];
 
   override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {

@@ -18,10 +18,9 @@ import { type Cell, RowMapper } from "./row_mapper.ts";
  * @returns The mapping.
  */
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
-  const safe = fields.map(({ path, field }) => {
-    return { path, field: withSafeDecoder(field as SelectedField) as PgColumn };
-  });
-  return mapToCells(toCells(safe));
+  return mapToCells(
+    fields.map(({ path, field }) => toCell(path, withSafeDecoder(field as SelectedField))),
+  );
 }
 
 /** Returns the cells of the fields that drizzle selected. */

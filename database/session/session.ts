@@ -72,10 +72,6 @@ abstract class Session
     return this.#dialect;
   }
 
-  get hasPlainText(): boolean {
-    return this.#dialect.hasPlainText;
-  }
-
   bind(statement: object): object {
     return (statement as PreparedQuery).bind(this);
   }

@@ -3,9 +3,10 @@ import type { DrizzleClient } from "../providers/provider.ts";
 /** Session that runs statements which another session of the same client has prepared. */
 export interface StatementSession {
   /** Key of the client's prepared statements, which its transactions share. */
-  readonly statements: object;
-  /** True if statements have the text that drizzle writes for PostgreSQL. */
-  readonly hasPlainText: boolean;
+  readonly statements: object & {
+    /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
+    readonly hasOwnText?: boolean;
+  };
   /**
    * Returns a prepared statement for this session.
    *

@@ -302,7 +302,7 @@ Deno.test("definePrecompiledStatement() builds with drizzle when the client is n
   const statement = definePrecompiledStatement({ name: "a", text: "select 1", params: [] });
   const built = {};
   assert(statement({ _: { session: {} } }, () => built) === built);
-  const session = { bind: () => ({}), statements: {}, hasPlainText: false };
+  const session = { bind: () => ({}), statements: { hasOwnText: true } };
   assert(statement({ _: { session } }, () => built) === built);
 });
 
@@ -316,9 +316,9 @@ Deno.test("getDefaultSessionQuery() has the text and the columns that drizzle bu
   const session = {
     bind: (statement: typeof bound) => bound = statement,
     statements: {},
-    hasPlainText: true,
   };
-  getDefaultSessionQuery({ _: { session } }, () => ({}));
+  const db = { _: { session } } as never;
+  getDefaultSessionQuery(db, settings.schema as never, () => ({}));
   assertEquals(bound!.query, { sql: built.text, params: built.params as unknown });
   const source = Deno.readTextFileSync(
     new URL("../../../auth/precompiled_session_query.ts", import.meta.url),
