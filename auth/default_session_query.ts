@@ -1,6 +1,5 @@
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSchema } from "./resolve_schema.ts";
-import type { SessionQuery } from "./session_query.ts";
 
 /**
  * Returns the query of a session with its user. With `build.precompile`, `trellis build` replaces
@@ -10,10 +9,10 @@ import type { SessionQuery } from "./session_query.ts";
  * @param _schema The tables.
  * @param prepare Builds the query with drizzle.
  */
-export function getDefaultSessionQuery(
+export function getDefaultSessionQuery<Query>(
   _db: AuthDatabase,
   _schema: AuthSchema,
-  prepare: () => SessionQuery,
-): SessionQuery {
+  prepare: () => Query,
+): Query {
   return prepare();
 }

@@ -2,7 +2,6 @@ import { decodeDate } from "../database/queries/column_codecs.ts";
 import { definePrecompiledStatement } from "../database/queries/precompiled_statement.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSchema } from "./resolve_schema.ts";
-import type { SessionQuery } from "./session_query.ts";
 import { authSessions, authUsers } from "./session_tables.ts";
 
 /**
@@ -39,11 +38,11 @@ const getStatement = /* @__PURE__ */ definePrecompiledStatement({
  * @param schema The tables. Those of the application may have other names and columns.
  * @param prepare Builds the query with drizzle.
  */
-export function getDefaultSessionQuery(
+export function getDefaultSessionQuery<Query extends object>(
   db: AuthDatabase,
   schema: AuthSchema,
-  prepare: () => SessionQuery,
-): SessionQuery {
+  prepare: () => Query,
+): Query {
   const isDefault = schema.user === authUsers && schema.session === authSessions;
-  return isDefault ? getStatement(db, prepare) as SessionQuery : prepare();
+  return isDefault ? getStatement(db, prepare) as Query : prepare();
 }

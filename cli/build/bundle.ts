@@ -233,14 +233,13 @@ function groupByParts(
 }
 
 function createPlugins(
-<<<<<<< HEAD
-  { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers, readProject }: Build,
-=======
-  { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers, queries }: Build,
+  build: Build,
   parts: Parts,
   required: BundleGroup["required"],
 ): Plugin[] {
+  const { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers } = build;
   const { providers, betterAuth } = parts;
+  const { queries, readProject } = build;
   return [
     optionalPartsPlugin({ betterAuth, paths, isExternal }),
     ...queries === undefined
