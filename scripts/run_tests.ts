@@ -6,25 +6,32 @@
  *   deno run -A scripts/run_tests.ts
  *   deno run -A scripts/run_tests.ts --system      tests that start other programs as a user does: *_system_test.ts
  *   deno run -A scripts/run_tests.ts --all         both
- *   deno run -A scripts/run_tests.ts --no-check    when `deno task check` has just passed
  */
 import { fileURLToPath } from "node:url";
+import { tmpdir } from "node:os";
 import { stripVTControlCharacters } from "node:util";
 import { planBatches, type TestBatch, type TestScope } from "./test_batches.ts";
+import { countTests, type TestCount } from "./test_counts.ts";
+import { createRunFolder, removeAbandoned } from "./test_folders.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Tests wait for servers and timers too, so one process more than there are cores keeps them busy. */
 const PROCESSES = navigator.hardwareConcurrency + 1;
 
-/** Types are checked once for all; embedded databases start from a snapshot. */
+/** `deno task check` checks the types; embedded databases start from a snapshot. */
 const TEST_OPTIONS = [
   "-A",
   "--quiet",
   "--no-check",
   "--preload=./tests/support/embedded_snapshot.ts",
 ];
+/** Tests that are killed leave folders behind, of this run and of earlier ones. */
+for (const folder of [tmpdir(), "/dev/shm"]) await removeAbandoned(folder);
+const RUN_FOLDER = await createRunFolder(tmpdir());
 const ENVIRONMENT = {
   ...Deno.env.toObject(),
+  TMPDIR: RUN_FOLDER,
+  TRELLIS_TEST_CACHE: tmpdir(),
   // lets the processes share what is built from the sources, such as the npm package
   TRELLIS_TEST_RUN: crypto.randomUUID(),
   // most tests take less time than it takes to optimize the code of the embedded database
@@ -49,17 +56,13 @@ interface Outcome {
 
 const startedAt = performance.now();
 const queue = planBatches(`${ROOT}tests`, readScope()).map(toCommand);
-if (!Deno.args.includes("--no-check")) {
-  queue.unshift({ name: "types", args: ["task", "check"], isMeasured: false });
-}
 const outcomes: Outcome[] = [];
 await Promise.all(Array.from({ length: PROCESSES }, work));
+// a process that is about to end may still write to it: the next run removes what is left
+await Deno.remove(RUN_FOLDER, { recursive: true }).catch(() => {});
 
-const count = (what: string) =>
-  outcomes.reduce((sum, { text }) => {
-    const summary = text.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
-    return sum + Number(new RegExp(`(\\d+) ${what}`).exec(summary)?.[1] ?? 0);
-  }, 0);
+const count = (what: TestCount) =>
+  outcomes.reduce((sum, { text }) => sum + countTests(text)[what], 0);
 const failures = outcomes.filter(({ success }) => !success);
 for (const { text } of failures) console.log(text.slice(Math.max(0, text.search(/^ ?ERRORS ?$/m))));
 console.log(

@@ -24,44 +24,54 @@ const LONGEST: readonly string[] = [
   "cli/commands/generate_infra_terraform_system_test.ts",
   "faults",
   "doc_examples_test.ts",
-  "cli/database",
-  "cli/dev/local_database_test.ts",
-  "cli/commands/build_test.ts",
-  "cli/commands/db_clone_cases_test.ts",
-  "cli/commands/db_clone_private_test.ts",
-  "cli/commands/db_clone_test.ts",
-  "database/migrations/row_changes",
-  "database/migrations/alter_table_test.ts",
-  "database/migrations/enums_differential_test.ts",
+  "cli/database/clone_killed_system_test.ts",
   "database/migrations/processes_system_test.ts",
-  "database/recreation",
-  "database/providers",
   "load",
 ];
 
 /**
- * Folders whose files run in one isolate, which loads the library and its packages once; each line is one
- * isolate. Their tests restore what they set. In other folders each file has an isolate of its own,
- * because a process has one configuration of sessions and one first invocation.
+ * Folders whose files run in one isolate, one after the other, so that the library and its packages are
+ * loaded once; each line is one isolate, or several with `SHARED_SIZE` files each. A file belongs to
+ * the first line that names its folder. Tests restore what they set in the process. In other folders each
+ * file has an isolate of its own.
  */
 const SHARED_ISOLATES: readonly (readonly string[])[] = [
+  ["auth"],
+  ["database/session"],
+  ["database/providers"],
+  ["database/recreation"],
   ["database/migrations"],
+  ["database/distsql"],
+  ["database"],
+  ["testing"],
+  ["jobs", "mail", "realtime", "uploads", "bench"],
+  ["concurrency", "idempotency", "security", "upgrades"],
+  ["cli/commands"],
+  ["cli/build"],
+  ["cli/database", "cli/dev"],
   ["property"],
   ["cli/analysis", "cli/compat", "cli/discovery", "cli/infra", "cli/openapi", "cli/stages"],
   ["core", "env", "errors", "observability", "router", "streaming"],
   ["validation", "client"],
-  ["database/distsql"],
   ["scripts"],
 ];
 
 /** Files of these folders that need an isolate of their own. */
 const OWN_ISOLATE: readonly string[] = [
+  // the packages that the first call of a process loads
+  "auth/loading_test.ts",
+  // the first client that a process opens is its default
+  "cli/commands/generated_roles_test.ts",
+  "cli/commands/jobs_test.ts",
   // the first invocation of a process
   "core/with_observability_test.ts",
 ];
 
 /** Files that share a process, which costs some time to start. */
 const BATCH_SIZE = 12;
+
+/** Files that share an isolate: no process must be left alone with many of them in the end. */
+const SHARED_SIZE = 20;
 
 /** Tests to run: those of the system, the others, or all. */
 export type TestScope = "system" | "others" | "all";
@@ -96,8 +106,8 @@ function planFiles(files: readonly string[]): TestBatch[] {
   const long = LONGEST.map((path) => files.filter((file) => isWithin(file, path)));
   const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
   const shared = SHARED_ISOLATES.map((folders) =>
-    rest.filter((file) => canShareIsolate(file) && folders.some((path) => isWithin(file, path)))
-  );
+    rest.filter((file) => canShareIsolate(file) && findSharedFolders(file) === folders)
+  ).flatMap((each) => divide(each, SHARED_SIZE));
   const separate = rest.filter((file) => !shared.flat().includes(file));
   return [
     ...long.map((each) => ({ files: each, sharesIsolate: false })),
@@ -110,10 +120,16 @@ function canShareIsolate(file: string): boolean {
   return !file.endsWith(SYSTEM) && !OWN_ISOLATE.includes(file);
 }
 
+function findSharedFolders(file: string): readonly string[] | undefined {
+  return SHARED_ISOLATES.find((folders) => folders.some((path) => isWithin(file, path)));
+}
+
+/** Divides files into equal parts of at most `size`. */
 function divide(files: readonly string[], size: number): string[][] {
+  const parts = Math.ceil(files.length / size);
   return Array.from(
-    { length: Math.ceil(files.length / size) },
-    (_, at) => files.slice(at * size, (at + 1) * size),
+    { length: parts },
+    (_, part) => files.filter((_, at) => at % parts === part),
   );
 }
 

@@ -17,7 +17,7 @@ import { testSeed } from "../support/seed.ts";
 const BASE_URL = "http://localhost:3000";
 const NAME = "better-auth.session_token";
 const USER = "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e";
-const HEADERS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20_000 : 250;
+const HEADERS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 20_000 : 100;
 
 const { pglite, db, reset } = await openAuthDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());

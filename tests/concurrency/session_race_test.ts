@@ -12,7 +12,7 @@ import { UnauthorizedError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
 
-const rounds = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1_000 : 40;
+const rounds = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 1_000 : 15;
 const AUTH = { secret: "Zr8vY2kQ0b7Xn4Wm1Tj6Lp3Hs9Dg5FcA-test", baseURL: "http://localhost:3000" };
 const USER = "00000000-0000-4000-8000-000000000001";
 

@@ -124,9 +124,9 @@ Deno.test(
   options,
   async () => {
     await onEach(async (name, config) => {
-      const writers = isFull ? 64 : 8;
+      const writers = isFull ? 64 : 6;
       // the stand-in parses each statement and keeps each connection's rows: a few commits a second
-      const increments = !isFull ? 20 : config.provider === "distsql" ? 10 : 200;
+      const increments = !isFull ? 8 : config.provider === "distsql" ? 10 : 200;
       const retry = { maxRetries: 10_000, baseDelayMs: 2, maxDelayMs: 200 };
       const { committed, failed, conflicts, n, ms } = await increment(config, {
         writers,
@@ -149,7 +149,7 @@ Deno.test(
   async () => {
     await onEach(async (name, config) => {
       for (const writers of isFull ? [2, 4, 8, 16, 32, 64] : [32]) {
-        const increments = isFull ? Math.max(10, Math.ceil(400 / writers)) : 4;
+        const increments = isFull ? Math.max(10, Math.ceil(400 / writers)) : 2;
         const { committed, failed, conflicts, attempts, n, ms } = await increment(config, {
           writers,
           increments,

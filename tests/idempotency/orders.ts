@@ -1,6 +1,6 @@
 import { buildValidatedResponse } from "../../core/mod.ts";
 import { defineQueueHandler } from "../../triggers/mod.ts";
-import { type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
+import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { createTransactionStore } from "../../idempotency/mod.ts";
 import { createLambdaContext, createQueueEvent, createRestApiEvent } from "../../testing/mod.ts";
@@ -18,6 +18,11 @@ function getConfig(connectionString: string): DatabaseConfig {
 /** Opens the connection. */
 export async function connectOrders(url: string): Promise<void> {
   await (await getDrizzleClient(getConfig(url))).execute(sql`SELECT 1`);
+}
+
+/** Closes the connection, if it is open. */
+export async function closeOrders(url: string): Promise<void> {
+  await closeDrizzleClient(getConfig(url));
 }
 
 /** Creates the handlers on a database. Each execution adds a row, and answers with its number. */

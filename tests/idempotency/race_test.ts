@@ -1,9 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { closeDrizzleClient } from "../../database/mod.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { createOrders, sendMessage, sendRequest } from "./orders.ts";
+import { closeOrders, createOrders, sendMessage, sendRequest } from "./orders.ts";
 import { IDEMPOTENCY_MIGRATION_SQL } from "../../idempotency/mod.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -21,17 +20,18 @@ async function withLab(test: (lab: Lab) => Promise<void>): Promise<void> {
   const postgres = await startPostgres();
   const { default: connect } = await import("postgres");
   const sql = connect(postgres.url, { max: 1, onnotice: () => {} });
+  const url = `${postgres.url}?sslmode=disable`;
   try {
     await sql.unsafe(IDEMPOTENCY_MIGRATION_SQL.replaceAll("--> statement-breakpoint", ""));
     await sql.unsafe("CREATE TABLE orders (id int GENERATED ALWAYS AS IDENTITY, key text)");
     await test({
       postgres,
-      url: `${postgres.url}?sslmode=disable`,
+      url,
       countOrders: async (key) =>
         Number((await sql`SELECT count(*) AS n FROM orders WHERE key = ${key}`)[0].n),
     });
   } finally {
-    await closeDrizzleClient();
+    await closeOrders(url);
     await sql.end();
     await postgres.stop();
   }
@@ -101,7 +101,7 @@ for (const kind of ["request", "message"] as const) {
 Deno.test("createTransactionStore() applies a request once when its process is killed", async () => {
   await withLab(async ({ postgres, url, countOrders }) => {
     const orders = createOrders(url);
-    const step = IS_FULL ? 1 : 5;
+    const step = IS_FULL ? 1 : 7;
     let boundaries = 0;
     for (const kind of IS_FULL ? ["request", "message"] : ["request"]) {
       const send = kind === "request" ? sendRequest : sendMessage;

@@ -19,7 +19,7 @@ import { openAuthDatabase, SECRET } from "../auth/auth_database.ts";
 import { testSeed } from "../support/seed.ts";
 import { withEnv } from "../support/with_env.ts";
 
-const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100_000 : 4_000;
+const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 100_000 : 1_500;
 const TOKEN = "hK3vT9xQ2mW8rB5nY7cJ4pL6sD1fG0aZ";
 const USER = "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e";
 

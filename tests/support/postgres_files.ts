@@ -17,11 +17,14 @@ const CLUSTER_OPTIONS = [
 /** Folder in memory. Each table is several files, which take most of the time of a small test on a disk. */
 const MEMORY = "/dev/shm";
 const MIN_FREE_MEMORY_BYTES = 2 ** 30;
+/** Folder of what is made once on a machine; a run of all tests has a temporary folder of its own. */
+const PREPARED = Deno.env.get("TRELLIS_TEST_CACHE") ?? tmpdir();
 
 /** Makes a folder for a server's files: in memory if it has space, else in the temporary folder. */
 export function makeServerFolder(): Promise<string> {
   const dir = hasSpace(MEMORY) ? MEMORY : undefined;
-  return Deno.makeTempDir({ prefix: "trellis-postgres-", dir });
+  // the next run of the tests removes the folders of processes that were killed
+  return Deno.makeTempDir({ prefix: `trellis-postgres-${Deno.pid}-`, dir });
 }
 
 function hasSpace(folder: string): boolean {
@@ -101,9 +104,9 @@ async function prepareOnce(
   const key = createHash("sha256")
     .update(JSON.stringify([madeFrom, source.mtime, source.ino, Deno.uid()]))
     .digest("hex").slice(0, 16);
-  const folder = join(tmpdir(), `trellis-prepared-${name}-${key}`);
+  const folder = join(PREPARED, `trellis-prepared-${name}-${key}`);
   if (exists(folder)) return folder;
-  const work = await Deno.makeTempDir({ prefix: `trellis-prepared-${name}-` });
+  const work = await Deno.makeTempDir({ prefix: `trellis-prepared-${name}-`, dir: PREPARED });
   await make(work);
   // several processes may do this at once: the first one wins
   await Deno.rename(work, folder).catch(async (error) => {

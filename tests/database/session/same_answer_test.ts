@@ -23,7 +23,7 @@ import { testSeed } from "../../support/seed.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const SEED = testSeed;
-const GENERATED = IS_FULL ? 20_000 : 300;
+const GENERATED = IS_FULL ? 20_000 : 100;
 
 const getLab = shareProviders();
 
