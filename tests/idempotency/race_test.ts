@@ -101,7 +101,7 @@ for (const kind of ["request", "message"] as const) {
 Deno.test("createTransactionStore() applies a request once when its process is killed", async () => {
   await withLab(async ({ postgres, url, countOrders }) => {
     const orders = createOrders(url);
-    const step = IS_FULL ? 1 : 7;
+    const step = IS_FULL ? 1 : 5;
     let boundaries = 0;
     for (const kind of IS_FULL ? ["request", "message"] : ["request"]) {
       const send = kind === "request" ? sendRequest : sendMessage;
