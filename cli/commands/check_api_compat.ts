@@ -1,5 +1,5 @@
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
-import type { Change } from "../compat/compare_operations.ts";
+import type { Change } from "../compat/operation_parts.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { formatDiagnostic } from "../generated_report.ts";
 import type { Output } from "../output.ts";

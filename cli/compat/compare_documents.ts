@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Change, compareOperations } from "./compare_operations.ts";
-import type { Json } from "./schema_view.ts";
+import { compareOperations } from "./compare_operations.ts";
+import type { Change, OperationVersion } from "./operation_parts.ts";
+import { type Json, resolvePointer } from "./schema_view.ts";
 
 const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "trace"] as const;
 
@@ -13,40 +14,48 @@ const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "tr
  * @returns The changes, in the order of the paths.
  */
 export function compareDocuments(before: Json, after: Json): Change[] {
-  const oldPaths = (before.paths ?? {}) as Record<string, Json>;
-  const newPaths = (after.paths ?? {}) as Record<string, Json>;
-  const renamed = new Map(Object.keys(newPaths).map((path) => [normalizePath(path), path]));
-  const known = new Set(Object.keys(oldPaths).map(normalizePath));
-  const changes = Object.entries(oldPaths).flatMap(([path, item]) => {
-    const other = newPaths[renamed.get(normalizePath(path)) ?? path];
-    return METHODS.flatMap((method): Change[] => {
-      const operation = `${method.toUpperCase()} ${path}`;
-      const [old, now] = [item[method], other?.[method]];
-      if (old === undefined && now === undefined) return [];
-      const direction = "request";
-      if (now === undefined) {
-        return [{ operation, direction, isBreaking: true, message: "the operation was removed" }];
-      }
-      if (old === undefined) {
-        return [{ operation, direction, isBreaking: false, message: "the operation was added" }];
-      }
-      if (isDeepStrictEqual([old, before.components], [now, after.components])) return [];
-      return compareOperations(operation, old as Json, now as Json, { before, after });
-    });
+  const known = listOperations(before);
+  const operations = listOperations(after);
+  const changes = [...known].flatMap(([key, old]): Change[] => {
+    const now = operations.get(key);
+    if (now === undefined) return [describePresence(old, "removed")];
+    return isDeepStrictEqual(listCompared(old), listCompared(now))
+      ? []
+      : compareOperations(old, now);
   });
-  const added = Object.entries(newPaths).filter(([path]) => !known.has(normalizePath(path)))
-    .flatMap(([path, item]) =>
-      METHODS.filter((method) => method in item).map((method): Change => ({
-        operation: `${method.toUpperCase()} ${path}`,
-        direction: "request",
-        isBreaking: false,
-        message: "the operation was added",
-      }))
-    );
+  const added = [...operations].filter(([key]) => !known.has(key))
+    .map(([, operation]) => describePresence(operation, "added"));
   return [...changes, ...added];
 }
 
-/** Removes the names of parameters: clients do not send them. */
-function normalizePath(path: string): string {
-  return path.split("/").map((part) => part.startsWith("{") ? "{}" : part).join("/");
+/** Lists the operations by method and path, without the names of parameters: nobody sends them. */
+function listOperations(document: Json): Map<string, OperationVersion> {
+  const paths = Object.entries((document.paths ?? {}) as Record<string, Json>);
+  return new Map(paths.flatMap(([path, written]) => {
+    const item: Json = typeof written.$ref === "string"
+      ? { ...resolvePointer(document, written.$ref), ...written }
+      : written;
+    return METHODS.filter((method) => item[method] !== undefined).map((method) => {
+      const operation = item[method] as Json;
+      const parameters = [item.parameters, operation.parameters]
+        .flatMap((each) => (each ?? []) as Json[]);
+      const name = `${method.toUpperCase()} ${path}`;
+      const key = name.replaceAll(/\{[^}/]*\}/g, "{}");
+      return [key, { name, operation: { ...operation, parameters }, document }] as const;
+    });
+  }));
+}
+
+function describePresence({ name }: OperationVersion, change: "added" | "removed"): Change {
+  return {
+    operation: name,
+    direction: "request",
+    isBreaking: change === "removed",
+    message: `the operation was ${change}`,
+  };
+}
+
+/** Lists everything that an operation means: what is the same needs no comparison. */
+function listCompared({ name, operation, document }: OperationVersion): unknown[] {
+  return [name, operation, document.components, document.security];
 }

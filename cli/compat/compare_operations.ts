@@ -1,65 +1,40 @@
 import { isDeepStrictEqual } from "node:util";
-import { findNarrowing } from "./narrowing.ts";
+import { compareResponses } from "./compare_responses.ts";
+import {
+  type Change,
+  compareSchemas,
+  getContent,
+  getSchema,
+  type OperationVersion,
+  type Reporter,
+} from "./operation_parts.ts";
 import { asSchema, type Json, resolveView } from "./schema_view.ts";
-
-/** A change between two documents. */
-export interface Change {
-  /** `GET /notes` */
-  readonly operation: string;
-  /** `request`: what clients send; `response`: what they receive. */
-  readonly direction: "request" | "response";
-  readonly isBreaking: boolean;
-  readonly message: string;
-}
-
-/** The documents that are compared. */
-export interface Documents {
-  readonly before: Json;
-  readonly after: Json;
-}
-
-type Reporter = (message: string, isBreaking: boolean) => Change;
 
 /**
  * Compares two versions of an operation.
  *
- * @param operation `GET /notes`
  * @param old The old version.
  * @param now The new version.
- * @param documents The documents.
  */
-export function compareOperations(
-  operation: string,
-  old: Json,
-  now: Json,
-  documents: Documents,
-): Change[] {
-  const request: Reporter = (message, isBreaking) => ({
-    operation,
-    direction: "request",
+export function compareOperations(old: OperationVersion, now: OperationVersion): Change[] {
+  const createReporter = (direction: Change["direction"]): Reporter => (message, isBreaking) => ({
+    operation: old.name,
+    direction,
     isBreaking,
     message,
   });
-  const response: Reporter = (message, isBreaking) => ({
-    operation,
-    direction: "response",
-    isBreaking,
-    message,
-  });
+  const request = createReporter("request");
   return [
-    ...compareSecurity(old, now, documents, request),
-    ...compareParameters(old, now, documents, request),
-    ...compareRequestBodies(old, now, documents, request),
-    ...compareResponses(old, now, documents, response),
+    ...compareSecurity(old, now, request),
+    ...compareParameters(old, now, request),
+    ...compareRequestBodies(old, now, request),
+    ...compareResponses(old, now, createReporter("response")),
   ];
 }
 
 /** Each old alternative must satisfy a new one. */
-function compareSecurity(old: Json, now: Json, documents: Documents, report: Reporter): Change[] {
-  const [before, after] = [
-    listSecurity(old, documents.before),
-    listSecurity(now, documents.after),
-  ];
+function compareSecurity(old: OperationVersion, now: OperationVersion, report: Reporter): Change[] {
+  const [before, after] = [listSecurity(old), listSecurity(now)];
   if (isDeepStrictEqual(before, after)) return [];
   const isKept = before.every((held) =>
     after.some((needed) => needed.every((name) => held.includes(name)))
@@ -69,14 +44,18 @@ function compareSecurity(old: Json, now: Json, documents: Documents, report: Rep
   return [report(`security was ${describe(before)} and is ${describe(after)}`, !isKept)];
 }
 
-function listSecurity(operation: Json, document: Json): string[][] {
+function listSecurity({ operation, document }: OperationVersion): string[][] {
   const alternatives = (operation.security ?? document.security ?? []) as Json[];
   return alternatives.length === 0 ? [[]] : alternatives.map((each) => Object.keys(each).sort());
 }
 
-function compareParameters(old: Json, now: Json, documents: Documents, report: Reporter): Change[] {
-  const before = listParameters(old, documents.before);
-  const after = listParameters(now, documents.after);
+function compareParameters(
+  old: OperationVersion,
+  now: OperationVersion,
+  report: Reporter,
+): Change[] {
+  const before = listParameters(old);
+  const after = listParameters(now);
   const removed = [...before.keys()].filter((key) => !after.has(key))
     .map((key) => report(`the parameter ${key} was removed`, false));
   return [
@@ -94,8 +73,8 @@ function compareParameters(old: Json, now: Json, documents: Documents, report: R
       return [
         ...demanded,
         ...compareSchemas(
-          { schema: known.schema, document: documents.before },
-          { schema: parameter.schema, document: documents.after },
+          { schema: getSchema(known), document: old.document },
+          { schema: getSchema(parameter), document: now.document },
           `the parameter ${key}`,
           report,
         ),
@@ -104,126 +83,49 @@ function compareParameters(old: Json, now: Json, documents: Documents, report: R
   ];
 }
 
-/** Lists parameters by place and name; those of a path by their order. */
-function listParameters(operation: Json, document: Json): Map<string, Json> {
-  const all = ((operation.parameters ?? []) as Json[]).map((schema) =>
-    resolveView({ schema, document }).schema
-  );
-  let position = 0;
-  return new Map(all.map((parameter) => {
-    const name = parameter.in === "path" ? `${++position} of the path` : String(parameter.name);
-    const key = parameter.in === "header" ? name.toLowerCase() : name;
-    return [`${parameter.in === "path" ? "" : `${parameter.in} `}${key}`, parameter];
+/** Lists parameters by place and name; those of a path by where the path has them. */
+function listParameters({ name, operation, document }: OperationVersion): Map<string, Json> {
+  const inPath = [...name.matchAll(/\{([^}/]*)\}/g)].map(([, each]) => each);
+  return new Map((operation.parameters as Json[]).map((written) => {
+    const parameter = resolveView({ schema: written, document }).schema;
+    const given = String(parameter.name);
+    if (parameter.in === "path") return [`${inPath.indexOf(given) + 1} of the path`, parameter];
+    const key = parameter.in === "header" ? given.toLowerCase() : given;
+    return [`${parameter.in} ${key}`, parameter];
   }));
 }
 
 function compareRequestBodies(
-  old: Json,
-  now: Json,
-  documents: Documents,
+  old: OperationVersion,
+  now: OperationVersion,
   report: Reporter,
 ): Change[] {
-  const before = readBody(old.requestBody, documents.before);
-  const after = readBody(now.requestBody, documents.after);
-  if (before === undefined && after === undefined) return [];
-  if (before === undefined) {
-    return [report("a body was added", after!.isRequired)];
+  const before = readBody(old);
+  const after = readBody(now);
+  if (after === undefined) {
+    return before === undefined ? [] : [report("the body was removed", false)];
   }
-  if (after === undefined) return [report("the body was removed", false)];
-  const lost = Object.keys(before.content).filter((type) => !(type in after.content))
-    .map((type) => report(`the body is not accepted as ${type}`, true));
-  const demanded = after.isRequired && !before.isRequired
+  const isRequired = after.required === true;
+  if (before === undefined) return [report("a body was added", isRequired)];
+  const demanded = isRequired && before.required !== true
     ? [report("the body is required", true)]
     : [];
+  const accepted = getContent(after);
   return [
-    ...lost,
     ...demanded,
-    ...Object.keys(before.content).filter((type) => type in after.content).flatMap((type) =>
-      compareSchemas(
-        { schema: before.content[type].schema, document: documents.before },
-        { schema: after.content[type].schema, document: documents.after },
-        "the body",
-        report,
-      )
-    ),
-  ];
-}
-
-function readBody(body: unknown, document: Json) {
-  if (body === undefined) return undefined;
-  const { schema } = resolveView({ schema: asSchema(body), document });
-  return {
-    isRequired: schema.required === true,
-    content: (schema.content ?? {}) as Record<string, Json>,
-  };
-}
-
-/** Reads from new to old: the new server's answers must fit what the old client expects. */
-function compareResponses(old: Json, now: Json, documents: Documents, report: Reporter): Change[] {
-  const before = (old.responses ?? {}) as Json;
-  const after = (now.responses ?? {}) as Json;
-  const removed = Object.keys(before).filter((status) => !(status in after))
-    .map((status) => report(`the status ${status} was removed`, false));
-  return [
-    ...removed,
-    ...Object.keys(after).flatMap((status) => {
-      if (!(status in before)) {
-        const isError = Number(status) >= 400;
-        return [report(`the status ${status} was added`, !isError)];
-      }
-      const known = readBody(before[status], documents.before)!.content;
-      const content = readBody(after[status], documents.after)!.content;
-      return compareContents(status, known, content, documents, report);
-    }),
-  ];
-}
-
-function compareContents(
-  status: string,
-  known: Record<string, Json>,
-  content: Record<string, Json>,
-  { before, after }: Documents,
-  report: Reporter,
-): Change[] {
-  const lost = Object.keys(known).length > 0 && Object.keys(content).length === 0
-    ? [report(`the body of ${status} was removed`, true)]
-    : [];
-  return [
-    ...lost,
-    ...Object.keys(content).flatMap((type) => {
-      if (!(type in known)) {
-        return [report(`the body of ${status} can be ${type}`, Object.keys(known).length > 0)];
-      }
+    ...Object.entries(getContent(before)).flatMap(([type, { schema }]) => {
+      if (!(type in accepted)) return [report(`the body is not accepted as ${type}`, true)];
       return compareSchemas(
-        { schema: content[type].schema, document: after },
-        { schema: known[type].schema, document: before },
-        `the body of ${status}`,
+        { schema, document: old.document },
+        { schema: accepted[type].schema, document: now.document },
+        "the body",
         report,
       );
     }),
   ];
 }
 
-interface Part {
-  readonly schema: unknown;
-  readonly document: Json;
-}
-
-/** Compares the schema of values with the schema that they must fit. */
-function compareSchemas(from: Part, to: Part, what: string, report: Reporter): Change[] {
-  const narrowings = findNarrowing(
-    { ...from, schema: asSchema(from.schema) },
-    { ...to, schema: asSchema(to.schema) },
-  );
-  if (narrowings.length > 0) {
-    const messages = narrowings.map(({ path, message }) =>
-      `${what}${path === "" ? "" : `, ${path}`}: ${message}`
-    );
-    return [...new Set(messages)].map((message) => report(message, true));
-  }
-  const isWider = findNarrowing(
-    { ...to, schema: asSchema(to.schema) },
-    { ...from, schema: asSchema(from.schema) },
-  ).length > 0;
-  return isWider ? [report(`${what} changed in a compatible way`, false)] : [];
+function readBody({ operation, document }: OperationVersion): Json | undefined {
+  if (operation.requestBody === undefined) return undefined;
+  return resolveView({ schema: asSchema(operation.requestBody), document }).schema;
 }

@@ -7,10 +7,10 @@ import {
   type Json,
   listTypes,
   listValues,
-  listVariants,
   type Narrowing,
   resolveView,
   type SchemaView,
+  splitVariants,
 } from "./schema_view.ts";
 
 /**
@@ -58,22 +58,20 @@ class Comparison {
 
   #compareResolved(from: Json, to: Json, path: string): Narrowing[] {
     if (isNever(from) || !Object.keys(to).some(isConstraint)) return [];
-    const parts = listVariants(from);
-    if (parts !== undefined) {
-      const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = from;
-      return parts.flatMap((part) => this.compare(combine(rest, part), to, path));
+    const merged = this.#merge(from);
+    const given = splitVariants(merged);
+    if (given !== undefined) {
+      return given.variants.flatMap((part) => this.compare(combine(given.rest, part), to, path));
     }
     const { allOf, ...beside } = to as { readonly allOf?: readonly unknown[] };
     if (allOf !== undefined) {
-      return [beside, ...allOf].flatMap((part) => this.compare(from, part, path));
+      return [beside, ...allOf].flatMap((part) => this.compare(merged, part, path));
     }
-    const merged = this.#merge(from);
-    const variants = listVariants(to);
-    if (variants === undefined) return this.#compareKeywords(merged, to, path);
-    const { anyOf: _anyOf, oneOf, ...rest } = to;
+    const wanted = splitVariants(to);
+    if (wanted === undefined) return this.#compareKeywords(merged, to, path);
     return [
-      ...this.compare(merged, rest, path),
-      ...this.#compareWithVariants(merged, variants, oneOf !== undefined, path),
+      ...this.compare(merged, wanted.rest, path),
+      ...this.#compareWithVariants(merged, wanted.variants, wanted.isExclusive, path),
     ];
   }
 

@@ -97,12 +97,15 @@ export function listValues(schema: Json): readonly unknown[] | undefined {
 }
 
 /**
- * Returns the variants of `anyOf` and `oneOf`.
+ * Takes the first list of variants out of a schema: that of `anyOf`, else that of `oneOf`.
  *
- * @returns The variants; `undefined` if it has none.
+ * @returns The variants and the rest of the schema; `undefined` if it has none.
  */
-export function listVariants({ anyOf, oneOf }: Json): readonly Json[] | undefined {
-  return (anyOf ?? oneOf as unknown) as readonly Json[] | undefined;
+export function splitVariants(schema: Json) {
+  const keyword = (["anyOf", "oneOf"] as const).find((each) => schema[each] !== undefined);
+  if (keyword === undefined) return undefined;
+  const { [keyword]: variants, ...rest } = schema;
+  return { variants: variants as readonly Json[], isExclusive: keyword === "oneOf", rest };
 }
 
 /** A reason why a value of one schema may not fit another. */

@@ -5,7 +5,9 @@ import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
 import { readConfig } from "../../../cli/analysis/read_config.ts";
 import { checkAuthTables } from "../../../cli/auth_schema/check_tables.ts";
 import { build } from "../../../cli/commands/build.ts";
+import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
 import { dev } from "../../../cli/commands/dev.ts";
+import { generateAuthSchema } from "../../../cli/commands/generate_auth_schema.ts";
 import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
 import { openAuthDatabase } from "../../auth/auth_database.ts";
 import { runInProcess } from "../fixtures/run.ts";
@@ -310,4 +312,36 @@ export const handler = createAuthHandler(getConfiguredSessionAuth);
     await write(root, "src/auth.ts", `${authModule("")}\nthrow new Error("no queue");`);
     assertStringIncludes(String(await checkAuthTables(root, config)), "no queue");
   });
+});
+
+Deno.test("check all executes the auth configuration once, and again when it has changed", async () => {
+  const counter = globalThis as unknown as { authConfigLoads?: number };
+  const count =
+    "(globalThis as any).authConfigLoads = ((globalThis as any).authConfigLoads ?? 0) + 1;";
+  const checkAll = createCheckAll(listChecks([generatePermissions, generateAuthSchema]));
+  const runAll = (root: string) =>
+    runInProcess(["check", "all", "--no-database", "--json"], { commands: [checkAll], cwd: root });
+  const source = `${count}\n${
+    authModule("schema: authSchema,", `import { authSchema } from "./auth_schema.ts";`)
+  }`;
+  await withAuthProject({ "src/auth.ts": source }, async (root) => {
+    await Deno.mkdir(join(root, "src/functions"), { recursive: true });
+    assertEquals((await generate(root)).exitCode, 0);
+    counter.authConfigLoads = 0;
+    // its files were not generated
+    const { checks } = JSON.parse((await runAll(root)).stdout);
+    assertEquals(
+      checks.slice(0, 2).map(({ name, state }: { name: string; state: string }) => [name, state]),
+      [["generate permissions", "found"], ["generate auth-schema", "ok"]],
+    );
+    assertEquals(counter.authConfigLoads, 1);
+    await write(
+      root,
+      "src/auth.ts",
+      source.replace("schema: authSchema,", `schema: authSchema, ${PLUGINS}`),
+    );
+    const { exitCode } = await runAll(root);
+    assertEquals([exitCode, counter.authConfigLoads], [3, 2]);
+  });
+  delete counter.authConfigLoads;
 });

@@ -73,6 +73,13 @@ const SCHEMA: fc.Arbitrary<Json> = fc.letrec<{ schema: Json }>((tie) => ({
       ...additionalProperties !== undefined && { additionalProperties },
     })),
     fc.array(tie("schema"), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    fc.tuple(tie("schema"), tie("schema")).map(([one, other]) => ({
+      anyOf: [
+        { type: "object", properties: { d: one }, required: ["d"] },
+        { type: "object", properties: { d: other } },
+      ],
+      oneOf: [tag("one", other), tag("two", one)],
+    })),
     fc.tuple(fc.boolean(), tie("schema"), tie("schema")).map(([isExclusive, one, other]) =>
       isExclusive
         ? { oneOf: [tag("one", one), tag("two", other)] }
@@ -150,8 +157,8 @@ function changePart(schema: Json): fc.Arbitrary<Json> {
   }
   if (schema.anyOf) {
     others.push(
-      fc.subarray(schema.anyOf as Json[], { minLength: 1 }).map((anyOf) => ({ anyOf })),
-      fc.constant({ anyOf: [...schema.anyOf, { type: "null" }] }),
+      fc.subarray(schema.anyOf as Json[], { minLength: 1 }).map((anyOf) => ({ ...schema, anyOf })),
+      fc.constant({ ...schema, anyOf: [...schema.anyOf, { type: "null" }] }),
     );
   }
   return fc.oneof(
@@ -172,6 +179,10 @@ function generateValue(schema: Json, depth = 0): fc.Arbitrary<unknown> {
   }
   if ("const" in schema) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
+  if (schema.anyOf && schema.oneOf) {
+    return fc.tuple(inner({ anyOf: schema.anyOf }), inner({ oneOf: schema.oneOf }))
+      .map(([one, other]) => Object.assign({}, one, other));
+  }
   if (schema.anyOf || schema.oneOf) return fc.oneof(...(schema.anyOf ?? schema.oneOf).map(inner));
   if (schema.allOf) {
     return fc.tuple(...schema.allOf.map(inner)).map((parts) =>
