@@ -140,7 +140,7 @@ async function runEntry(
       throw toBuildError("generate auth-schema", error);
     },
   );
-  const key = JSON.stringify([code, process.env]);
+  const key = JSON.stringify([code, Object.entries(process.env).sort()]);
   if (lastRun?.key !== key) lastRun = { key, recorded: await execute(root, code, files) };
   return lastRun.recorded;
 }
