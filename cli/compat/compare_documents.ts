@@ -40,7 +40,7 @@ function listOperations(document: Json): Map<string, OperationVersion> {
       const parameters = [item.parameters, operation.parameters]
         .flatMap((each) => (each ?? []) as Json[]);
       const name = `${method.toUpperCase()} ${path}`;
-      const key = name.replaceAll(/\{[^}/]*\}/g, "{}");
+      const key = name.replaceAll(/\{[^{}/]*\}/g, "{}");
       return [key, { name, operation: { ...operation, parameters }, document }] as const;
     });
   }));

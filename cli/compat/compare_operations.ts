@@ -85,7 +85,7 @@ function compareParameters(
 
 /** Lists parameters by place and name; those of a path by where the path has them. */
 function listParameters({ name, operation, document }: OperationVersion): Map<string, Json> {
-  const inPath = [...name.matchAll(/\{([^}/]*)\}/g)].map(([, each]) => each);
+  const inPath = [...name.matchAll(/\{([^{}/]*)\}/g)].map(([, each]) => each);
   return new Map((operation.parameters as Json[]).map((written) => {
     const parameter = resolveView({ schema: written, document }).schema;
     const given = String(parameter.name);
