@@ -3,7 +3,7 @@ import { type JobNeed, LOAD } from "./effects.ts";
 import type { Evaluator, ScopedExpression, ScopedObject } from "./values.ts";
 import { asObject, getNames, getProperty } from "./object_literals.ts";
 import { reach } from "./reach.ts";
-import type { Unresolved } from "./reached.ts";
+import type { EffectByKind } from "./reached.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
@@ -32,7 +32,7 @@ export interface FunctionEnvironment {
   readonly sendsBySes: boolean;
   /** True if the function calls `loadSources`. */
   readonly loadsSources: boolean;
-  readonly unresolved: readonly Unresolved[];
+  readonly unresolved: readonly Omit<EffectByKind<"unresolved">, "kind">[];
 }
 
 /**
@@ -55,7 +55,8 @@ export function readEnvironment(
     ...handler === undefined ? [] : [handler],
   ];
   const reached = reach(collection, evaluator, roots);
-  const unresolved = reached.unresolved.filter(({ subject }) => subject !== "grants");
+  const unresolved: Omit<EffectByKind<"unresolved">, "kind">[] = reached.list("unresolved")
+    .filter(({ subject }) => subject !== "grants");
   const found = new Map<string, EnvironmentVariable>();
   function add(variable: EnvironmentVariable): void {
     const other = found.get(variable.name);
@@ -66,25 +67,22 @@ export function readEnvironment(
       isLoaded: variable.isLoaded && other?.isLoaded !== false,
     });
   }
-  for (const effect of reached.variables) {
-    if (effect.kind === "env") {
-      const { name, isRequired, isLoaded = false } = effect;
-      add({ name, isRequired, isSecret: isLoaded, isLoaded });
-    } else {
-      const defined = readDefinition(evaluator, effect.definition);
-      if ("unknown" in defined) {
-        const message = "the names in defineEnv cannot be determined statically";
-        unresolved.push({ node: defined.unknown, message, subject: "environment" });
-      } else defined.variables.forEach(add);
-    }
+  for (const { name, isRequired, isLoaded = false } of reached.list("env")) {
+    add({ name, isRequired, isSecret: isLoaded, isLoaded });
+  }
+  for (const { definition } of reached.list("env-definition")) {
+    const defined = readDefinition(evaluator, definition);
+    if ("unknown" in defined) {
+      const message = "the names in defineEnv cannot be determined statically";
+      unresolved.push({ node: defined.unknown, message, subject: "environment" });
+    } else defined.variables.forEach(add);
   }
   return {
     variables: [...found.values()].sort((a, b) => a.name < b.name ? -1 : 1),
-    usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 ||
-      reached.jobs.length > 0,
-    jobs: new Set(reached.jobs.map(({ need }) => need)),
-    sendsBySes: reached.sendsBySes,
-    loadsSources: reached.loadsSources,
+    usesDatabase: reached.usesDatabase(),
+    jobs: new Set(reached.list("jobs").map(({ need }) => need)),
+    sendsBySes: reached.has("ses"),
+    loadsSources: reached.has("env-sources"),
     unresolved,
   };
 }

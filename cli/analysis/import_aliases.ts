@@ -37,28 +37,8 @@ function certain(...candidates: string[]): AliasTargets {
   return candidates.length === 0 ? NOWHERE : { candidates, isGuess: false };
 }
 
-/** Resolves aliases from deno.json, import maps, package.json and tsconfig.json. */
-export interface ImportAliases {
-  /**
-   * Finds the targets of a specifier.
-   *
-   * @param specifier The specifier of an import, not a relative one.
-   * @param folder The folder of the importing file.
-   * @returns The targets; no candidates if the specifier is not an alias.
-   */
-  find(specifier: string, folder: string): AliasTargets;
-}
-
-/**
- * Creates a resolver of aliases. Each file is read once.
- *
- * @returns The resolver.
- */
-export function createImportAliases(): ImportAliases {
-  return new FileImportAliases();
-}
-
-class FileImportAliases implements ImportAliases {
+/** Resolves aliases from deno.json, import maps, package.json and tsconfig.json; each file is read once. */
+export class ImportAliases {
   readonly #files = new Map<string, JsonObject | undefined>();
 
   #readJson(path: string): JsonObject | undefined {
@@ -200,6 +180,13 @@ class FileImportAliases implements ImportAliases {
     return NOWHERE;
   }
 
+  /**
+   * Finds the targets of a specifier.
+   *
+   * @param specifier The specifier of an import, not a relative one.
+   * @param folder The folder of the importing file.
+   * @returns The targets; no candidates if the specifier is not an alias.
+   */
   find(specifier: string, folder: string): AliasTargets {
     const sources = [
       () => this.#fromPackageImports(specifier, folder),

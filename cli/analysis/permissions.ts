@@ -4,7 +4,7 @@ import { createCollection } from "./collect.ts";
 import { LOAD, type QueryDeclaration } from "./effects.ts";
 import { createEvaluator } from "./evaluate.ts";
 import { createFindings, type Finding } from "./findings.ts";
-import { openProject } from "./project.ts";
+import { Project } from "./project.ts";
 import { reach } from "./reach.ts";
 import { findUnknownSequences, getSequenceGrants, type SequenceGrant } from "./sequence_grants.ts";
 import { getTableGrants, type TableGrant } from "./table_grants.ts";
@@ -62,7 +62,7 @@ export interface AnalyseOptions {
  * @throws {SyntaxError} If a file cannot be parsed.
  */
 export async function analysePermissions(options: AnalyseOptions): Promise<PermissionsAnalysis> {
-  const project = openProject(options.root);
+  const project = new Project(options.root);
   const evaluator = createEvaluator(project, PACKAGE_TABLES);
   const collection = createCollection(project, evaluator);
   const unresolved = createFindings(project);
@@ -85,7 +85,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     }
     const roots = [collection.units.get(module.source, [LOAD]).unit, handler];
     const reached = reach(collection, evaluator, roots);
-    for (const { node, message, subject } of reached.unresolved) {
+    for (const { node, message, subject } of reached.list("unresolved")) {
       if (subject !== "environment") unresolved.add(node, message, name);
     }
     for (const { node, caller } of findUnknownSequences(reached)) {
@@ -104,8 +104,10 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     for (const { node, message } of findSessionProblems(evaluator, reached)) {
       warnings.add(node, message, name);
     }
-    for (const [node, module] of reached.wrappers) missed.add(node, describeWrapper(module), name);
-    for (const query of reached.queries) {
+    for (const { node, module } of reached.list("wrapper")) {
+      missed.add(node, describeWrapper(module), name);
+    }
+    for (const { query } of reached.list("query")) {
       queries.add(query);
       for (
         const { node, message, isMissed } of findUndeclaredAccesses(collection, evaluator, query)
@@ -117,8 +119,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     functions.push({
       name,
       file: project.getPath(module.source),
-      usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 ||
-        reached.jobs.length > 0 || sequences.length > 0 || extra.length > 0,
+      usesDatabase: reached.usesDatabase() || sequences.length > 0 || extra.length > 0,
       tables: getTableGrants(project, collection, evaluator, reached, extra),
       sequences,
     });

@@ -1,7 +1,9 @@
-import { relative, sep } from "node:path";
-import { createImportAliases } from "./import_aliases.ts";
+import { relative } from "node:path";
+import { toPortablePath } from "../inside_folder.ts";
+import { ImportAliases } from "./import_aliases.ts";
 import { type ModuleResolution, resolveModule } from "./resolve_module.ts";
 import { type Declaration, findDeclaration, getScope } from "./scopes.ts";
+import type { SourceLocation } from "./slice.ts";
 import { type ExportEntry, readSourceModule, type SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
@@ -18,61 +20,57 @@ export type Target =
   | { readonly kind: "missing"; readonly message?: string };
 
 /** The sources of a program; each file is parsed once, on demand. */
-export interface Project {
+export class Project {
   /** Absolute path of the folder that paths in messages are relative to. */
-  readonly root: string;
-  /** Number of parsed files. */
-  readonly fileCount: number;
-  /** Returns the absolute paths of the parsed files. */
-  listFiles(): string[];
-  /** Parses a file. */
-  read(path: string): SourceModule;
-  /** Resolves a specifier. */
-  resolve(specifier: ts.StringLiteralLike, from?: SourceModule): ModuleResolution;
-  /** Resolves an identifier in its scope. */
-  getTarget(name: ts.Identifier): Target;
-  /** Resolves an export of a module. */
-  findExport(module: SourceModule, name: string): Target;
-  /** Lists the exports of a module; `default` is not re-exported by `export *`. */
-  getExportNames(module: SourceModule): string[];
-  /** Returns the module of a node. */
-  getModule(node: ts.Node): SourceModule;
-  /** Returns the path relative to the project: `src/queries/notes.ts`. */
-  getPath(node: ts.Node): string;
-  /** Returns the 1-based line of a node. */
-  getLine(node: ts.Node): number;
-}
-
-/**
- * Opens the sources of a program.
- *
- * @param root Absolute path of the project's folder.
- * @returns The project.
- */
-export function openProject(root: string): Project {
-  return new SourceProject(root);
-}
-
-class SourceProject implements Project {
   readonly root: string;
   readonly #modules = new Map<string, SourceModule>();
   readonly #resolutions = new Map<string, Map<string, ModuleResolution>>();
-  readonly #aliases = createImportAliases();
+  readonly #aliases = new ImportAliases();
 
+  /** @param root Absolute path of the project's folder. */
   constructor(root: string) {
     this.root = root;
   }
 
+  /** Number of parsed files. */
+  get fileCount(): number {
+    return this.#modules.size;
+  }
+
+  /** Returns the absolute paths of the parsed files. */
+  listFiles(): string[] {
+    return [...this.#modules.keys()];
+  }
+
+  /** Parses a file. */
   read(path: string): SourceModule {
     let module = this.#modules.get(path);
     if (module === undefined) this.#modules.set(path, module = readSourceModule(path));
     return module;
   }
 
+  /** Returns the module of a node. */
   getModule(node: ts.Node): SourceModule {
     return this.read(node.getSourceFile().fileName);
   }
 
+  /** Returns the path relative to the project: `src/queries/notes.ts`. */
+  getPath(node: ts.Node): string {
+    return toPortablePath(this.root, node.getSourceFile().fileName);
+  }
+
+  /** Returns the 1-based line of a node. */
+  getLine(node: ts.Node): number {
+    const source = node.getSourceFile();
+    return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+  }
+
+  /** Returns the path and the line of a node. */
+  getLocation(node: ts.Node): SourceLocation {
+    return { file: this.getPath(node), line: this.getLine(node) };
+  }
+
+  /** Resolves a specifier. */
   resolve(specifier: ts.StringLiteralLike): ModuleResolution {
     const from = specifier.getSourceFile().fileName;
     let known = this.#resolutions.get(from);
@@ -90,18 +88,18 @@ class SourceProject implements Project {
     if (found.kind === "data") return { kind: "opaque" };
     if (found.kind === "missing") return { kind: "missing" };
     const module = this.read(found.path);
-    return name === "" ? { kind: "namespace", module } : this.#lookUp(module, name, seen);
+    return name === "" ? { kind: "namespace", module } : this.findExport(module, name, seen);
   }
 
-  #lookUp(module: SourceModule, name: string, seen: Set<string>): Target {
+  /** Resolves an export of a module. `seen` has the exports on the way to it. */
+  findExport(module: SourceModule, name: string, seen: Set<string> = new Set()): Target {
     const key = `${module.path}\0${name}`;
+    const problem = module.commonJs === undefined
+      ? `does not export "${name}"`
+      : "is a CommonJS module, whose exports cannot be determined statically";
     const missing: Target = {
       kind: "missing",
-      message: module.commonJs === undefined
-        ? `${relative(this.root, module.path)} does not export "${name}"`
-        : `${
-          relative(this.root, module.path)
-        } is a CommonJS module, whose exports cannot be determined statically`,
+      message: `${relative(this.root, module.path)} ${problem}`,
     };
     if (seen.has(key)) return missing;
     seen.add(key);
@@ -120,13 +118,14 @@ class SourceProject implements Project {
   #followEntry(entry: ExportEntry, seen: Set<string>): Target {
     if (entry.kind === "from") return this.#followImport(entry.specifier, entry.name, seen);
     if (entry.kind === "namespace") return this.#followImport(entry.specifier, "", seen);
-    if (entry.kind === "local") return this.#getTarget(entry.name, seen);
+    if (entry.kind === "local") return this.getTarget(entry.name, seen);
     return ts.isExpression(entry.node) && !ts.isClassExpression(entry.node)
       ? { kind: "expression", node: entry.node }
       : { kind: "declaration", node: entry.node as Declaration };
   }
 
-  #getTarget(name: ts.Identifier, seen: Set<string> = new Set()): Target {
+  /** Resolves an identifier in its scope. `seen` has the exports on the way to it. */
+  getTarget(name: ts.Identifier, seen: Set<string> = new Set()): Target {
     const node = findDeclaration(name) ?? getScope(name.getSourceFile()).get(name.text);
     if (node === undefined) return { kind: "opaque" };
     if (ts.isImportSpecifier(node)) {
@@ -145,7 +144,7 @@ class SourceProject implements Project {
     }
     if (ts.isImportEqualsDeclaration(node)) {
       const { moduleReference } = node;
-      if (ts.isIdentifier(moduleReference)) return this.#getTarget(moduleReference, seen);
+      if (ts.isIdentifier(moduleReference)) return this.getTarget(moduleReference, seen);
       if (
         ts.isExternalModuleReference(moduleReference) &&
         ts.isStringLiteralLike(moduleReference.expression)
@@ -160,46 +159,18 @@ class SourceProject implements Project {
     return { kind: "declaration", node };
   }
 
-  #getExportNames(module: SourceModule, seen: Set<string> = new Set()): string[] {
+  /** Lists the exports of a module; `default` is not re-exported by `export *`. */
+  getExportNames(module: SourceModule, seen: Set<string> = new Set()): string[] {
     if (seen.has(module.path)) return [];
     seen.add(module.path);
     const names = new Set(module.exports.keys());
     for (const star of module.stars) {
       const found = this.resolve(star);
       if (found.kind !== "file") continue;
-      for (const name of this.#getExportNames(this.read(found.path), seen)) {
+      for (const name of this.getExportNames(this.read(found.path), seen)) {
         if (name !== "default") names.add(name);
       }
     }
     return [...names];
-  }
-
-  get fileCount(): number {
-    return this.#modules.size;
-  }
-
-  listFiles(): string[] {
-    return [...this.#modules.keys()];
-  }
-
-  getTarget(name: ts.Identifier): Target {
-    return this.#getTarget(name);
-  }
-
-  findExport(module: SourceModule, name: string): Target {
-    return this.#lookUp(module, name, new Set());
-  }
-
-  getExportNames(module: SourceModule): string[] {
-    return this.#getExportNames(module);
-  }
-
-  getPath(node: ts.Node): string {
-    return relative(this.root, node.getSourceFile().fileName).split(sep).join("/");
-  }
-
-  getLine(node: ts.Node): number {
-    const source = node.getSourceFile();
-    return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
   }
 }

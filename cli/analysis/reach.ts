@@ -1,6 +1,6 @@
 import type { Collection } from "./collect.ts";
 import { DEFER, type Effect, isCall, type Path, type Unit } from "./effects.ts";
-import { Findings, type Reached } from "./reached.ts";
+import { Reached } from "./reached.ts";
 import { getSubject, isRequiredConstant } from "./required_constants.ts";
 import { ts } from "./typescript.ts";
 import type { Evaluator, Value } from "./values.ts";
@@ -74,7 +74,7 @@ class ReachableCode {
   readonly #collection: Collection;
   readonly #evaluator: Evaluator;
   readonly #enterQueries: boolean;
-  readonly #findings = new Findings();
+  readonly #reached = new Reached();
   readonly #seen = new Set<Unit>();
   readonly #work: Unit[] = [];
   readonly #parameters = new Map<ts.Node, Parameter>();
@@ -109,7 +109,7 @@ class ReachableCode {
         this.#addUnresolvedParameter(node, required);
       }
     }
-    return this.#findings;
+    return this.#reached;
   }
 
   #visit(unit: Unit): void {
@@ -128,7 +128,8 @@ class ReachableCode {
 
   #addUnresolvedParameter(node: ts.Node, required: string): void {
     const subject = getSubject(required);
-    this.#findings.unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
+    const message = UNKNOWN_PARAMETER[subject];
+    this.#reached.add({ kind: "unresolved", node, message, subject });
   }
 
   #visitArguments(path: Path): void {
@@ -149,7 +150,6 @@ class ReachableCode {
   }
 
   #follow(effect: Effect, from: Unit): void {
-    this.#findings.add(effect);
     switch (effect.kind) {
       case "unit":
       case "load":
@@ -167,10 +167,10 @@ class ReachableCode {
       case "query":
         this.#visit(effect.query.tables);
         if (this.#enterQueries) this.#visitAll(effect.query.body);
-        return;
+        break;
       case "auth":
         if (effect.need === "routes") this.#visitAll(this.#authFunctions.release());
-        return;
+        break;
       case "auth-functions":
         return this.#visitAll(this.#authFunctions.add(effect.unit));
       case "mail-worker":
@@ -178,6 +178,7 @@ class ReachableCode {
       case "mail-transport":
         return this.#visitAll(this.#transports.add(effect.unit));
     }
+    this.#reached.add(effect);
   }
 
   #visitAll(units: readonly Unit[]): void {

@@ -4,7 +4,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { CONFIG_NAMES, findConfigFile } from "../config/config_file.ts";
 import { resolveConfig, type ResolvedConfig } from "../config/config.ts";
 import { createEvaluator } from "./evaluate.ts";
-import { openProject, type Project } from "./project.ts";
+import { Project } from "./project.ts";
 import { ts } from "./typescript.ts";
 
 /**
@@ -29,7 +29,7 @@ export function readConfig(root: string, file?: string): ResolvedConfig {
     throw new ConfigurationError(`The configuration ${name} is a folder, not a file`);
   }
   try {
-    return resolveConfig(readDefault(openProject(root), path, name), name);
+    return resolveConfig(readDefault(new Project(root), path, name), name);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new ConfigurationError(`${name} is nested too deeply`, { cause: error });

@@ -36,7 +36,7 @@ export type ModuleResolution =
 export function resolveModule(
   specifier: string,
   from: string,
-  aliases: ImportAliases,
+  aliases: Pick<ImportAliases, "find">,
 ): ModuleResolution {
   const name = toBareSpecifier(specifier);
   if (name !== specifier) return { kind: "package", name };

@@ -6,7 +6,7 @@ import { isAssigned, isEnumMember, isLeftmostOfNew, isWithin } from "./node_chec
 import { PURE_GLOBALS } from "./pure_globals.ts";
 import { getRegistrations } from "./schema_registrations.ts";
 import { type Declaration, findDeclaration } from "./scopes.ts";
-import type { Slice } from "./slice.ts";
+import type { Slice, SliceUse } from "./slice.ts";
 import { SliceBuilder } from "./slice_builder.ts";
 import {
   applyEdits,
@@ -20,42 +20,20 @@ import { listBoundNames, type SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 import { visitValues } from "./value_references.ts";
 
-/** Collects expressions with everything needed to evaluate them. */
-export interface Slicer {
-  /**
-   * Adds an expression to the slice.
-   *
-   * @returns The index of its unit.
-   */
-  add(expression: ts.Expression): number;
-  /**
-   * Adds an expression as a function of a parameter of the enclosing function.
-   *
-   * @returns The index of the unit, whose value is the function.
-   */
-  addFunction(expression: ts.Expression, parameter: ts.ParameterDeclaration): number;
-  /** Returns the slice. */
-  finish(): Slice;
-}
-
 /**
- * Creates the slicer of a project. It extracts an expression together with the declarations it
- * needs, from any file. Other statements of these files are not part of the slice.
- *
- * @param project The sources.
- * @param subject The evaluated things, in messages.
- * @returns The slicer.
+ * Collects expressions with everything needed to evaluate them: the declarations that they refer to,
+ * from any file. Other statements of these files are not part of the slice.
  */
-export function createSlicer(project: Project, subject = "schemas"): Slicer {
-  return new ProjectSlicer(project, subject);
-}
-
-class ProjectSlicer implements Slicer {
+export class Slicer {
   readonly #project: Project;
   readonly #subject: string;
   readonly #slice: SliceBuilder;
 
-  constructor(project: Project, subject: string) {
+  /**
+   * @param project The sources.
+   * @param subject The evaluated things, in messages.
+   */
+  constructor(project: Project, subject = "schemas") {
     this.#project = project;
     this.#subject = subject;
     this.#slice = new SliceBuilder(project);
@@ -72,7 +50,7 @@ class ProjectSlicer implements Slicer {
     }
     return this.#slice.reserve(
       expression,
-      { ...this.#slice.getLocation(expression), label: shorten(expression.getText()) },
+      { ...this.#project.getLocation(expression), label: shorten(expression.getText()) },
       () => {
         return `return (${this.#rewrite([expression], expression)});`;
       },
@@ -90,7 +68,7 @@ class ProjectSlicer implements Slicer {
       return this.#slice.reserve(
         node,
         {
-          ...this.#slice.getLocation(node),
+          ...this.#project.getLocation(node),
           label: shorten(label),
           isNamed: true,
           exportedAs: getExportName(this.#project, node),
@@ -113,7 +91,7 @@ class ProjectSlicer implements Slicer {
     if (!ts.isSourceFile(node.parent)) return undefined;
     if (ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)) {
       const name = node.name?.text ?? "value";
-      return this.#slice.reserve(node, { ...this.#slice.getLocation(node), label: name }, () => {
+      return this.#slice.reserve(node, { ...this.#project.getLocation(node), label: name }, () => {
         const text = this.#withoutModifiers(node);
         return node.name === undefined ? `return (${text});` : `${text}\nreturn ${name};`;
       });
@@ -126,7 +104,7 @@ class ProjectSlicer implements Slicer {
       );
       return this.#slice.reserve(
         parts[0],
-        { ...this.#slice.getLocation(node), label: name },
+        { ...this.#project.getLocation(node), label: name },
         () => {
           return `${
             parts.map((part) => this.#withoutModifiers(part, parts)).join("\n")
@@ -216,7 +194,7 @@ class ProjectSlicer implements Slicer {
     return this.#slice.call(
       this.#slice.reserve(
         path,
-        { ...this.#slice.getLocation(declaration), label: text },
+        { ...this.#project.getLocation(declaration), label: text },
         () => `return (${readFileSync(path, "utf8")});`,
       ),
     );
@@ -274,26 +252,30 @@ class ProjectSlicer implements Slicer {
     return applyEdits(source.text.slice(0, node.end), start, edits);
   }
 
-  add(expression: ts.Expression): number {
+  /** Adds an expression; returns its location and the index of its unit. */
+  add(expression: ts.Expression): SliceUse {
     const unit = this.#addExpression(expression);
     this.#slice.writeReserved();
-    return unit;
+    return { ...this.#project.getLocation(expression), unit };
   }
 
+  /**
+   * Adds an expression as a function of a parameter of the enclosing function.
+   *
+   * @returns The index of the unit, whose value is the function.
+   */
   addFunction(expression: ts.Expression, parameter: ts.ParameterDeclaration): number {
     const label = shorten(expression.getText());
-    const unit = this.#slice.reserve(
-      expression,
-      { ...this.#slice.getLocation(expression), label },
-      () => {
-        const body = this.#rewrite([expression, parameter], expression);
-        return `return (${parameter.name.getText()}) => (${body});`;
-      },
-    );
+    const location = { ...this.#project.getLocation(expression), label };
+    const unit = this.#slice.reserve(expression, location, () => {
+      const body = this.#rewrite([expression, parameter], expression);
+      return `return (${parameter.name.getText()}) => (${body});`;
+    });
     this.#slice.writeReserved();
     return unit;
   }
 
+  /** Returns the slice. */
   finish(): Slice {
     return this.#slice.finish();
   }

@@ -1,6 +1,6 @@
 import { compareText } from "./findings.ts";
 import type { Project } from "./project.ts";
-import type { Reached } from "./reached.ts";
+import type { EffectByKind, Reached } from "./reached.ts";
 import type { SequencePrivilege } from "./sql_sequences.ts";
 import { printTable, type TableName } from "./values.ts";
 
@@ -24,7 +24,7 @@ export function getSequenceGrants(project: Project, reached: Reached): SequenceG
     string,
     { sequence: TableName; privileges: Set<SequencePrivilege>; neededBy: Set<string> }
   >();
-  for (const { node, caller, sequence, privilege } of reached.sequenceAccesses) {
+  for (const { node, caller, sequence, privilege } of reached.list("sequence-access")) {
     if (sequence === undefined) continue;
     const key = printTable(sequence);
     const entry = found.get(key) ?? { sequence, privileges: new Set(), neededBy: new Set() };
@@ -44,6 +44,6 @@ export function getSequenceGrants(project: Project, reached: Reached): SequenceG
  *
  * @param reached Everything that the function reaches.
  */
-export function findUnknownSequences(reached: Reached): Reached["sequenceAccesses"] {
-  return reached.sequenceAccesses.filter(({ sequence }) => sequence === undefined);
+export function findUnknownSequences(reached: Reached): EffectByKind<"sequence-access">[] {
+  return reached.list("sequence-access").filter(({ sequence }) => sequence === undefined);
 }

@@ -6,6 +6,12 @@ export interface SourceLocation {
   readonly line: number;
 }
 
+/** An expression in the sources whose value the slice has. */
+export interface SliceUse extends SourceLocation {
+  /** The index of its unit. */
+  readonly unit: number;
+}
+
 /** A value of the slice, which is created on first use. */
 export interface SliceUnit extends SourceLocation {
   /** The name in messages. */

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Project } from "./project.ts";
-import type { Slice, SliceGuard, SlicePackage, SliceUnit, SourceLocation } from "./slice.ts";
+import type { Slice, SliceGuard, SlicePackage, SliceUnit } from "./slice.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
@@ -27,11 +27,6 @@ export class SliceBuilder {
   /** @param project The sources. */
   constructor(project: Project) {
     this.#project = project;
-  }
-
-  /** Returns the file and line of a node. */
-  getLocation(node: ts.Node): SourceLocation {
-    return { file: this.#project.getPath(node), line: this.#project.getLine(node) };
   }
 
   /**
@@ -64,7 +59,9 @@ export class SliceBuilder {
 
   /** Returns the code that throws an error with a location, once it is evaluated. */
   guard(node: ts.Node, message: string): string {
-    return `${UNIT}guard(${this.#guards.push({ ...this.getLocation(node), message }) - 1})`;
+    return `${UNIT}guard(${
+      this.#guards.push({ ...this.#project.getLocation(node), message }) - 1
+    })`;
   }
 
   /** Returns the code for a member of a package; an empty name is the namespace object. */
@@ -75,12 +72,12 @@ export class SliceBuilder {
     if (index === undefined) {
       this.#packageIndexes.set(
         key,
-        index = this.#packages.push({ ...this.getLocation(at), specifier, from }) - 1,
+        index = this.#packages.push({ ...this.#project.getLocation(at), specifier, from }) - 1,
       );
     }
     const unit = this.reserve(
       `${index}\0${name}`,
-      { ...this.getLocation(at), label: name || specifier, exportedAs: name || undefined },
+      { ...this.#project.getLocation(at), label: name || specifier, exportedAs: name || undefined },
       () => `return ${UNIT}member(${index}, ${JSON.stringify(name)});`,
     );
     return this.call(unit);

@@ -6,7 +6,7 @@ import { JOB_OPERATIONS, JOBS_TABLE } from "./collect_jobs.ts";
 import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
 import type { Project } from "./project.ts";
-import type { AuthTable, Reached } from "./reached.ts";
+import type { EffectByKind, Reached } from "./reached.ts";
 import { parseTable } from "./required_constants.ts";
 import { getSerialColumns } from "./serial_columns.ts";
 import { type DeclaredColumns, getAuthColumns, readTableColumns } from "./table_columns.ts";
@@ -84,7 +84,7 @@ export function getTableGrants(
     entry.neededBy.add(reason);
     return entry;
   }
-  for (const { query, table, operations, definition } of reached.grants) {
+  for (const { query, table, operations, definition } of reached.list("grant")) {
     const { name, node } = collection.queries[query];
     const entry = add(table, operations, `${name} (${project.getPath(node)})`);
     if (definition === undefined || !operations.includes(DatabaseOperation.Insert)) continue;
@@ -93,34 +93,36 @@ export function getTableGrants(
       entry.sequences.set(sequence.name, sequence);
     }
   }
-  for (const { need, why, node, routes } of reached.auth) {
-    const patterns = reached.hasAuthHooks ? undefined : routes;
-    if (need === "routes" && reached.hasAuthMails && mayMail(patterns)) {
+  const authTables = reached.getAuthTables();
+  const hiddenFields = reached.getHiddenFields();
+  for (const { need, why, node, routes } of reached.list("auth")) {
+    const patterns = reached.has("auth-hooks") ? undefined : routes;
+    if (need === "routes" && reached.has("auth-mails") && mayMail(patterns)) {
       add(JOBS_TABLE, JOB_OPERATIONS.enqueue, `mails of ${why} (${project.getPath(node)})`);
     }
     const needed = Object.entries(
-      getAuthOperations(need, reached.authTables.keys(), {
-        hasLimits: reached.hasAuthLimits,
-        isExtended: reached.isAuthExtended,
+      getAuthOperations(need, authTables.keys(), {
+        hasLimits: reached.has("auth-limits"),
+        isExtended: reached.has("auth-extended"),
         patterns,
       }),
     );
     for (const [model, operations] of needed) {
       if (operations.length === 0) continue;
       const known = AUTH_TABLES[model];
-      for (const authTable of reached.authTables.get(model) ?? (known ? [{ table: known }] : [])) {
+      for (const authTable of authTables.get(model) ?? (known ? [{ table: known }] : [])) {
         const declared = readAuthTableColumns(evaluator, model, authTable);
         if (!needsTable(need, model, declared)) continue;
         const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
         for (const operation of operations) {
           const columns = declared &&
-            getNeededColumns(need, model, operation, declared, reached.hiddenFields);
+            getNeededColumns(need, model, operation, declared, hiddenFields);
           addColumns(entry, operation, columns);
         }
       }
     }
   }
-  for (const { need, why, node } of reached.jobs) {
+  for (const { need, why, node } of reached.list("jobs")) {
     add(JOBS_TABLE, JOB_OPERATIONS[need], `${why} (${project.getPath(node)})`);
   }
   for (const { table, operations } of extra) {
@@ -165,7 +167,7 @@ function toGrant({ table, operations, columns, sequences, neededBy }: Entry): Ta
 function readAuthTableColumns(
   evaluator: Evaluator,
   model: string,
-  { table, definition }: AuthTable,
+  { table, definition }: Pick<EffectByKind<"auth-table">, "table" | "definition">,
 ): DeclaredColumns | undefined {
   if (definition !== undefined) return readTableColumns(evaluator, definition);
   if (!Object.hasOwn(AUTH_SCHEMA_MAPPING, model)) return undefined;

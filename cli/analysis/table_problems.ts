@@ -20,7 +20,7 @@ export interface Problem {
  * @param outside Everything that is reachable without entering queries.
  */
 export function findAccessesOutsideQueries(outside: Reached): Problem[] {
-  const accesses = outside.tableAccesses.map(({ node, table, operation }) => ({
+  const accesses = outside.list("table-access").map(({ node, table, operation }) => ({
     node,
     message:
       `table ${printTable(table)} is ${
@@ -28,7 +28,7 @@ export function findAccessesOutsideQueries(outside: Reached): Problem[] {
       } outside a declared query, so no grant is generated: ` +
       "move it into a defineQuery that lists the table",
   }));
-  const opaque = [...outside.opaque].map((node) => ({
+  const opaque = outside.list("opaque-sql").map(({ node }) => ({
     node,
     message:
       "the tables of this SQL are computed at run time: move it into a defineQuery that lists them",
@@ -49,19 +49,19 @@ export function describeWrapper(module: string): string {
 /** The auth modes and options that need a configuration, by the reason of their grants. */
 const AUTH_SETUPS = {
   "auth: session": {
-    isConfigured: ({ isAuthConfigured }: Reached) => isAuthConfigured,
+    isConfigured: (reached: Reached) => reached.has("auth-configured"),
     message: "auth is 'session', but no module that the function loads " +
       "calls configureSessionAuth: requests will fail",
   },
   "auth: api-key": {
-    isConfigured: ({ authTables }: Reached) => authTables.has("apikey"),
+    isConfigured: (reached: Reached) => reached.getAuthTables().has("apikey"),
     message:
       "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with " +
       "schema.apikey: requests will fail",
   },
   "organization of the session": {
-    isConfigured: ({ authTables }: Reached) =>
-      authTables.has("organization") && authTables.has("member"),
+    isConfigured: (reached: Reached) =>
+      ["organization", "member"].every((model) => reached.getAuthTables().has(model)),
     message: "the option organization needs the tables organization and " +
       "member in AuthConfig.schema: requests will fail",
   },
@@ -75,7 +75,7 @@ const AUTH_SETUPS = {
  */
 export function findSessionProblems(evaluator: Evaluator, reached: Reached): Problem[] {
   const setups = Object.entries(AUTH_SETUPS).flatMap(([why, { isConfigured, message }]) => {
-    const use = reached.auth.find((each) => each.why === why);
+    const use = reached.list("auth").find((each) => each.why === why);
     return use === undefined || isConfigured(reached) ? [] : [{ node: use.node, message }];
   });
   return [...setups, ...findRoleProblems(evaluator, reached)];
@@ -83,12 +83,12 @@ export function findSessionProblems(evaluator: Evaluator, reached: Reached): Pro
 
 /** Finds handlers with the option `roles` whose sessions have no column `role`. */
 function findRoleProblems(evaluator: Evaluator, reached: Reached): Problem[] {
-  const { authRoles: node, authTables, hiddenFields, isAuthConfigured } = reached;
-  if (node === undefined || !isAuthConfigured) return [];
-  const hasRole = (authTables.get("user") ?? []).some(({ definition }) =>
+  const node = reached.list("auth-roles").at(-1)?.node;
+  if (node === undefined || !reached.has("auth-configured")) return [];
+  const hasRole = (reached.getAuthTables().get("user") ?? []).some(({ definition }) =>
     definition === undefined || (readTableColumns(evaluator, definition)?.has("role") ?? true)
   );
-  if (hasRole && !hiddenFields.has("user.role")) return [];
+  if (hasRole && !reached.getHiddenFields().has("user.role")) return [];
   const message = "the option roles needs the column role in the table user of " +
     "AuthConfig.schema: requests will fail";
   return [{ node, message }];
@@ -121,16 +121,16 @@ export function findUndeclaredAccesses(
   const problems: QueryProblem[] = [];
   accessesByQuery.set(query, problems);
   // without known tables a comparison is not possible
-  if (declared.unresolved.some(({ subject }) => subject !== "environment")) return problems;
-  const { tableAccesses, opaque } = reach(collection, evaluator, body, false);
-  for (const node of opaque) {
+  if (declared.list("unresolved").some(({ subject }) => subject !== "environment")) return problems;
+  const accesses = reach(collection, evaluator, body, false);
+  for (const { node } of accesses.list("opaque-sql")) {
     const message =
       `the tables of this SQL in ${query.name} are computed at run time: list all of them`;
-    problems.push({ node, message, isMissed: declared.grants.length === 0 });
+    problems.push({ node, message, isMissed: !declared.has("grant") });
   }
-  for (const { node, table, operation } of tableAccesses) {
+  for (const { node, table, operation } of accesses.list("table-access")) {
     const name = printPublic(table);
-    const grants = declared.grants.filter((grant) => printPublic(grant.table) === name);
+    const grants = declared.list("grant").filter((grant) => printPublic(grant.table) === name);
     const isDeclared = grants.some(({ operations }) =>
       operation === undefined || operations.includes(operation)
     );

@@ -1,3 +1,4 @@
+import type { SliceUse } from "../analysis/slice.ts";
 import { Components } from "../../validation/openapi/components.ts";
 import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { JsonSchema } from "../../validation/json_schema.ts";
@@ -5,7 +6,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { getResource } from "../infra/triggers.ts";
 import { getRegistries } from "../openapi/build_document.ts";
 import type { PackageLoader } from "../openapi/package_loader.ts";
-import type { OpenApiFinding, SchemaUse } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import { runSlice, type SliceValues } from "../openapi/run_slice.ts";
 import { nameSchemas } from "../openapi/schema_names.ts";
 import { SchemaValues } from "../openapi/schema_values.ts";
@@ -98,7 +99,7 @@ function build(
 interface Message {
   readonly name: string;
   readonly channel: ReturnType<typeof getChannel>;
-  readonly schema?: SchemaUse;
+  readonly schema?: SliceUse;
   /** What the application does with it, by the name of the operation. */
   readonly actions: readonly (readonly [operation: string, action: "receive" | "send"])[];
 }

@@ -1,17 +1,17 @@
+import { listLoadedModules } from "../analysis/loaded_modules.ts";
 import { asObject, getProperty } from "../analysis/object_literals.ts";
 import type { Project } from "../analysis/project.ts";
 import type { Slicer } from "../analysis/schema_slice.ts";
-import type { SourceLocation } from "../analysis/slice.ts";
-import type { SourceModule } from "../analysis/source_module.ts";
+import type { SliceUse, SourceLocation } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import { type Evaluator, isTrellis } from "../analysis/values.ts";
-import type { OpenApiFinding, SchemaUse } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/read_operations.ts";
 
 /** A job, as described by its declaration. */
 export interface DeclaredJob extends SourceLocation {
   readonly name: string;
   /** The schema of the payload. */
-  readonly schema?: SchemaUse;
+  readonly schema?: SliceUse;
   /** True if code of the project enqueues the job. */
   readonly isEnqueued: boolean;
 }
@@ -34,7 +34,9 @@ export interface JobSources {
  * @returns The jobs by name, in alphabetical order.
  */
 export function readJobs(sources: JobSources, files: readonly string[]): DeclaredJob[] {
-  const calls = listModules(sources.project, files).flatMap(({ source }) => listCalls(source));
+  const calls = listLoadedModules(sources.project, files).flatMap(({ source }) =>
+    listCalls(source)
+  );
   const enqueued = new Set(calls.map((call) => findEnqueued(sources.evaluator, call)));
   const jobs = calls.filter((call) => isDeclaration(sources.evaluator, call))
     .flatMap((call) => readJob(sources, call, enqueued.has(call)))
@@ -44,22 +46,6 @@ export function readJobs(sources: JobSources, files: readonly string[]): Declare
     sources.findings.push({ file, line, message: `another job has the name ${name} too` });
   });
   return jobs;
-}
-
-/** Lists the modules that files load, directly or not, with the files themselves. */
-function listModules(project: Project, files: readonly string[]): SourceModule[] {
-  const found = new Map<string, SourceModule>();
-  const left = [...files];
-  for (let path = left.pop(); path !== undefined; path = left.pop()) {
-    if (found.has(path)) continue;
-    const module = project.read(path);
-    found.set(path, module);
-    for (const specifier of module.loads) {
-      const loaded = project.resolve(specifier);
-      if (loaded.kind === "file") left.push(loaded.path);
-    }
-  }
-  return [...found.values()];
 }
 
 function listCalls(source: ts.SourceFile): ts.CallExpression[] {
@@ -94,7 +80,7 @@ function readJob(
   call: ts.CallExpression,
   isEnqueued: boolean,
 ): DeclaredJob[] {
-  const place = { file: project.getPath(call), line: project.getLine(call) };
+  const place = project.getLocation(call);
   const [given] = (unwrap(call.expression) as ts.CallExpression).arguments;
   const options = given && asObject(evaluator.evaluate(given));
   const find = (option: string) => options && getProperty(evaluator, options, option);
@@ -109,10 +95,5 @@ function readJob(
   }
   const schema = find("schema");
   if (schema === undefined || "unknown" in schema) return [{ ...place, name: text, isEnqueued }];
-  const use = {
-    file: project.getPath(schema.node),
-    line: project.getLine(schema.node),
-    unit: slicer.add(schema.node),
-  };
-  return [{ ...place, name: text, schema: use, isEnqueued }];
+  return [{ ...place, name: text, schema: slicer.add(schema.node), isEnqueued }];
 }

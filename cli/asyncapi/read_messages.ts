@@ -1,11 +1,11 @@
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { openProject } from "../analysis/project.ts";
-import { createSlicer } from "../analysis/schema_slice.ts";
-import type { Slice, SourceLocation } from "../analysis/slice.ts";
+import { Project } from "../analysis/project.ts";
+import { Slicer } from "../analysis/schema_slice.ts";
+import type { Slice, SliceUse, SourceLocation } from "../analysis/slice.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { getSchema } from "../openapi/handler_schemas.ts";
-import type { OpenApiFinding, SchemaUse } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import { type DeclaredJob, readJobs } from "./read_jobs.ts";
 
 /** The kinds of functions that receive messages, with the functions that define them. */
@@ -22,7 +22,7 @@ const DEFINERS: Readonly<Record<string, string>> = {
 export interface MessageReceiver extends SourceLocation {
   readonly fn: FunctionFile;
   /** The schema of the message; without it any message is accepted. */
-  readonly schema?: SchemaUse;
+  readonly schema?: SliceUse;
 }
 
 /** The receivers and the jobs of a project. */
@@ -42,24 +42,20 @@ export interface MessageReceivers {
  * @param files The functions.
  */
 export function readMessages(root: string, files: readonly FunctionFile[]): MessageReceivers {
-  const project = openProject(root);
+  const project = new Project(root);
   const evaluator = createEvaluator(project);
-  const slicer = createSlicer(project);
+  const slicer = new Slicer(project);
   const findings: OpenApiFinding[] = [];
   const receivers = files.filter(({ kind }) => Object.hasOwn(DEFINERS, kind)).flatMap((fn) => {
     const definition = readHandlerDefinition(project, evaluator, fn.file);
     for (const { node, message } of definition.unresolved) {
-      findings.push({ file: project.getPath(node), line: project.getLine(node), message });
+      findings.push({ ...project.getLocation(node), message });
     }
     // other handlers of a queue, such as a worker of jobs, have messages of their own
     if (definition.definer !== DEFINERS[fn.kind]) return [];
     const expression = getSchema(definition, evaluator, "schema");
-    const schema = expression && {
-      file: project.getPath(expression),
-      line: project.getLine(expression),
-      unit: slicer.add(expression),
-    };
-    return [{ fn, file: project.getPath(definition.node), line: definition.line, schema }];
+    const schema = expression && slicer.add(expression);
+    return [{ fn, ...project.getLocation(definition.node), schema }];
   });
   const jobs = readJobs(
     { project, evaluator, slicer, findings },

@@ -1,7 +1,7 @@
 import { readTableColumns } from "../analysis/table_columns.ts";
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
-import { openProject } from "../analysis/project.ts";
+import { Project } from "../analysis/project.ts";
 import { getFirstCall } from "../analysis/serial_columns.ts";
 import { ts } from "../analysis/typescript.ts";
 import type { Evaluator } from "../analysis/values.ts";
@@ -56,7 +56,7 @@ export function editSchemaFile(
   file: string,
   tables: readonly AuthTable[],
 ): SchemaEdit {
-  const project = openProject(root);
+  const project = new Project(root);
   const { source } = project.read(file);
   const present = listTables(source, createEvaluator(project, PACKAGE_TABLES));
   const edits = tables.map((table) => ({ table, edit: editTable(table, present.get(table.name)) }));

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { isInsideFolder } from "../inside_folder.ts";
-import { createImportAliases, type ImportAliases } from "../analysis/import_aliases.ts";
+import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
@@ -84,7 +84,7 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
  */
 export function localResolver(root: string, inputs: Inputs): Plugin {
   // created for each build, because the files that define aliases may have changed
-  const aliases = createImportAliases();
+  const aliases = new ImportAliases();
   return {
     name: "trellis",
     setup(build): void {

@@ -1,6 +1,6 @@
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { openProject } from "../analysis/project.ts";
+import { Project } from "../analysis/project.ts";
 import { readRouterDefinition } from "../analysis/router_definition.ts";
 import type { FunctionFile } from "./function_files.ts";
 
@@ -21,7 +21,7 @@ export interface RouterRoutes {
  * @param fn The function.
  */
 export function readRouterRoutes(root: string, fn: FunctionFile): RouterRoutes {
-  const project = openProject(root);
+  const project = new Project(root);
   const evaluator = createEvaluator(project);
   try {
     const definition = readHandlerDefinition(project, evaluator, fn.file);

@@ -14,7 +14,7 @@ import { describeInvalidAuth } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
-import { openProject, type Project } from "../analysis/project.ts";
+import { Project } from "../analysis/project.ts";
 import type { Evaluator, TableName } from "../analysis/values.ts";
 import { readRouterDefinition, type RouteDefinition } from "../analysis/router_definition.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
@@ -72,7 +72,7 @@ const GATEWAY_SECONDS = 29;
  * @throws {SyntaxError} If a file cannot be parsed.
  */
 export async function readFunctions(options: ReadFunctionsOptions): Promise<FunctionSources> {
-  const project = openProject(options.root);
+  const project = new Project(options.root);
   const evaluator = createEvaluator(project, PACKAGE_TABLES);
   const collection = createCollection(project, evaluator);
   const errors = createFindings(project);

@@ -1,14 +1,12 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Project } from "../analysis/project.ts";
-import type { createSlicer } from "../analysis/schema_slice.ts";
-import type { SourceLocation } from "../analysis/slice.ts";
+import type { Slicer } from "../analysis/schema_slice.ts";
+import type { SliceUse, SourceLocation } from "../analysis/slice.ts";
 import { ts } from "../analysis/typescript.ts";
 
 /** A schema that becomes a component although no operation uses it. */
-export interface AdditionalSchema extends SourceLocation {
-  /** The index of its unit in the slice. */
-  readonly unit: number;
+export interface AdditionalSchema extends SliceUse {
   /** `src/events.ts#NoteEvent` */
   readonly label: string;
 }
@@ -23,7 +21,7 @@ export interface AdditionalSchema extends SourceLocation {
  */
 export function readAdditionalSchemas(
   project: Project,
-  slicer: ReturnType<typeof createSlicer>,
+  slicer: Slicer,
   labels: readonly string[],
   findings: (SourceLocation & { readonly message: string })[],
 ): AdditionalSchema[] {
@@ -34,8 +32,7 @@ export function readAdditionalSchemas(
       findings.push({ file: "trellis.config.ts", line: 1, message });
       return [];
     }
-    const location = { file: project.getPath(expression), line: project.getLine(expression) };
-    return [{ ...location, unit: slicer.add(expression), label }];
+    return [{ ...slicer.add(expression), label }];
   });
 }
 

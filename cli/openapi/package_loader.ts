@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { createImportAliases } from "../analysis/import_aliases.ts";
+import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { isTrellis } from "../analysis/values.ts";
@@ -87,7 +87,7 @@ async function loadOnNode(specifier: string, from: string): Promise<PackageExpor
 }
 
 function createDenoLoader(): PackageLoader {
-  const aliases = createImportAliases();
+  const aliases = new ImportAliases();
 
   /**
    * Resolves a specifier with the project's import map, which may differ from that of the CLI

@@ -1,12 +1,12 @@
 import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { openProject, type Project } from "../analysis/project.ts";
+import { Project } from "../analysis/project.ts";
 import { readRouterDefinition } from "../analysis/router_definition.ts";
 import { createResponseReader } from "../analysis/reachable_responses.ts";
-import { createSlicer } from "../analysis/schema_slice.ts";
+import { Slicer } from "../analysis/schema_slice.ts";
 import type { Evaluator } from "../analysis/values.ts";
-import type { Slice, SourceLocation } from "../analysis/slice.ts";
+import type { Slice, SliceUse, SourceLocation } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
@@ -31,18 +31,12 @@ export interface OpenApiFinding extends SourceLocation {
   readonly message: string;
 }
 
-/** A schema in the options of a handler. */
-export interface SchemaUse extends SourceLocation {
-  /** The index of its unit in the slice. */
-  readonly unit: number;
-}
-
 /** A successful response of a handler; without a schema its body is unknown. */
 export interface SuccessUse {
   readonly status: number;
   readonly hasBody: boolean;
   /** `isDeclared` is true for the option `responses`, false for an argument in the handler's code. */
-  readonly schema?: SchemaUse & { readonly isDeclared: boolean };
+  readonly schema?: SliceUse & { readonly isDeclared: boolean };
 }
 
 /** An operation as described by its source file. */
@@ -64,7 +58,7 @@ export interface SourceOperation extends SourceLocation {
   readonly signatures: readonly string[];
   readonly openapi: OpenApiMetadata;
   readonly idempotency?: IdempotencyMetadata;
-  readonly schemas: Readonly<Partial<Record<SchemaOption, SchemaUse>>>;
+  readonly schemas: Readonly<Partial<Record<SchemaOption, SliceUse>>>;
   /** Statuses of success with the schemas of their bodies. */
   readonly successes: readonly SuccessUse[];
   /** Error statuses that the handler's code can end with. */
@@ -104,9 +98,9 @@ export async function readOperations(
   onProgress: (done: number, total: number) => void = () => {},
   additionalSchemas: readonly string[] = [],
 ): Promise<SourceOperations> {
-  const project = openProject(root);
+  const project = new Project(root);
   const evaluator = createEvaluator(project);
-  const slicer = createSlicer(project);
+  const slicer = new Slicer(project);
   const getResponses = createResponseReader(project, evaluator);
   const operations: SourceOperation[] = [];
   const findings: OpenApiFinding[] = [];
@@ -124,7 +118,7 @@ export async function readOperations(
     const file = readHandlerDefinition(project, evaluator, fn.file);
     const router = readRouterDefinition(project, evaluator, fn, file);
     const find = (node: ts.Node, message: string) => {
-      findings.push({ file: project.getPath(node), line: project.getLine(node), message });
+      findings.push({ ...project.getLocation(node), message });
     };
     for (const { node, message } of [...file.unresolved, ...router.unresolved]) {
       find(node, message);
@@ -137,7 +131,7 @@ export async function readOperations(
       } else if (definition.definer === "createAuthHandler") {
         authFunctions.push(readAuthFunction(target, definition, project, find));
       } else if (definition.unresolved.length === 0) {
-        undescribed.push({ file: project.getPath(definition.node), line: definition.line });
+        undescribed.push(project.getLocation(definition.node));
       }
     }
   }
@@ -145,7 +139,7 @@ export async function readOperations(
   const additional = readAdditionalSchemas(project, slicer, additionalSchemas, findings);
   const withApiKeys = operations.filter(({ auth }) => auth === "api-key").map(({ fn }) => fn.file);
   const apiKeyHeader = findApiKeyHeader(project, evaluator, withApiKeys, (node, message) => {
-    warnings.set(node, { file: project.getPath(node), line: project.getLine(node), message });
+    warnings.set(node, { ...project.getLocation(node), message });
   });
   return {
     operations,
@@ -171,8 +165,7 @@ function readAuthFunction(
   }
   return {
     fn,
-    file: project.getPath(definition.node),
-    line: definition.line,
+    ...project.getLocation(definition.node),
     ...routes?.kind === "known" && { routes: routes.value as readonly string[] },
     hasErrorBody: definition.getExpression("errorBody") !== undefined,
   };
@@ -192,7 +185,7 @@ function compareRoutes(one: FunctionFile, other: FunctionFile): number {
 interface ReadContext {
   readonly project: Project;
   readonly evaluator: Evaluator;
-  readonly slicer: ReturnType<typeof createSlicer>;
+  readonly slicer: Slicer;
   readonly getResponses: ReturnType<typeof createResponseReader>;
   readonly find: (node: ts.Node, message: string) => void;
   /** Receives warnings by node. */
@@ -218,21 +211,16 @@ function readOperation(
   const problem = checkMetadata(openapi);
   if (problem !== undefined) find(definition.node, problem);
   const operationName = readOption("operationName");
-  const schemas: Partial<Record<SchemaOption, SchemaUse>> = {};
-  function use(expression: ts.Expression): SchemaUse {
-    const location = { file: project.getPath(expression), line: project.getLine(expression) };
-    return { ...location, unit: slicer.add(expression) };
-  }
+  const schemas: Partial<Record<SchemaOption, SliceUse>> = {};
   for (const option of SCHEMA_OPTIONS) {
     const expression = getSchema(definition, evaluator, option);
-    if (expression !== undefined) schemas[option] = use(expression);
+    if (expression !== undefined) schemas[option] = slicer.add(expression);
   }
   const handler = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
   const reached = handler && getResponses(handler);
   for (const node of reached?.unknownErrors ?? []) {
     warnings.set(node, {
-      file: project.getPath(node),
-      line: project.getLine(node),
+      ...project.getLocation(node),
       message: "the code of this AppError is only known at run time, so its status is not in the " +
         "document: use a literal code, or describe the status in openapi.responses",
     });
@@ -241,8 +229,7 @@ function readOperation(
   const found = declared ?? reached?.successes ?? [];
   return {
     fn,
-    file: project.getPath(definition.node),
-    line: definition.line,
+    ...project.getLocation(definition.node),
     functionName: handler && getName(unwrap(handler)),
     operationName: typeof operationName === "string" ? operationName : undefined,
     auth: auth as SourceAuthMode,
@@ -257,7 +244,7 @@ function readOperation(
     successes: found.map(({ status, hasBody, schema }) => ({
       status,
       hasBody,
-      schema: schema && { ...use(schema), isDeclared: declared !== undefined },
+      schema: schema && { ...slicer.add(schema), isDeclared: declared !== undefined },
     })),
     statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
   };

@@ -1,5 +1,5 @@
-import type { SourceLocation } from "../analysis/slice.ts";
-import type { OpenApiFinding, SchemaUse } from "./read_operations.ts";
+import type { SliceUse, SourceLocation } from "../analysis/slice.ts";
+import type { OpenApiFinding } from "./read_operations.ts";
 import { SliceError, type SliceValues } from "./run_slice.ts";
 import { type AnySchema, isSchema } from "./schema_names.ts";
 
@@ -7,7 +7,7 @@ import { type AnySchema, isSchema } from "./schema_names.ts";
 export class SchemaValues {
   readonly #values: SliceValues;
   readonly #findings = new Map<string, OpenApiFinding>();
-  readonly #uses = new Map<AnySchema, SchemaUse & { readonly option: string }>();
+  readonly #uses = new Map<AnySchema, SliceUse & { readonly option: string }>();
 
   /** @param values The values of the project's sources. */
   constructor(values: SliceValues) {
@@ -25,7 +25,7 @@ export class SchemaValues {
   }
 
   /** Returns the value of a schema option; adds an error if it is not a schema. */
-  evaluate(use: SchemaUse, option: string): AnySchema | undefined {
+  evaluate(use: SliceUse, option: string): AnySchema | undefined {
     try {
       const value = this.#values.getValue(use.unit);
       if (isSchema(value)) return this.#noteUse(value, use, option);
@@ -39,7 +39,7 @@ export class SchemaValues {
   }
 
   /** Returns a schema that a handler passes to a function; its body stays unknown if that fails. */
-  tryValue(use: SchemaUse): AnySchema | undefined {
+  tryValue(use: SliceUse): AnySchema | undefined {
     try {
       const value = this.#values.getValue(use.unit);
       return isSchema(value) ? this.#noteUse(value, use, "the response schema") : undefined;
@@ -63,7 +63,7 @@ export class SchemaValues {
     });
   }
 
-  #noteUse(schema: AnySchema, use: SchemaUse, option: string): AnySchema {
+  #noteUse(schema: AnySchema, use: SliceUse, option: string): AnySchema {
     if (!this.#uses.has(schema)) this.#uses.set(schema, { ...use, option });
     return schema;
   }
@@ -74,7 +74,7 @@ export function getLocation({ file, line }: SourceLocation): SourceLocation {
   return { file, line };
 }
 
-function toFinding(error: unknown, use: SchemaUse): OpenApiFinding {
+function toFinding(error: unknown, use: SliceUse): OpenApiFinding {
   return error instanceof SliceError
     ? { ...error.location, message: error.message }
     : { ...getLocation(use), message: error instanceof Error ? error.message : String(error) };

@@ -1,5 +1,5 @@
 import { listLoadedModules } from "../../analysis/loaded_modules.ts";
-import { openProject, type Project } from "../../analysis/project.ts";
+import { Project } from "../../analysis/project.ts";
 import type { SourceModule } from "../../analysis/source_module.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { PureExpressions } from "./pure_expression.ts";
@@ -28,7 +28,7 @@ export function readSchemaSources(
   files: readonly string[],
   paths: ModulePaths,
 ): SchemaSources {
-  const project = openProject(root);
+  const project = new Project(root);
   const expressions = new PureExpressions(project);
   const modules = new Map<string, SchemaModuleSource>();
 

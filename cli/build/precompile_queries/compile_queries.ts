@@ -1,7 +1,7 @@
 import { getPackageName, toBareSpecifier } from "../../analysis/package_specifier.ts";
 import { listLoadedModules } from "../../analysis/loaded_modules.ts";
-import { openProject, type Project } from "../../analysis/project.ts";
-import { createSlicer } from "../../analysis/schema_slice.ts";
+import { Project } from "../../analysis/project.ts";
+import { Slicer } from "../../analysis/schema_slice.ts";
 import type { Slice } from "../../analysis/slice.ts";
 import type { ts } from "../../analysis/typescript.ts";
 import { isTrellis } from "../../analysis/values.ts";
@@ -44,7 +44,7 @@ export interface CompileQueriesOptions {
 export async function compileQueries(
   { root, files, paths }: CompileQueriesOptions,
 ): Promise<CompiledQueries | undefined> {
-  const project = openProject(root);
+  const project = new Project(root);
   const modules = listLoadedModules(project, files, (path) => paths.getPackage(path) === undefined);
   const sources = modules.map((module) => findStatements(project, module))
     .filter(({ statements, left }) => statements.length + left.length > 0);
@@ -71,7 +71,7 @@ async function evaluate(
   changed: ChangedConstants,
 ): Promise<Map<string, string | Error>> {
   if (statements.length === 0) return new Map();
-  const slicer = createSlicer(project, "prepared queries");
+  const slicer = new Slicer(project, "prepared queries");
   const units = statements.map(({ node, client }) => slicer.addFunction(node, client));
   const load = createPackageLoader();
   const drizzle = await loadDrizzle(load, statements[0].node.getSourceFile().fileName);

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { findAuthorizerReads } from "../../../cli/analysis/authorizer_reads.ts";
 import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
 import { readHandlerDefinition } from "../../../cli/analysis/handler_definition.ts";
-import { openProject } from "../../../cli/analysis/project.ts";
+import { Project } from "../../../cli/analysis/project.ts";
 import { type Fixture, withProject } from "../fixtures/analyse.ts";
 
 /** The identity sources that `fn.ts` reads, and the texts after which that cannot be told. */
 function findReads(files: Fixture): Promise<{ reads: string[]; unresolved: string[] }> {
   return withProject(files, (root) => {
-    const project = openProject(root);
+    const project = new Project(root);
     const definition = readHandlerDefinition(
       project,
       createEvaluator(project, new Map()),

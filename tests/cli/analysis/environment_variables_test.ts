@@ -4,13 +4,13 @@ import { PACKAGE_TABLES } from "../../../cli/analysis/auth_tables.ts";
 import { createCollection } from "../../../cli/analysis/collect.ts";
 import { readEnvironment } from "../../../cli/analysis/environment_variables.ts";
 import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
-import { openProject } from "../../../cli/analysis/project.ts";
+import { Project } from "../../../cli/analysis/project.ts";
 import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
 
 /** What `fn.ts` reads: `A!` must be set, `B` may be, `C!*` is a secret; and what cannot be told, with its line. */
 function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
   return withProject(files, (root) => {
-    const project = openProject(root);
+    const project = new Project(root);
     const evaluator = createEvaluator(project, PACKAGE_TABLES);
     const module = project.read(join(root, "fn.ts"));
     const found = readEnvironment(

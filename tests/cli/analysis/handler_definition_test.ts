@@ -5,7 +5,7 @@ import {
   type HandlerDefinition,
   readHandlerDefinition,
 } from "../../../cli/analysis/handler_definition.ts";
-import { openProject, type Project } from "../../../cli/analysis/project.ts";
+import { Project } from "../../../cli/analysis/project.ts";
 import { type Fixture, withProject } from "../fixtures/analyse.ts";
 
 const OPTIONS = ["auth", "timeout", "memorySize", "deadLetterQueue", "openapi"];
@@ -16,7 +16,7 @@ function readFixture<T>(
   use: (definition: HandlerDefinition, project: Project) => T,
 ): Promise<T> {
   return withProject(files, (root) => {
-    const project = openProject(root);
+    const project = new Project(root);
     return use(
       readHandlerDefinition(project, createEvaluator(project, new Map()), join(root, "fn.ts")),
       project,
