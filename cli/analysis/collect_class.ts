@@ -1,3 +1,4 @@
+import { getBaseClass, getConstructor } from "./class_declarations.ts";
 import { isAssignment } from "./assignments.ts";
 import { bindArguments } from "./collect_function.ts";
 import { collectRequiredTables } from "./collect_query.ts";
@@ -23,7 +24,7 @@ export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: 
   }
   if (isCall(first)) {
     construct(c, node, first.call.arguments ?? []);
-    const base = getBase(node);
+    const base = getBaseClass(node);
     // without its own constructor, the class passes the arguments to its base class
     if (base !== undefined && getConstructor(node) === undefined) c.reach(base, [first, NONE]);
     return isUnused(rest) ? undefined : c.reach(node, [INSTANCE, ...rest]);
@@ -32,26 +33,13 @@ export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: 
   useMembers(c, node, path);
 }
 
-function getBase(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
-  return node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)
-    ?.types[0]?.expression;
-}
-
-function getConstructor(node: ts.ClassLikeDeclaration): ts.ConstructorDeclaration | undefined {
-  return node.members.find((member) =>
-    ts.isConstructorDeclaration(member) && member.body !== undefined
-  ) as
-    | ts.ConstructorDeclaration
-    | undefined;
-}
-
 function isStatic(member: ts.ClassElement): boolean {
   return hasModifier(member, ts.SyntaxKind.StaticKeyword);
 }
 
 /** Collects the code that runs when the class is evaluated. */
 function evaluateClass(c: Collector, node: ts.ClassLikeDeclaration): void {
-  const base = getBase(node);
+  const base = getBaseClass(node);
   if (base !== undefined) c.use(base, [NONE]);
   for (const decorator of ts.canHaveDecorators(node) ? ts.getDecorators(node) ?? [] : []) {
     c.use(decorator.expression, [NONE]);
@@ -88,7 +76,7 @@ function construct(
 function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
   const isInstance = path[0] === INSTANCE;
   const [name, ...rest] = isInstance ? path.slice(1) : path;
-  const base = getBase(node);
+  const base = getBaseClass(node);
   let found = false;
   for (const member of node.members) {
     if (ts.isConstructorDeclaration(member)) {

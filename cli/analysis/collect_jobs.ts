@@ -1,8 +1,7 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
-import { type CallStep, isCall, type JobNeed, type Path, type Step } from "./effects.ts";
-import { getProperty } from "./object_literals.ts";
-import { asObject } from "./object_literals.ts";
+import { isCall, type JobNeed, type Path, type Step } from "./effects.ts";
+import { collectDefault } from "./package_use.ts";
 import type { TableName } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
@@ -51,7 +50,10 @@ const METADATA: readonly Step[] = ["jobName", "schema", "settings"];
 export function collectJobs(c: Collector, node: ts.Node, name: string, path: Path): boolean {
   const [first, second, member, ...rest] = path;
   if (name === "createSqsDelivery") {
-    if (isCall(first)) collectQueueVariable(c, node, first);
+    if (isCall(first)) {
+      const variable = { name: JOBS_QUEUE_VARIABLE, isRequired: true };
+      collectDefault(c, node, first, "queueUrl", variable);
+    }
     c.unknown(node, path);
     return true;
   }
@@ -71,12 +73,4 @@ export function collectJobs(c: Collector, node: ts.Node, name: string, path: Pat
   c.emit({ kind: "jobs", need, why: name, node });
   c.unknown(node, path);
   return true;
-}
-
-/** The variable is read unless the options name another queue. */
-function collectQueueVariable(c: Collector, node: ts.Node, { call }: CallStep): void {
-  const [options] = call.arguments ?? [];
-  const given = options && asObject(c.evaluator.evaluate(options));
-  if (given && getProperty(c.evaluator, given, "queueUrl") !== undefined) return;
-  c.emit({ kind: "env", name: JOBS_QUEUE_VARIABLE, isRequired: true, node });
 }

@@ -1,10 +1,12 @@
 import type { Collector } from "./collector.ts";
 import { CALL, type CallStep, DEFER, isCall, isUnused, NONE, type Path } from "./effects.ts";
-import { asObject, getProperty } from "./object_literals.ts";
+import { collectDefault } from "./package_use.ts";
 import type { ts } from "./typescript.ts";
 
 /** The variable with the name of the configuration set of SES. */
 export const CONFIGURATION_SET_VARIABLE = "MAIL_CONFIGURATION_SET";
+
+const CONFIGURATION_SET = { name: CONFIGURATION_SET_VARIABLE, isRequired: false };
 
 /** Properties of a mail that send nothing. */
 const METADATA = ["mailName", "render"];
@@ -37,7 +39,7 @@ export function collectMail(c: Collector, node: ts.Node, name: string, path: Pat
     case "createSesTransport":
       if (isEvaluatedOnly(path)) return true;
       c.emit({ kind: "ses", node });
-      collectConfigurationSet(c, node, first);
+      collectDefault(c, node, first, "configurationSet", CONFIGURATION_SET);
       c.unknown(node, path);
       return true;
     case "createSmtpTransport":
@@ -86,12 +88,4 @@ function collectAccountMails(c: Collector, node: ts.Node, path: Path, { call }: 
 
 function isEvaluatedOnly(path: Path): boolean {
   return isUnused(path.slice(1));
-}
-
-/** The variable is read unless the options name a configuration set. */
-function collectConfigurationSet(c: Collector, node: ts.Node, { call }: CallStep): void {
-  const [options] = call.arguments ?? [];
-  const given = options && asObject(c.evaluator.evaluate(options));
-  if (given && getProperty(c.evaluator, given, "configurationSet") !== undefined) return;
-  c.emit({ kind: "env", name: CONFIGURATION_SET_VARIABLE, isRequired: false, node });
 }

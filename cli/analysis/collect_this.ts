@@ -1,3 +1,4 @@
+import { getBaseClass } from "./class_declarations.ts";
 import type { Collector } from "./collector.ts";
 import { INSTANCE, isCall, isUnused, type Path } from "./effects.ts";
 import { hasModifier } from "./source_module.ts";
@@ -52,12 +53,8 @@ export function collectThis(c: Collector, node: ts.Node, path: Path): void {
   if (!("isStatic" in owner)) return c.reach(owner.node, path);
   const member = owner.isStatic ? path : [INSTANCE, ...path];
   if (node.kind === ts.SyntaxKind.SuperKeyword) {
-    const base = owner.node.heritageClauses?.find((clause) =>
-      clause.token === ts.SyntaxKind.ExtendsKeyword
-    )?.types[0];
-    return base === undefined
-      ? c.release(path)
-      : c.reach(base.expression, isCall(path[0]) ? path : member);
+    const base = getBaseClass(owner.node);
+    return base === undefined ? c.release(path) : c.reach(base, isCall(path[0]) ? path : member);
   }
   c.reach(owner.node, member);
   c.emit({ kind: "dispatch", node: owner.node, path: member });

@@ -1,7 +1,7 @@
 import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
 import { ts, unwrap } from "./typescript.ts";
 import type { Evaluator, ScopedObject } from "./values.ts";
-import { getProperty } from "./object_literals.ts";
+import { findProperty, readProperty } from "./object_literals.ts";
 
 /** Fields of a `DatabaseConfig` that a deployment sets. */
 export const CLIENT_FIELDS = [
@@ -42,8 +42,8 @@ export function readDatabaseClients(
   const variables = new Map<string, ClientField>();
   let usesIam = false;
   function readClient(object: ScopedObject): void {
-    const provider = getProperty(evaluator, object, "provider");
-    if (provider === undefined || "unknown" in provider) return;
+    const provider = findProperty(evaluator, object, "provider");
+    if (provider === undefined) return;
     const named = listProviders(evaluator, provider.node);
     if (named.length === 0) return;
     for (const name of named) if (name !== "embedded-pg") providers.add(name);
@@ -52,12 +52,12 @@ export function readDatabaseClients(
       ts.isStringLiteralLike(unwrap(provider.node));
     if (isEmbedded) return;
     for (const field of CLIENT_FIELDS) {
-      const value = getProperty(evaluator, object, field);
-      if (value === undefined || "unknown" in value) continue;
+      const value = findProperty(evaluator, object, field);
+      if (value === undefined) continue;
       for (const name of listVariables(evaluator, value.node)) variables.set(name, field);
     }
-    const iam = getProperty(evaluator, object, "iamAuth");
-    if (iam !== undefined && !("unknown" in iam)) usesIam ||= isTrue(evaluator, iam.node);
+    const iam = readProperty(evaluator, object, "iamAuth");
+    usesIam ||= iam?.kind === "known" && iam.value === true;
   }
   function visit(node: ts.Node): void {
     if (ts.isObjectLiteralExpression(node)) readClient({ node });
@@ -65,11 +65,6 @@ export function readDatabaseClients(
   }
   for (const file of files) visit(file);
   return { providers, variables, usesIam };
-}
-
-function isTrue(evaluator: Evaluator, node: ts.Expression): boolean {
-  const literal = evaluator.read(node);
-  return literal.kind === "known" && literal.value === true;
 }
 
 /** Lists the names of providers in an expression, such as the default of a variable. */

@@ -1,7 +1,7 @@
 import type { Collection } from "./collect.ts";
 import { type JobNeed, LOAD } from "./effects.ts";
 import type { Evaluator, ScopedExpression, ScopedObject } from "./values.ts";
-import { asObject, getNames, getProperty } from "./object_literals.ts";
+import { asObject, findProperty, getNames, getProperty, readProperty } from "./object_literals.ts";
 import { reach } from "./reach.ts";
 import type { EffectByKind } from "./reached.ts";
 import type { SourceModule } from "./source_module.ts";
@@ -96,8 +96,7 @@ function readDefinition(
   if ("unknown" in found) return found;
   const object = readObject(evaluator, { node: definition });
   const variables = found.names.map((name): EnvironmentVariable => {
-    const property = object && getProperty(evaluator, object, name);
-    const expression = property === undefined || "unknown" in property ? undefined : property;
+    const expression = object && findProperty(evaluator, object, name);
     return {
       name,
       isRequired: expression === undefined || isRequired(evaluator, expression),
@@ -111,23 +110,17 @@ function readDefinition(
 function isRequired(evaluator: Evaluator, expression: ScopedExpression): boolean {
   const description = readObject(evaluator, expression);
   if (description === undefined) return !acceptsNothing(evaluator, expression);
-  const schema = getProperty(evaluator, description, "schema");
-  if (schema !== undefined && !("unknown" in schema) && acceptsNothing(evaluator, schema)) {
-    return false;
-  }
+  const schema = findProperty(evaluator, description, "schema");
+  if (schema !== undefined && acceptsNothing(evaluator, schema)) return false;
   if (getProperty(evaluator, description, "default") !== undefined) return false;
-  const optional = getProperty(evaluator, description, "optional");
-  if (optional === undefined || "unknown" in optional) return true;
-  const value = evaluator.read(optional.node, optional.bindings);
-  return value.kind === "unknown" || value.value !== true;
+  const optional = readProperty(evaluator, description, "optional");
+  return optional?.kind !== "known" || optional.value !== true;
 }
 
 function isSecret(evaluator: Evaluator, expression: ScopedExpression | undefined): boolean {
   const description = expression && readObject(evaluator, expression);
-  const secret = description && getProperty(evaluator, description, "secret");
-  if (secret === undefined || "unknown" in secret) return false;
-  const value = evaluator.read(secret.node, secret.bindings);
-  return value.kind === "known" && value.value === true;
+  const secret = description && readProperty(evaluator, description, "secret");
+  return secret?.kind === "known" && secret.value === true;
 }
 
 /** Returns the object literal of an expression; `undefined` for a description that contains a schema. */

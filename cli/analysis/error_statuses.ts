@@ -1,3 +1,4 @@
+import { getBaseClass, getConstructor } from "./class_declarations.ts";
 import { ERROR_CODES } from "../../errors/error_code.ts";
 import { ts } from "./typescript.ts";
 import { type Evaluator, isTrellis, type ScopedExpression, type Value } from "./values.ts";
@@ -38,7 +39,7 @@ export function readErrorStatus(
   let value: Value = evaluator.evaluate(expression);
   let args: readonly ScopedExpression[] = given?.map((node) => ({ node })) ?? [];
   for (let count = 0; value.kind === "class" && count < MAX_CLASSES; count++) {
-    const base = findBase(value.node);
+    const base = getBaseClass(value.node);
     if (base === undefined) return undefined;
     args = getBaseArguments(value.node, args);
     value = evaluator.evaluate(base);
@@ -51,19 +52,12 @@ export function readErrorStatus(
     : "unknown";
 }
 
-function findBase({ heritageClauses }: ts.ClassLikeDeclaration): ts.Expression | undefined {
-  const clause = heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
-  return clause?.types[0]?.expression;
-}
-
 /** Returns the arguments of `super(…)`; a class without a constructor passes its own on. */
 function getBaseArguments(
-  { members }: ts.ClassLikeDeclaration,
+  node: ts.ClassLikeDeclaration,
   given: readonly ScopedExpression[],
 ): readonly ScopedExpression[] {
-  const constructor = members.find((member): member is ts.ConstructorDeclaration =>
-    ts.isConstructorDeclaration(member) && member.body !== undefined
-  );
+  const constructor = getConstructor(node);
   if (constructor === undefined) return given;
   const call = findSuperCall(constructor.body!);
   const bindings = new Map(

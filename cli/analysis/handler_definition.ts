@@ -1,5 +1,5 @@
 import { type Evaluator, isTrellis, type Literal, type ScopedExpression } from "./values.ts";
-import { asObject, getProperty } from "./object_literals.ts";
+import { asObject, findProperty, getProperty, readProperty } from "./object_literals.ts";
 import type { Project } from "./project.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -118,7 +118,6 @@ function describe(project: Project, evaluator: Evaluator, found: Found): Handler
     });
   }
 
-  const find = (option: string) => options && getProperty(evaluator, options, option);
   return {
     definer: found.definer,
     node: found.node,
@@ -127,8 +126,8 @@ function describe(project: Project, evaluator: Evaluator, found: Found): Handler
     routes: found.routes,
     unresolved,
     getExpression(option): ts.Expression | undefined {
-      const property = find(option);
-      if (property === undefined || "unknown" in property) return undefined;
+      const property = options && findProperty(evaluator, options, option);
+      if (property === undefined) return undefined;
       const end = evaluator.evaluate(property.node, property.bindings);
       return end.kind === "expression"
         ? end.node
@@ -140,11 +139,8 @@ function describe(project: Project, evaluator: Evaluator, found: Found): Handler
       if (options === undefined) {
         return unresolved.length > 0 ? { kind: "unknown", node: unresolved[0].node } : undefined;
       }
-      const property = find(option);
-      if (property === undefined) return undefined;
-      if ("unknown" in property) return { kind: "unknown", node: property.unknown };
-      const literal = evaluator.read(property.node, property.bindings);
-      return literal.kind === "known" && literal.value === undefined ? undefined : literal;
+      const literal = readProperty(evaluator, options, option);
+      return literal?.kind === "known" && literal.value === undefined ? undefined : literal;
     },
   };
 }

@@ -1,5 +1,12 @@
 import { ts } from "./typescript.ts";
-import type { Evaluator, ScopedExpression, ScopedObject, Value } from "./values.ts";
+import {
+  type Evaluator,
+  type Literal,
+  type ScopedExpression,
+  type ScopedObject,
+  unknown,
+  type Value,
+} from "./values.ts";
 
 /** A property of an object; `unknown` if a spread, a method or a computed name may define it. */
 export type Property = ScopedExpression | { readonly unknown: ts.Node } | undefined;
@@ -51,6 +58,29 @@ export function getProperty(
       : { unknown: element };
   }
   return undefined;
+}
+
+/** Returns the expression of a property; `undefined` if it is omitted or cannot be determined. */
+export function findProperty(
+  evaluator: Evaluator,
+  object: ScopedObject,
+  name: string,
+): ScopedExpression | undefined {
+  const property = getProperty(evaluator, object, name);
+  return property === undefined || "unknown" in property ? undefined : property;
+}
+
+/** Returns the constant value of a property; `undefined` if it is omitted. */
+export function readProperty(
+  evaluator: Evaluator,
+  object: ScopedObject,
+  name: string,
+): Literal | undefined {
+  const property = getProperty(evaluator, object, name);
+  if (property === undefined) return undefined;
+  return "unknown" in property
+    ? unknown(property.unknown)
+    : evaluator.read(property.node, property.bindings);
 }
 
 /**

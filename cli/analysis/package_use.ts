@@ -1,5 +1,6 @@
 import type { Collector } from "./collector.ts";
-import type { Path } from "./effects.ts";
+import type { CallStep, Path } from "./effects.ts";
+import { asObject, getProperty } from "./object_literals.ts";
 import type { ts } from "./typescript.ts";
 
 /** The use of a name that this package exports. */
@@ -22,4 +23,26 @@ export type PackageCollector = (c: Collector, use: PackageUse) => void;
 /** Collects the variable with which the package recognizes requests that came through the CDN. */
 export function collectOriginSecret(c: Collector, { node }: PackageUse): void {
   c.emit({ kind: "env", name: "ORIGIN_VERIFY_SECRET", isRequired: false, node });
+}
+
+/**
+ * Collects a variable that a function of this package reads unless its options set the value.
+ *
+ * @param c The collector.
+ * @param node The reference.
+ * @param step The call.
+ * @param option The option that sets the value.
+ * @param variable The variable.
+ */
+export function collectDefault(
+  c: Collector,
+  node: ts.Node,
+  { call }: CallStep,
+  option: string,
+  variable: { readonly name: string; readonly isRequired: boolean },
+): void {
+  const [options] = call.arguments ?? [];
+  const given = options && asObject(c.evaluator.evaluate(options));
+  if (given && getProperty(c.evaluator, given, option) !== undefined) return;
+  c.emit({ kind: "env", ...variable, node });
 }

@@ -1,3 +1,4 @@
+import { getBaseClass } from "./class_declarations.ts";
 import type { Collection } from "./collect.ts";
 import { DEFER, type Effect, isCall, type Path, type Unit } from "./effects.ts";
 import { Reached } from "./reached.ts";
@@ -237,13 +238,9 @@ function extendsClass(evaluator: Evaluator, node: ts.ClassLikeDeclaration, base:
   const seen = new Set<ts.Node>();
   for (let at: ts.ClassLikeDeclaration | undefined = node; at !== undefined && !seen.has(at);) {
     seen.add(at);
-    const clause: ts.HeritageClause | undefined = at.heritageClauses?.find((each) =>
-      each.token === ts.SyntaxKind.ExtendsKeyword
-    );
-    const parent: Value | undefined = clause?.types[0] === undefined
-      ? undefined
-      : evaluator.evaluate(clause.types[0].expression);
-    at = parent?.kind === "class" ? parent.node : undefined;
+    const parent: ts.Expression | undefined = getBaseClass(at);
+    const value: Value | undefined = parent && evaluator.evaluate(parent);
+    at = value?.kind === "class" ? value.node : undefined;
     if (at === base) return true;
   }
   return false;

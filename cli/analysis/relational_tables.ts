@@ -1,3 +1,4 @@
+import { listLoadedModules } from "./loaded_modules.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import { printTable, type TableName } from "./values.ts";
@@ -90,7 +91,7 @@ function readDeclarations(c: Collector, from: SourceModule): Declarations {
   const relations = new Map<string, TableName>();
   declarations = { tables, relations };
   known.set(from, declarations);
-  for (const { source } of listModules(c, from)) visit(source);
+  for (const { source } of listLoadedModules(c.project, [from.path])) visit(source);
   return declarations;
 
   function visit(node: ts.Node): void {
@@ -135,16 +136,4 @@ function mayBeTable(node: ts.Expression): boolean {
   const value = unwrap(node);
   return ts.isCallExpression(value) || ts.isIdentifier(value) ||
     ts.isPropertyAccessExpression(value);
-}
-
-/** Lists the project files that a file loads, including itself. */
-function listModules(c: Collector, from: SourceModule): SourceModule[] {
-  const modules = new Set<SourceModule>([from]);
-  for (const module of modules) {
-    for (const specifier of module.loads) {
-      const found = c.project.resolve(specifier);
-      if (found.kind === "file") modules.add(c.project.read(found.path));
-    }
-  }
-  return [...modules];
 }

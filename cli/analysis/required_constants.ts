@@ -16,7 +16,14 @@ import {
   TABLES,
 } from "./effects.ts";
 import { asObject } from "./object_literals.ts";
-import type { Bindings, Evaluator, ScopedObject, TableName, Value } from "./values.ts";
+import {
+  type Bindings,
+  type Evaluator,
+  parseTable,
+  type ScopedObject,
+  type TableName,
+  type Value,
+} from "./values.ts";
 import { ts } from "./typescript.ts";
 import { listWords } from "../../database/distsql/list_words.ts";
 
@@ -120,12 +127,8 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   }
   if (sink.startsWith(AUTH_TABLE)) {
     if (value.kind !== "table") return false;
-    c.emit({
-      kind: "auth-table",
-      model: sink.slice(AUTH_TABLE.length),
-      table: value.table,
-      definition: value.node,
-    });
+    const model = sink.slice(AUTH_TABLE.length);
+    c.emit({ kind: "auth-table", model, table: value.table, definition: value.node });
     return true;
   }
   if (sink === AUTH_SCHEMA) {
@@ -271,14 +274,4 @@ export function asTable(evaluator: Evaluator, value: Value): TableName | undefin
     ? evaluator.readText(value.node, value.bindings)
     : undefined;
   return name === undefined ? undefined : parseTable(name);
-}
-
-/**
- * Parses a declared table name: `app.notes` is `notes` in the schema `app`.
- *
- * @param text The declared name.
- */
-export function parseTable(text: string): TableName {
-  const dot = text.indexOf(".");
-  return dot < 0 ? { name: text } : { schema: text.slice(0, dot), name: text.slice(dot + 1) };
 }

@@ -2,10 +2,10 @@ import { parseRouteKey } from "../../router/route_key.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameRoute } from "../discovery/route_files.ts";
 import { type HandlerDefinition, readHandlerExpression } from "./handler_definition.ts";
-import { asObject, getNames, getProperty } from "./object_literals.ts";
+import { asObject, findProperty, getNames } from "./object_literals.ts";
 import type { Project } from "./project.ts";
 import type { ts } from "./typescript.ts";
-import type { Evaluator, ScopedExpression } from "./values.ts";
+import type { Evaluator } from "./values.ts";
 
 /** A route of a router, with its handler. */
 export interface RouteDefinition {
@@ -46,10 +46,11 @@ export function readRouterDefinition(
   if ("unknown" in names) {
     return { routes: [], unresolved: [{ node: names.unknown, message: UNKNOWN_ROUTES }] };
   }
+  const object = asObject(evaluator.evaluate(given.node, given.bindings));
   const routes: RouteDefinition[] = [];
   const unresolved: { node: ts.Node; message: string }[] = [];
   for (const key of names.names) {
-    const handler = findProperty(evaluator, given, key);
+    const handler = object && findProperty(evaluator, object, key);
     if (handler === undefined) {
       unresolved.push({ node: given.node, message: `${key}: ${UNKNOWN_ROUTES}` });
       continue;
@@ -68,13 +69,3 @@ export function readRouterDefinition(
 
 const UNKNOWN_ROUTES = "the routes cannot be determined statically. Write " +
   'defineRouter({ "GET /notes": listNotes, … }) with fixed keys';
-
-function findProperty(
-  evaluator: Evaluator,
-  given: ScopedExpression,
-  key: string,
-): ScopedExpression | undefined {
-  const object = asObject(evaluator.evaluate(given.node, given.bindings));
-  const property = object && getProperty(evaluator, object, key);
-  return property === undefined || "unknown" in property ? undefined : property;
-}

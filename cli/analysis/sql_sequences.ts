@@ -1,6 +1,6 @@
 import { getName } from "../../database/distsql/sql_name.ts";
 import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
-import { PLACEHOLDER } from "./sql_tables.ts";
+import { getDollarBody, PLACEHOLDER } from "./sql_tables.ts";
 import type { TableName } from "./values.ts";
 
 /** A privilege on a sequence. */
@@ -32,18 +32,13 @@ export function readSqlSequences(sql: string): SqlSequence[] {
   return tokens.flatMap((token, at): SqlSequence[] => {
     // the body of a DO block, in which functions are called too
     if (token.kind === "string" && token.text.startsWith("$")) {
-      return readSqlSequences(unwrap(token));
+      return readSqlSequences(getDollarBody(token.text));
     }
     const caller = token.kind === "word" ? token.text.toLowerCase() : "";
     if (!Object.hasOwn(FUNCTIONS, caller) || tokens[at + 1]?.text !== "(") return [];
     const sequence = parseArgument(tokens[at + 2], tokens[at + 3]);
     return [{ caller, privilege: FUNCTIONS[caller], ...sequence && { sequence } }];
   });
-}
-
-function unwrap({ text }: SqlToken): string {
-  const tag = text.slice(0, text.indexOf("$", 1) + 1);
-  return text.slice(tag.length, -tag.length);
 }
 
 /** Parses the argument: a plain literal, alone or cast. */

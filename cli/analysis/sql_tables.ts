@@ -4,7 +4,7 @@ import { getName } from "../../database/distsql/sql_name.ts";
 import { splitStatements } from "../../database/distsql/statement.ts";
 import { StatementReader } from "../../database/distsql/statement_reader.ts";
 import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
-import type { TableName } from "./values.ts";
+import { parseTable, type TableName } from "./values.ts";
 import { quoteName } from "../../database/sql/quote.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
@@ -44,7 +44,7 @@ export function readSqlTables(sql: string): SqlTables {
     hasUnknownTable ||= block.hasUnknownTable;
     for (const { at, role } of findRelationNames(reader)) {
       if (role !== "relation") continue;
-      const table = splitName(getName(reader.token(at)!));
+      const table = parseTable(getName(reader.token(at)!));
       if (isCatalog(table)) continue;
       tables.push({ table, operations: readOperations(reader, at) });
     }
@@ -60,7 +60,7 @@ function readRareForms(reader: StatementReader): SqlTable[] {
     ? reader.find(new Set(["USING"]), 1) + 1
     : 0;
   if (at === 0 || !reader.isName(at)) return [];
-  return [{ table: splitName(getName(reader.token(at)!)), operations: [Select] }];
+  return [{ table: parseTable(getName(reader.token(at)!)), operations: [Select] }];
 }
 
 /** Reads the static statements of a DO block; dynamic SQL in it is unknown. */
@@ -70,12 +70,17 @@ function readBlock(reader: StatementReader): SqlTables {
     text.startsWith("$")
   );
   if (body === undefined) return { tables: [], hasUnknownTable: false };
-  const tag = body.slice(0, body.indexOf("$", 1) + 1);
-  const text = body.slice(tag.length, -tag.length);
+  const text = getDollarBody(body);
   const { tables, hasUnknownTable } = readSqlTables(
     text.replace(/\b(?:begin|then|else|loop)\b/gi, ";"),
   );
   return { tables, hasUnknownTable: hasUnknownTable || /\bexecute\b/i.test(text) };
+}
+
+/** Returns the text in a dollar-quoted string: `$$ … $$`. */
+export function getDollarBody(literal: string): string {
+  const length = literal.indexOf("$", 1) + 1;
+  return literal.slice(length, -length);
 }
 
 /**
@@ -96,11 +101,6 @@ function joinQualifiedNames(sql: string): string {
 
 function isName(token: SqlToken | undefined): token is SqlToken {
   return token?.kind === "quoted" || (token?.kind === "word" && /^[a-z_]/i.test(token.text));
-}
-
-function splitName(text: string): TableName {
-  const dot = text.indexOf(".");
-  return dot < 0 ? { name: text } : { schema: text.slice(0, dot), name: text.slice(dot + 1) };
 }
 
 function isCatalog({ schema, name }: TableName): boolean {

@@ -7,10 +7,9 @@ import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
 import type { Project } from "./project.ts";
 import type { EffectByKind, Reached } from "./reached.ts";
-import { parseTable } from "./required_constants.ts";
 import { getSerialColumns } from "./serial_columns.ts";
 import { type DeclaredColumns, getAuthColumns, readTableColumns } from "./table_columns.ts";
-import { type Evaluator, printTable, type TableName } from "./values.ts";
+import { type Evaluator, parseTable, printTable, type TableName } from "./values.ts";
 
 /** An operation that is limited to some columns. */
 export interface ColumnGrant {

@@ -98,3 +98,13 @@ export function isTrellis(module: string): boolean {
 export function printTable(table: TableName): string {
   return table.schema === undefined ? table.name : `${table.schema}.${table.name}`;
 }
+
+/**
+ * Parses a declared table name: `app.notes` is `notes` in the schema `app`.
+ *
+ * @param text The declared name.
+ */
+export function parseTable(text: string): TableName {
+  const dot = text.indexOf(".");
+  return dot < 0 ? { name: text } : { schema: text.slice(0, dot), name: text.slice(dot + 1) };
+}

@@ -1,5 +1,5 @@
 import { listLoadedModules } from "../analysis/loaded_modules.ts";
-import { asObject, getProperty } from "../analysis/object_literals.ts";
+import { asObject, findProperty } from "../analysis/object_literals.ts";
 import type { Project } from "../analysis/project.ts";
 import type { Slicer } from "../analysis/schema_slice.ts";
 import type { SliceUse, SourceLocation } from "../analysis/slice.ts";
@@ -83,9 +83,8 @@ function readJob(
   const place = project.getLocation(call);
   const [given] = (unwrap(call.expression) as ts.CallExpression).arguments;
   const options = given && asObject(evaluator.evaluate(given));
-  const find = (option: string) => options && getProperty(evaluator, options, option);
-  const name = find("name");
-  const text = name && "node" in name && evaluator.readText(name.node, name.bindings);
+  const name = options && findProperty(evaluator, options, "name");
+  const text = name && evaluator.readText(name.node, name.bindings);
   if (!text) {
     findings.push({
       ...place,
@@ -93,7 +92,6 @@ function readJob(
     });
     return [];
   }
-  const schema = find("schema");
-  if (schema === undefined || "unknown" in schema) return [{ ...place, name: text, isEnqueued }];
-  return [{ ...place, name: text, schema: slicer.add(schema.node), isEnqueued }];
+  const schema = options && findProperty(evaluator, options, "schema");
+  return [{ ...place, name: text, schema: schema && slicer.add(schema.node), isEnqueued }];
 }

@@ -1,5 +1,5 @@
 import type { HandlerDefinition } from "../analysis/handler_definition.ts";
-import { asObject, getNames, getProperty } from "../analysis/object_literals.ts";
+import { asObject, findProperty, getNames } from "../analysis/object_literals.ts";
 import type { SuccessResponse } from "../analysis/reachable_responses.ts";
 import { findDeclaration } from "../analysis/scopes.ts";
 import { ts } from "../analysis/typescript.ts";
@@ -18,8 +18,8 @@ export function getSchema(
   evaluator: Evaluator,
   option: string,
 ): ts.Expression | undefined {
-  const property = options && getProperty(evaluator, { node: options }, option);
-  if (property === undefined || "unknown" in property) return getExpression(option);
+  const property = options && findProperty(evaluator, { node: options }, option);
+  if (property === undefined) return getExpression(option);
   let holder: ts.Node | undefined = ts.isIdentifier(property.node)
     ? findDeclaration(property.node)
     : undefined;
@@ -49,8 +49,8 @@ export function readDeclaredResponses(
   }
   const object = asObject(evaluator.evaluate(expression));
   return object === undefined ? [] : statuses.names.flatMap((status) => {
-    const property = getProperty(evaluator, object, status);
-    return property === undefined || "unknown" in property
+    const property = findProperty(evaluator, object, status);
+    return property === undefined
       ? []
       : [{ status: Number(status), hasBody: true, schema: property.node }];
   });

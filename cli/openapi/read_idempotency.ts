@@ -1,7 +1,7 @@
 import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { Evaluator } from "../analysis/values.ts";
 import type { HandlerDefinition } from "../analysis/handler_definition.ts";
-import { asObject, getProperty } from "../analysis/object_literals.ts";
+import { asObject, getProperty, readProperty } from "../analysis/object_literals.ts";
 import type { ts } from "../analysis/typescript.ts";
 
 /**
@@ -24,17 +24,12 @@ export function readIdempotency(
     find(expression, "idempotency cannot be determined statically: use an object literal");
     return undefined;
   }
-  const required = getProperty(evaluator, options, "required");
-  const literal = required === undefined
-    ? undefined
-    : "unknown" in required
-    ? { kind: "unknown", node: required.unknown } as const
-    : evaluator.read(required.node, required.bindings);
-  if (literal?.kind === "unknown") {
-    find(literal.node, "idempotency.required cannot be determined statically: use true or false");
+  const required = readProperty(evaluator, options, "required");
+  if (required?.kind === "unknown") {
+    find(required.node, "idempotency.required cannot be determined statically: use true or false");
   }
   return {
     isHeader: getProperty(evaluator, options, "key") === undefined,
-    isRequired: literal?.kind !== "known" || literal.value !== false,
+    isRequired: required?.kind !== "known" || required.value !== false,
   };
 }
