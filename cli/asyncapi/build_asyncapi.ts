@@ -3,7 +3,7 @@ import { Components } from "../../validation/openapi/components.ts";
 import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { JsonSchema } from "../../validation/json_schema.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { getResource } from "../infra/triggers.ts";
+import { getResource } from "../infra/resources.ts";
 import { getRegistries } from "../openapi/build_document.ts";
 import type { PackageLoader } from "../openapi/package_loader.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";

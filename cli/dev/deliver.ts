@@ -9,7 +9,7 @@ import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
 import { kebabCase } from "../infra/names.ts";
-import { getResource } from "../infra/triggers.ts";
+import { getResource } from "../infra/resources.ts";
 import type { SentMessage } from "./aws_sink.ts";
 import type { ObjectChange } from "./s3/s3_target.ts";
 import { type EventPattern, matchesPattern } from "./match_pattern.ts";

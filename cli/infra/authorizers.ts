@@ -1,7 +1,11 @@
 import type { InfraSettings } from "../config/infra.ts";
-import type { AuthorizerPlan } from "./gateway.ts";
 import { checkIdentitySources } from "./identity_sources.ts";
-import { type InfraFunction, type Problem, usesAuthorizer } from "./infra_plan.ts";
+import {
+  type AuthorizerPlan,
+  type InfraFunction,
+  type Problem,
+  usesAuthorizer,
+} from "./infra_plan.ts";
 
 /** The authorizers of both APIs, with errors and warnings about them. */
 export interface Authorizers {

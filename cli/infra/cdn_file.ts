@@ -1,6 +1,6 @@
-import type { CdnInfra } from "../config/delivery_infra.ts";
-import { block, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
+import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import { listApiKeyHeaders, type TerraformVariable } from "./infra_plan.ts";
+import { NAMING } from "./names.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 /** The variable whose value the CDN sends with each request, if functions read it. */
@@ -35,15 +35,11 @@ export const CDN_VARIABLES: readonly TerraformVariable[] = [
   },
 ];
 
-/**
- * Renders the CDN in front of the API and of buckets, with the records of its domain.
- *
- * @param plan The resources.
- * @param cdn The setting `infra.cdn`.
- * @param isHttp True for an HTTP API, whose URL has no stage.
- */
-export function renderCdn(plan: ResourcePlan, cdn: CdnInfra, isHttp: boolean): HclBlock[] {
-  const { buckets, environments, getModule, routes } = plan;
+/** Renders the CDN in front of the API and of buckets, with the records of its domain. */
+export function renderCdn(
+  { routes, buckets, environments, infra: { cdn }, isHttp, getModule }: ResourcePlan,
+): HclBlock[] {
+  if (cdn === undefined || routes.length === 0) return [];
   const apiKeyHeaders = listApiKeyHeaders(routes).filter((name) => name !== "authorization");
   const hasSecret = environments.variables.some(({ name }) => name === ORIGIN_SECRET);
   const origins = Object.entries(cdn.buckets ?? {}).map(([pattern, name]): [string, HclValue] => [
@@ -56,11 +52,11 @@ export function renderCdn(plan: ResourcePlan, cdn: CdnInfra, isHttp: boolean): H
       ["cdn"],
       { source: getModule("cdn-api") },
       {
-        name_prefix: expression("module.core.name_prefix"),
-        tags: expression("module.core.common_tags"),
+        ...NAMING,
       },
       {
         origin_domain: expression("module.api.origin_domain"),
+        // the URL of an HTTP API has no stage
         origin_path: isHttp ? undefined : expression('"/${module.api.stage_name}"'),
         origin_secret: hasSecret ? expression(`var.${ORIGIN_SECRET}`) : undefined,
         forwarded_headers: apiKeyHeaders.length === 0
@@ -85,11 +81,11 @@ export function renderCdn(plan: ResourcePlan, cdn: CdnInfra, isHttp: boolean): H
         name: expression("var.cdn_domain_name"),
         type: expression("each.key"),
       },
-      nested(block("alias", [], {
+      block("alias", [], {
         name: expression("module.cdn.distribution_domain_name"),
         zone_id: expression("module.cdn.distribution_hosted_zone_id"),
         evaluate_target_health: false,
-      })),
+      }),
     ),
     block("output", ["cdn_url"], {
       description: "URL of the CDN.",

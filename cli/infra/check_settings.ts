@@ -11,7 +11,7 @@ import { ANY_STAGE } from "../stages/stage_settings.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { checkQueueEvents } from "./queue_events.ts";
 import { findOverlaps } from "./notification_overlaps.ts";
-import { getResource } from "./triggers.ts";
+import { getResource } from "./resources.ts";
 
 /** Keys that entries of these settings may have. */
 const KEYS = {

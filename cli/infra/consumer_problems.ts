@@ -1,7 +1,7 @@
 import type { InfraSettings } from "../config/infra.ts";
 import type { QueueInfra } from "../config/named_resources.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
-import { getResource, getTimeoutSeconds } from "./triggers.ts";
+import { getResource, getTimeoutSeconds } from "./resources.ts";
 
 /** Maximum size of a batch of a FIFO queue (Lambda, CreateEventSourceMapping). */
 const MAX_FIFO_BATCH = 10;

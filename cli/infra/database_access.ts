@@ -1,6 +1,6 @@
 import type { ClientField, DatabaseClients } from "../analysis/database_clients.ts";
 import type { InfraSettings } from "../config/infra.ts";
-import { call, Expression, expression, type HclValue, quote } from "./hcl.ts";
+import { Expression, expression, type HclValue, quote, renderPolicy } from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
 import { isMigrationFunction } from "./migration_function.ts";
 
@@ -195,25 +195,19 @@ const DATA_API_ADDRESS = expression(
 );
 
 /** The rights that the Data API needs. Source: RDS user guide, "Using RDS Data API" (2026-11). */
-const DATA_API_POLICY = call("jsonencode", {
-  Version: "2012-10-17",
-  Statement: [
-    {
-      Effect: "Allow",
-      Action: [
-        "rds-data:BeginTransaction",
-        "rds-data:CommitTransaction",
-        "rds-data:ExecuteStatement",
-        "rds-data:RollbackTransaction",
-      ],
-      Resource: expression("var.data_api_cluster_arn"),
-    },
-    {
-      Effect: "Allow",
-      Action: "secretsmanager:GetSecretValue",
-      Resource: expression("var.data_api_secret_arn"),
-    },
+const DATA_API_POLICY = renderPolicy({
+  Effect: "Allow",
+  Action: [
+    "rds-data:BeginTransaction",
+    "rds-data:CommitTransaction",
+    "rds-data:ExecuteStatement",
+    "rds-data:RollbackTransaction",
   ],
+  Resource: expression("var.data_api_cluster_arn"),
+}, {
+  Effect: "Allow",
+  Action: "secretsmanager:GetSecretValue",
+  Resource: expression("var.data_api_secret_arn"),
 });
 
 /** Name of the policy with which a function signs in to RDS. */
@@ -226,13 +220,10 @@ export const IAM_POLICY = "connect-database";
  */
 export function renderIamPolicy(user: HclValue): Expression {
   const name = user instanceof Expression ? `\${${user.hcl}}` : quote(String(user)).slice(1, -1);
-  return call("jsonencode", {
-    Version: "2012-10-17",
-    Statement: [{
-      Effect: "Allow",
-      Action: "rds-db:connect",
-      Resource: expression(`"\${var.database_user_arn}/${name}"`),
-    }],
+  return renderPolicy({
+    Effect: "Allow",
+    Action: "rds-db:connect",
+    Resource: expression(`"\${var.database_user_arn}/${name}"`),
   });
 }
 

@@ -1,3 +1,4 @@
+import { TAGS } from "./names.ts";
 import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 
@@ -45,7 +46,7 @@ export function renderDeadLetterAlarms(names: readonly Expression[]): HclBlock[]
       // a queue without messages sends no data
       treat_missing_data: "notBreaching",
       ...ALARM_ACTIONS,
-      tags: expression("module.core.common_tags"),
+      tags: TAGS,
     }),
   ];
 }

@@ -3,7 +3,7 @@ import type {
   FunctionResources,
   PolicyStatement,
 } from "../config/function_resources.ts";
-import { call, type Expression, expression, type HclValue } from "./hcl.ts";
+import { type Expression, expression, type HclValue, renderPolicy } from "./hcl.ts";
 import { toIdentifier } from "./names.ts";
 import { toArn } from "./stream_triggers.ts";
 
@@ -46,7 +46,7 @@ export function addOwnPolicy(
     Resource: resources.map(toArn),
     Condition: conditions,
   }));
-  const policy = call("jsonencode", { Version: "2012-10-17", Statement });
+  const policy = renderPolicy(...Statement);
   return { ...policies, [OWN_POLICY]: policy };
 }
 

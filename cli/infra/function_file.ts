@@ -1,32 +1,22 @@
-import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
-import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
-import { getDefaultSchedule } from "./job_files.ts";
 import { VPC_CONFIG } from "./database_access.ts";
+import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
+import {
+  block,
+  type Expression,
+  expression,
+  type HclArguments,
+  type HclBlock,
+  type HclValue,
+} from "./hcl.ts";
+import type { InfraFunction } from "./infra_plan.ts";
+import { getDefaultSchedule } from "./job_files.ts";
+import { NAMING, shorten } from "./names.ts";
 import { BOUNDARY } from "./permissions_boundary.ts";
 import { getMigrationArguments, isMigrationFunction } from "./migration_function.ts";
-import { shorten } from "./names.ts";
+import type { ResourcePlan } from "./plan_resources.ts";
+import { RELEASE_ALIAS } from "./release_file.ts";
+import { getResource } from "./resources.ts";
 import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
-import type { Resources } from "./triggers.ts";
-import { getResource } from "./triggers.ts";
-
-/** References of a function's block. */
-export interface FunctionBlockOptions {
-  readonly environment: FunctionEnvironment;
-  /** Folder of the bundle, relative to the Terraform files. */
-  readonly sourceDir: string;
-  readonly moduleSource: (name: string) => string;
-  readonly queues: Resources;
-  /** True for the authorizer of the API. */
-  readonly isApiAuthorizer: boolean;
-  readonly isHttpApi: boolean;
-  /** True if a policy bounds what the role may do. */
-  readonly hasBoundary: boolean;
-  /** The bucket through which packages are uploaded. */
-  readonly packageBucket?: string;
-  /** The alias that triggers invoke. */
-  readonly alias?: string;
-}
 
 /** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
 const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
@@ -53,48 +43,44 @@ const API_TIMEOUT_SECONDS = 28;
 /** Maximum length of the queue module's queue_name. */
 const MAX_QUEUE_NAME = 40;
 
-/**
- * Renders the module of a function and its dead-letter queue.
- *
- * @param fn The function.
- * @param options References.
- */
-export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions): HclBlock[] {
-  const { environment, moduleSource, sourceDir } = options;
+/** Renders the module of a function and its dead-letter queue. */
+export function renderFunction(fn: InfraFunction, plan: ResourcePlan): HclBlock[] {
+  const { infra, distDir, getModule } = plan;
+  const { options, settings } = fn;
+  const environment = plan.getEnvironment(fn.name);
   const deadLetters = getDeadLetterTarget(fn);
-  const policies = addOwnPolicy(environment.policies, fn.settings.policies);
+  const policies = addOwnPolicy(environment.policies, settings.policies);
+  const alias = isRoute(fn) && infra.release !== undefined ? RELEASE_ALIAS : undefined;
+  const hasImage = settings.image !== undefined;
   const module = block(
     "module",
     [`fn_${fn.id}`],
-    { source: moduleSource("function") },
+    { source: getModule("function") },
     {
       function_name: fn.name,
-      source_dir: fn.settings.image === undefined
-        ? expression(`"\${path.module}/${sourceDir}"`)
-        : "",
+      source_dir: hasImage ? "" : expression(`"\${path.module}/${distDir}/${fn.name}"`),
       environment: expression("var.environment"),
-      name_prefix: expression("module.core.name_prefix"),
-      tags: expression("module.core.common_tags"),
+      ...NAMING,
       region: expression("module.core.region"),
       account_id: expression("module.core.account_id"),
       assume_role_policy: expression("module.core.function_assume_role_policy"),
     },
     {
-      permissions_boundary_arn: options.hasBoundary ? BOUNDARY : undefined,
-      package_bucket: fn.settings.image === undefined ? options.packageBucket : undefined,
-      timeout: fn.options.timeout ?? (fn.kind === "api" ? API_TIMEOUT_SECONDS : undefined),
-      memory_size: fn.options.memorySize,
-      ephemeral_storage: fn.options.ephemeralStorage,
-      reserved_concurrent_executions: fn.options.reservedConcurrency,
-      maximum_retry_attempts: fn.options.retryAttempts,
+      permissions_boundary_arn: infra.permissionsBoundary === undefined ? undefined : BOUNDARY,
+      package_bucket: hasImage ? undefined : infra.packageBucket,
+      timeout: options.timeout ?? (fn.kind === "api" ? API_TIMEOUT_SECONDS : undefined),
+      memory_size: options.memorySize,
+      ephemeral_storage: options.ephemeralStorage,
+      reserved_concurrent_executions: options.reservedConcurrency,
+      maximum_retry_attempts: options.retryAttempts,
       dead_letter_target_arn: STREAMS.includes(fn.kind) ? undefined : deadLetters,
-      alias_name: options.alias,
-      provisioned_concurrency: options.alias && fn.settings.provisionedConcurrency,
+      alias_name: alias,
+      provisioned_concurrency: alias && settings.provisionedConcurrency,
     },
     getMigrationArguments(fn),
-    getTriggerArguments(fn, options),
+    getTriggerArguments(fn, plan),
     getStreamArguments(fn, deadLetters),
-    getResourceArguments(fn.settings),
+    getResourceArguments(settings),
     {
       additional_policy_arns: environment.usesCluster ? [getClusterPolicy(fn)] : undefined,
       inline_policies: Object.keys(policies).length === 0 ? undefined : policies,
@@ -108,11 +94,10 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
   const queue = block(
     "module",
     [`dead_letters_${fn.id}`],
-    { source: moduleSource("queue") },
+    { source: getModule("queue") },
     {
       queue_name: shorten(`${fn.name}-failed`, MAX_QUEUE_NAME),
-      name_prefix: expression("module.core.name_prefix"),
-      tags: expression("module.core.common_tags"),
+      ...NAMING,
       retention_seconds: 1_209_600,
       enable_dlq_alarm: false,
     },
@@ -126,6 +111,11 @@ function getClusterPolicy(fn: InfraFunction): Expression {
   return expression(`module.database.${policy}`);
 }
 
+/** Checks whether the API has routes of a function. */
+export function isRoute({ kind, settings }: InfraFunction): boolean {
+  return kind === "api" && settings.url === undefined;
+}
+
 function getDeadLetterTarget(fn: InfraFunction): HclValue | undefined {
   const { deadLetterQueue } = fn.options;
   if (hasDeadLetters(fn)) return expression(`module.dead_letters_${fn.id}.queue_arn`);
@@ -134,14 +124,14 @@ function getDeadLetterTarget(fn: InfraFunction): HclValue | undefined {
 
 function getTriggerArguments(
   fn: InfraFunction,
-  { queues, isApiAuthorizer, isHttpApi }: FunctionBlockOptions,
-): Record<string, HclValue | undefined> {
+  { queues, authorizers, isHttp }: ResourcePlan,
+): HclArguments {
   const { settings } = fn;
   switch (fn.kind) {
     case "api":
-      return settings.url === undefined ? admitGateway(isHttpApi) : {};
+      return isRoute(fn) ? admitGateway(isHttp) : {};
     case "authorizer":
-      return isApiAuthorizer ? admitGateway(isHttpApi) : {};
+      return fn === authorizers.api?.fn ? admitGateway(isHttp) : {};
     case "queue":
       return {
         sqs_trigger_arn: expression(`module.queue_${queues.ids.get(getResource(fn)!)}.queue_arn`),
@@ -163,11 +153,10 @@ function getTriggerArguments(
 }
 
 /** Admits invocations by the API. */
-function admitGateway(isHttpApi: boolean): Record<string, HclValue> {
+function admitGateway(isHttp: boolean): HclArguments {
+  const output = isHttp ? "execution_arn" : "rest_api_execution_arn";
   return {
     api_gateway_enabled: true,
-    api_gateway_execution_arn: expression(
-      `module.api.${isHttpApi ? "execution_arn" : "rest_api_execution_arn"}`,
-    ),
+    api_gateway_execution_arn: expression(`module.api.${output}`),
   };
 }

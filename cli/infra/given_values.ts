@@ -1,7 +1,7 @@
 import { JOBS_QUEUE_VARIABLE } from "../analysis/collect_jobs.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import type { InfraFunction } from "./infra_plan.ts";
-import { getResource } from "./triggers.ts";
+import { getResource } from "./resources.ts";
 
 /** A configured value and the path of its setting. */
 export interface GivenValue {

@@ -26,20 +26,23 @@ export type HclValue =
   | readonly HclValue[]
   | { readonly [key: string]: HclValue | undefined };
 
-/**
- * A part of a block's body: consecutive arguments, a nested block or a comment. `undefined` values
- * are omitted.
- */
-export type HclPart =
-  | { readonly kind: "arguments"; readonly values: Readonly<Record<string, HclValue | undefined>> }
-  | { readonly kind: "block"; readonly block: HclBlock }
-  | { readonly kind: "comment"; readonly text: string };
+/** Arguments by name; `undefined` values are omitted. */
+export type HclArguments = Readonly<Record<string, HclValue | undefined>>;
+
+/** A part of a block's body: consecutive arguments, a nested block or a comment. */
+export type HclPart = HclArguments | HclBlock | HclComment;
 
 /** A block: `resource "aws_sqs_queue" "mail" { … }`. */
-export interface HclBlock {
-  readonly type: string;
-  readonly labels: readonly string[];
-  readonly body: readonly HclPart[];
+export class HclBlock {
+  constructor(
+    readonly type: string,
+    readonly labels: readonly string[],
+    readonly body: readonly HclPart[],
+  ) {}
+}
+
+class HclComment {
+  constructor(readonly text: string) {}
 }
 
 /**
@@ -51,14 +54,16 @@ export function expression(hcl: string): Expression {
   return new Expression(hcl);
 }
 
-/**
- * Creates a call of a Terraform function: `jsonencode({ … })`.
- *
- * @param name The function.
- * @param argument Its only argument.
- */
-export function call(name: string, argument: HclValue): Expression {
-  return new Expression(`${name}(${renderValue(argument, "")})`);
+/** Creates the JSON of a value: `jsonencode({ … })`. */
+export function jsonencode(value: HclValue): Expression {
+  return new Expression(`jsonencode(${renderValue(value, "")})`);
+}
+
+/** Creates an IAM policy. */
+export function renderPolicy(
+  ...statements: readonly { readonly [key: string]: HclValue | undefined }[]
+): Expression {
+  return jsonencode({ Version: "2012-10-17", Statement: statements });
 }
 
 /**
@@ -66,31 +71,14 @@ export function call(name: string, argument: HclValue): Expression {
  *
  * @param type `resource`
  * @param labels `["aws_sqs_queue", "mail"]`
- * @param body Its parts; a plain object contains arguments.
+ * @param body Its parts.
  */
 export function block(
   type: string,
   labels: readonly string[],
-  ...body: readonly (HclPart | Readonly<Record<string, HclValue | undefined>>)[]
+  ...body: readonly HclPart[]
 ): HclBlock {
-  return {
-    type,
-    labels,
-    body: body.map((part): HclPart =>
-      isPart(part)
-        ? part
-        : { kind: "arguments", values: part as Record<string, HclValue | undefined> }
-    ),
-  };
-}
-
-/**
- * Creates a nested block.
- *
- * @param inner The block.
- */
-export function nested(inner: HclBlock): HclPart {
-  return { kind: "block", block: inner };
+  return new HclBlock(type, labels, body);
 }
 
 /**
@@ -99,12 +87,7 @@ export function nested(inner: HclBlock): HclPart {
  * @param text One line.
  */
 export function comment(text: string): HclPart {
-  return { kind: "comment", text };
-}
-
-function isPart(part: object): part is HclPart {
-  return "kind" in part && typeof part.kind === "string" &&
-    ("values" in part || "block" in part || "text" in part);
+  return new HclComment(text);
 }
 
 /**
@@ -148,13 +131,13 @@ function renderBlock({ type, labels, body }: HclBlock, indent: string): string {
   const groups: string[] = [];
   let remarks = "";
   for (const part of body) {
-    if (part.kind === "comment") {
+    if (part instanceof HclComment) {
       remarks += `${inner}# ${oneLine(part.text)}\n`;
       continue;
     }
-    const rendered = part.kind === "block"
-      ? [renderBlock(part.block, inner)]
-      : renderArguments(part.values, inner);
+    const rendered = part instanceof HclBlock
+      ? [renderBlock(part, inner)]
+      : renderArguments(part, inner);
     if (rendered.length === 0) continue;
     groups.push(remarks + rendered[0], ...rendered.slice(1));
     remarks = "";
@@ -167,10 +150,7 @@ function renderBlock({ type, labels, body }: HclBlock, indent: string): string {
  * Groups arguments: consecutive single-line arguments together, each multi-line argument
  * separately.
  */
-function renderArguments(
-  values: Readonly<Record<string, HclValue | undefined>>,
-  indent: string,
-): string[] {
+function renderArguments(values: HclArguments, indent: string): string[] {
   const groups: string[] = [];
   let short: [string, string][] = [];
   function flush(): void {
@@ -181,11 +161,11 @@ function renderArguments(
     if (value === undefined) continue;
     const text = renderValue(value, indent);
     if (!text.includes("\n")) {
-      short.push([name, text]);
+      short.push([renderKey(name), text]);
       continue;
     }
     flush();
-    groups.push(`${indent}${name} = ${text}\n`);
+    groups.push(`${indent}${renderKey(name)} = ${text}\n`);
   }
   flush();
   return groups;
@@ -214,24 +194,8 @@ function renderValue(value: HclValue, indent: string): string {
     const fits = line.length + indent.length < 100 && !line.includes("\n");
     return fits ? line : `[\n${items.map((item) => `${inner}${item},\n`).join("")}${indent}]`;
   }
-  const entries = Object.entries(value).filter((entry): entry is [string, HclValue] =>
-    entry[1] !== undefined
-  );
-  if (entries.length === 0) return "{}";
-  let text = "";
-  let short: [string, string][] = [];
-  for (const [key, item] of entries) {
-    const rendered = renderValue(item, inner);
-    if (!rendered.includes("\n")) {
-      short.push([renderKey(key), rendered]);
-      continue;
-    }
-    if (short.length > 0) text += alignLines(short, inner);
-    short = [];
-    text += `${inner}${renderKey(key)} = ${rendered}\n`;
-  }
-  if (short.length > 0) text += alignLines(short, inner);
-  return `{\n${text}${indent}}`;
+  const groups = renderArguments(value, inner);
+  return groups.length === 0 ? "{}" : `{\n${groups.join("")}${indent}}`;
 }
 
 function renderKey(key: string): string {

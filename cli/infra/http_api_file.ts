@@ -1,4 +1,4 @@
-import type { ApiInfra } from "../config/api_infra.ts";
+import { NAMING } from "./names.ts";
 import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import { type InfraFunction, listAnsweredPaths, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
@@ -9,23 +9,17 @@ const OPEN = "NONE";
 /**
  * Renders the HTTP API with the routes of its functions. Functions answer preflight requests
  * themselves, because the gateway would replace their CORS headers.
- *
- * @param plan The resources.
- * @param api The setting `infra.api`.
  */
 export function renderHttpApi(
-  { routes, authorizers, getModule }: ResourcePlan,
-  api: ApiInfra,
+  { routes, authorizers: { api: authorizer }, infra: { api }, getModule }: ResourcePlan,
 ): HclBlock {
-  const { api: authorizer } = authorizers;
   const sources = api.identitySources?.map(toHttpSource);
   return block(
     "module",
     ["api"],
     { source: getModule("http-api") },
     {
-      name_prefix: expression("module.core.name_prefix"),
-      tags: expression("module.core.common_tags"),
+      ...NAMING,
     },
     {
       description: api.description,

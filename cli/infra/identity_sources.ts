@@ -1,6 +1,5 @@
 import type { ApiInfra } from "../config/api_infra.ts";
-import type { AuthorizerPlan } from "./gateway.ts";
-import type { Problem } from "./infra_plan.ts";
+import type { AuthorizerPlan, Problem } from "./infra_plan.ts";
 
 /** The default of the rest-api module. */
 const DEFAULT_SOURCES: readonly string[] = ["method.request.header.Authorization"];

@@ -128,3 +128,11 @@ export interface Problem {
   readonly message: string;
   readonly functionName?: string;
 }
+
+/** The authorizer of the API. */
+export interface AuthorizerPlan {
+  /** The authorizer function. */
+  readonly fn: InfraFunction;
+  /** True if requests without credentials reach it. */
+  readonly admitsAnonymous: boolean;
+}

@@ -1,7 +1,15 @@
+import { TAGS } from "./names.ts";
 import { CHANGE_STREAM } from "./change_consumers.ts";
 import { ALARM_ACTIONS } from "./dead_letter_alarms.ts";
 import { BOUNDARY } from "./permissions_boundary.ts";
-import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
+import {
+  block,
+  type Expression,
+  expression,
+  type HclBlock,
+  jsonencode,
+  renderPolicy,
+} from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 
 /** Schedules of functions without a setting, by what declares the handler. */
@@ -42,13 +50,7 @@ export function getDefaultSchedule(definer = ""): string | undefined {
   return Object.hasOwn(DEFAULT_SCHEDULES, definer) ? DEFAULT_SCHEDULES[definer] : undefined;
 }
 
-/**
- * Renders the alarms of a relay: the age of the oldest job, and dead jobs.
- *
- * @param relay The relay.
- * @param environment Its environment.
- * @param oldestJobSeconds The setting.
- */
+/** Renders the alarms of a relay: the age of the oldest job, and dead jobs. */
 export function renderJobAlarms(
   relay: InfraFunction,
   { values }: FunctionEnvironment,
@@ -63,7 +65,7 @@ export function renderJobAlarms(
     period: 300,
     evaluation_periods: 1,
     ...ALARM_ACTIONS,
-    tags: expression("module.core.common_tags"),
+    tags: TAGS,
   };
   const named = (name: string): Expression =>
     expression(`"\${module.core.name_prefix}-${relay.name}-${name}"`);
@@ -95,7 +97,7 @@ export function renderJobAlarms(
  * @param hasBoundary True if a policy bounds what roles may do.
  */
 export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
-  const tags = expression("module.core.common_tags");
+  const tags = TAGS;
   const name = expression(`"\${module.core.name_prefix}-changes"`);
   const stream = expression(CHANGE_STREAM);
   return [
@@ -110,30 +112,27 @@ export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
         max_record_size_in_kib: 10_240,
         tags,
       },
-      nested(block("stream_mode_details", [], { stream_mode: "ON_DEMAND" })),
+      block("stream_mode_details", [], { stream_mode: "ON_DEMAND" }),
     ),
     block("resource", ["aws_iam_role", "changes"], {
       name,
       tags,
       permissions_boundary: hasBoundary ? BOUNDARY : undefined,
-      assume_role_policy: call("jsonencode", {
-        Version: "2012-10-17",
-        Statement: [{
-          Sid: "WriteChanges",
-          Effect: "Allow",
-          Principal: { Service: "dsql.amazonaws.com" },
-          Action: "sts:AssumeRole",
-          Condition: {
-            StringEquals: { "aws:SourceAccount": expression("module.core.account_id") },
-            ArnLike: { "aws:SourceArn": expression('"${module.database.cluster_arn}/stream/*"') },
-          },
-        }],
+      assume_role_policy: renderPolicy({
+        Sid: "WriteChanges",
+        Effect: "Allow",
+        Principal: { Service: "dsql.amazonaws.com" },
+        Action: "sts:AssumeRole",
+        Condition: {
+          StringEquals: { "aws:SourceAccount": expression("module.core.account_id") },
+          ArnLike: { "aws:SourceArn": expression('"${module.database.cluster_arn}/stream/*"') },
+        },
       }),
     }),
     block("resource", ["aws_iam_role_policy", "changes"], {
       name: "write-changes",
       role: expression("aws_iam_role.changes.name"),
-      policy: renderPolicy("WriteChanges", [
+      policy: renderStreamPolicy("WriteChanges", [
         "kinesis:PutRecord",
         "kinesis:PutRecords",
         "kinesis:DescribeStreamSummary",
@@ -152,7 +151,7 @@ export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
 }
 
 /** The policy of functions that read the stream. */
-export const CHANGES_READER: Expression = renderPolicy("ReadChanges", [
+export const CHANGES_READER: Expression = renderStreamPolicy("ReadChanges", [
   "kinesis:DescribeStream",
   "kinesis:DescribeStreamSummary",
   "kinesis:GetRecords",
@@ -177,26 +176,21 @@ export function renderChangesTrigger({ id }: InfraFunction): HclBlock {
       starting_position: "TRIM_HORIZON",
       bisect_batch_on_function_error: true,
       maximum_retry_attempts: 5,
-      tags: expression("module.core.common_tags"),
+      tags: TAGS,
     },
-    nested(
-      block(
-        "filter_criteria",
-        [],
-        nested(block("filter", [], { pattern: call("jsonencode", pattern) })),
-      ),
+    block(
+      "filter_criteria",
+      [],
+      block("filter", [], { pattern: jsonencode(pattern) }),
     ),
   );
 }
 
-function renderPolicy(sid: string, actions: readonly string[]): Expression {
-  return call("jsonencode", {
-    Version: "2012-10-17",
-    Statement: [{
-      Sid: sid,
-      Effect: "Allow",
-      Action: [...actions],
-      Resource: expression(CHANGE_STREAM),
-    }],
+function renderStreamPolicy(sid: string, actions: readonly string[]): Expression {
+  return renderPolicy({
+    Sid: sid,
+    Effect: "Allow",
+    Action: [...actions],
+    Resource: expression(CHANGE_STREAM),
   });
 }

@@ -1,6 +1,7 @@
-import { block, call, expression, type HclBlock, nested } from "./hcl.ts";
+import { TAGS } from "./names.ts";
+import { block, expression, type HclBlock, renderPolicy } from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
-import { DEFAULT_BUS, getResource, type Resources } from "./triggers.ts";
+import { DEFAULT_BUS, getResource, type Resources } from "./resources.ts";
 
 /** Name of the policy of functions that send mails through Amazon SES. */
 export const MAIL_POLICY = "send-mail";
@@ -43,7 +44,7 @@ export function renderMail(
   functions: readonly InfraFunction[],
   topics: Resources,
 ): HclBlock[] {
-  const tags = expression("module.core.common_tags");
+  const tags = TAGS;
   const name = expression(`"\${module.core.name_prefix}-mail"`);
   return [
     block("data", ["aws_partition", "mail"]),
@@ -51,19 +52,16 @@ export function renderMail(
       mail_arn: expression(
         '"arn:${data.aws_partition.mail.partition}:ses:${module.core.region}:${module.core.account_id}"',
       ),
-      mail_policy_json: call("jsonencode", {
-        Version: "2012-10-17",
-        Statement: [{
-          Sid: "SendMail",
-          Effect: "Allow",
-          Action: "ses:SendEmail",
-          Resource: [
-            expression(`"\${local.mail_arn}:identity/${identity}"`),
-            expression(
-              '"${local.mail_arn}:configuration-set/${module.core.name_prefix}-mail"',
-            ),
-          ],
-        }],
+      mail_policy_json: renderPolicy({
+        Sid: "SendMail",
+        Effect: "Allow",
+        Action: "ses:SendEmail",
+        Resource: [
+          expression(`"\${local.mail_arn}:identity/${identity}"`),
+          expression(
+            '"${local.mail_arn}:configuration-set/${module.core.name_prefix}-mail"',
+          ),
+        ],
       }),
     }),
     block(
@@ -79,11 +77,9 @@ export function renderMail(
       "resource",
       ["aws_sesv2_configuration_set", "mail"],
       { configuration_set_name: name, tags },
-      nested(block("delivery_options", [], { tls_policy: "REQUIRE" })),
-      nested(block("reputation_options", [], { reputation_metrics_enabled: true })),
-      nested(
-        block("suppression_options", [], { suppressed_reasons: ["BOUNCE", "COMPLAINT"] }),
-      ),
+      block("delivery_options", [], { tls_policy: "REQUIRE" }),
+      block("reputation_options", [], { reputation_metrics_enabled: true }),
+      block("suppression_options", [], { suppressed_reasons: ["BOUNCE", "COMPLAINT"] }),
     ),
     ...functions.filter(handlesMailEvents).map((fn) => renderDestination(fn, topics)),
     ...renderIdentityOutput(identity),
@@ -109,13 +105,11 @@ function renderDestination(fn: InfraFunction, topics: Resources): HclBlock {
       configuration_set_name: expression(CONFIGURATION_SET),
       event_destination_name: fn.name,
     },
-    nested(
-      block(
-        "event_destination",
-        [],
-        { enabled: true, matching_event_types: EVENTS },
-        nested(destination),
-      ),
+    block(
+      "event_destination",
+      [],
+      { enabled: true, matching_event_types: EVENTS },
+      destination,
     ),
     // SES checks at once whether it may publish
     topic === undefined ? {} : { depends_on: [expression(topic)] },

@@ -1,4 +1,11 @@
 import { createHash } from "node:crypto";
+import { type Expression, expression } from "./hcl.ts";
+
+/** The tags of all resources. */
+export const TAGS: Expression = expression("module.core.common_tags");
+
+/** Arguments with which modules name and tag their resources. */
+export const NAMING = { name_prefix: expression("module.core.name_prefix"), tags: TAGS } as const;
 
 /**
  * Converts a function name to a Terraform name: `NotesByNoteIdGet` becomes `notes_by_note_id_get`.
@@ -66,4 +73,13 @@ function hash(text: string): string {
  */
 export function toIdentifier(name: string): string {
   return name.replaceAll("-", "_");
+}
+
+/**
+ * Returns the entries of a setting with their Terraform names, sorted.
+ *
+ * @param settings The setting, whose keys are lower-case letters, digits and single hyphens.
+ */
+export function listIdentifiers(settings: object): [name: string, id: string][] {
+  return Object.keys(settings).sort().map((name) => [name, toIdentifier(name)]);
 }

@@ -77,7 +77,7 @@ export async function planFiles(
   const { renderInfra, MARKER, FIRST_LINE } = await import("./render_infra.ts");
   const rendered = renderInfra({
     functions: sources.functions,
-    config,
+    infra,
     projectName,
     distDir: toPortablePath(resolve(root, dir), resolve(root, config.build.dir)),
     moduleSource: modules.getSource,

@@ -4,20 +4,25 @@ import { type Environments, planEnvironments } from "./environment.ts";
 import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
 import { type FunctionEnvironment, type InfraFunction, listRoutes } from "./infra_plan.ts";
 import { toIdentifier } from "./names.ts";
-import { listQueueBuses } from "./queue_events.ts";
-import { DEFAULT_BUS, gatherResources, type Resources } from "./triggers.ts";
+import { DEFAULT_BUS, gatherResources, listQueueBuses, type Resources } from "./resources.ts";
 
 /** Options of {@link planResources}. */
 export interface PlanOptions {
   readonly functions: readonly InfraFunction[];
-  readonly config: Pick<ResolvedConfig, "infra">;
+  /** The setting `infra`. */
+  readonly infra: ResolvedConfig["infra"];
+  readonly projectName: string;
+  /** Folder of the bundles, relative to the Terraform files. */
+  readonly distDir: string;
   /** Returns the `source` of a module block. */
   readonly moduleSource: (name: string) => string;
 }
 
 /** The resources of a project and how they are connected. */
-export interface ResourcePlan {
-  readonly functions: readonly InfraFunction[];
+export interface ResourcePlan extends Omit<PlanOptions, "moduleSource"> {
+  /** True for an HTTP API, where paths are no resources. */
+  readonly isHttp: boolean;
+  /** The functions in `api/`, with the routes of routers in place of these. */
   readonly routes: readonly InfraFunction[];
   /** Functions in `api/` with a URL of their own, which are no routes. */
   readonly withUrl: readonly InfraFunction[];
@@ -45,7 +50,7 @@ export interface ResourcePlan {
  * @returns The resources with their names and connections.
  */
 export function planResources(options: PlanOptions): ResourcePlan {
-  const { config: { infra }, functions: all, moduleSource } = options;
+  const { infra, functions: all, moduleSource, ...rest } = options;
   const functions = [...all].sort((a, b) => a.name < b.name ? -1 : 1);
   const ofKind = (kind: InfraFunction["kind"]) => functions.filter((fn) => fn.kind === kind);
   const isHttp = infra.api.type === "http";
@@ -74,6 +79,9 @@ export function planResources(options: PlanOptions): ResourcePlan {
   });
   const modules = new Set<string>();
   return {
+    ...rest,
+    infra,
+    isHttp,
     functions,
     routes,
     withUrl,

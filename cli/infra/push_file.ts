@@ -1,7 +1,7 @@
 import type { PushPlatformInfra } from "../config/delivery_infra.ts";
-import { block, call, expression, type HclBlock } from "./hcl.ts";
+import { block, type Expression, expression, type HclBlock, renderPolicy } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
-import { toIdentifier } from "./names.ts";
+import { listIdentifiers } from "./names.ts";
 
 type Platforms = Readonly<Record<string, PushPlatformInfra>>;
 
@@ -11,7 +11,7 @@ type Platforms = Readonly<Record<string, PushPlatformInfra>>;
  * @param platforms The setting `infra.pushPlatforms`.
  */
 export function listPushVariables(platforms: Platforms): TerraformVariable[] {
-  return listIds(platforms).map(([name, id]) => ({
+  return listIdentifiers(platforms).map(([name, id]) => ({
     name: `push_${id}_key`,
     description: platforms[name].platform === "GCM"
       ? `JSON key of the service account that sends push messages of ${name}.`
@@ -27,9 +27,9 @@ export function listPushVariables(platforms: Platforms): TerraformVariable[] {
  * @param platforms The setting `infra.pushPlatforms`.
  */
 export function renderPushPlatforms(platforms: Platforms): HclBlock[] {
-  const ids = listIds(platforms);
+  const ids = listIdentifiers(platforms);
   if (ids.length === 0) return [];
-  const policies = ids.map(([, id]) => [id, renderPolicy(id)]);
+  const policies = ids.map(([, id]) => [id, renderSendPolicy(id)]);
   return [
     ...ids.map(([name, id]) => {
       const settings = platforms[name];
@@ -49,32 +49,22 @@ export function renderPushPlatforms(platforms: Platforms): HclBlock[] {
 }
 
 /** Devices register at the application, and messages go to the endpoints that this creates. */
-function renderPolicy(id: string): ReturnType<typeof call> {
+function renderSendPolicy(id: string): Expression {
   const arn = `aws_sns_platform_application.${id}.arn`;
-  return call("jsonencode", {
-    Version: "2012-10-17",
-    Statement: [
-      {
-        Sid: "RegisterDevices",
-        Effect: "Allow",
-        Action: ["sns:CreatePlatformEndpoint", "sns:ListEndpointsByPlatformApplication"],
-        Resource: expression(arn),
-      },
-      {
-        Sid: "SendToDevices",
-        Effect: "Allow",
-        Action: [
-          "sns:DeleteEndpoint",
-          "sns:GetEndpointAttributes",
-          "sns:Publish",
-          "sns:SetEndpointAttributes",
-        ],
-        Resource: expression(`"\${replace(${arn}, ":app/", ":endpoint/")}/*"`),
-      },
+  return renderPolicy({
+    Sid: "RegisterDevices",
+    Effect: "Allow",
+    Action: ["sns:CreatePlatformEndpoint", "sns:ListEndpointsByPlatformApplication"],
+    Resource: expression(arn),
+  }, {
+    Sid: "SendToDevices",
+    Effect: "Allow",
+    Action: [
+      "sns:DeleteEndpoint",
+      "sns:GetEndpointAttributes",
+      "sns:Publish",
+      "sns:SetEndpointAttributes",
     ],
+    Resource: expression(`"\${replace(${arn}, ":app/", ":endpoint/")}/*"`),
   });
-}
-
-function listIds(settings: object): [name: string, id: string][] {
-  return Object.keys(settings).sort().map((name) => [name, toIdentifier(name)]);
 }

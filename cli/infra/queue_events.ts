@@ -1,43 +1,10 @@
-import type { InfraSettings } from "../config/infra.ts";
-import type { QueueEvents, QueueInfra } from "../config/named_resources.ts";
+import type { QueueInfra } from "../config/named_resources.ts";
 import { isObject, isText } from "../config/settings.ts";
-import { block, call, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
+import { renderRule } from "./event_rule.ts";
+import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
 import type { Problem } from "./infra_plan.ts";
-import { DEFAULT_BUS, type Resources } from "./triggers.ts";
-
-/** The bus of events without one, as for functions. */
-const USUAL_BUS = "events";
-
-/** A rule that sends events of a bus to a queue. */
-interface QueueRule {
-  /** Terraform name. */
-  readonly id: string;
-  /** Terraform name of the queue. */
-  readonly queueId: string;
-  readonly queue: string;
-  readonly isFifo: boolean;
-  readonly events: QueueEvents;
-}
-
-/** Lists the buses whose events go to queues. */
-export function listQueueBuses(queues: InfraSettings["queues"]): string[] {
-  return Object.values(queues ?? {}).flatMap(({ events = [] }) =>
-    events.map(({ bus = USUAL_BUS }) => bus)
-  );
-}
-
-function listRules(queues: Resources, settings: InfraSettings["queues"]): QueueRule[] {
-  return [...queues.ids].flatMap(([queue, queueId]) => {
-    const { events = [], fifo = false } = settings?.[queue] ?? {};
-    return events.map((each, index): QueueRule => ({
-      id: `queue_${queueId}_${index + 1}`,
-      queueId,
-      queue,
-      isFifo: fifo,
-      events: each,
-    }));
-  });
-}
+import type { ResourcePlan } from "./plan_resources.ts";
+import { USUAL_BUS } from "./resources.ts";
 
 /**
  * Returns the argument `allowed_senders` of a queue that receives events.
@@ -55,57 +22,30 @@ export function getEventSenders(
   }));
 }
 
-/**
- * Renders the rules that send events to queues, with their targets.
- *
- * @param queues The queues.
- * @param settings The configuration.
- * @param buses The buses.
- */
-export function renderQueueRules(
-  queues: Resources,
-  settings: InfraSettings["queues"],
-  buses: Resources,
-): HclBlock[] {
-  return listRules(queues, settings).flatMap((rule) => renderRule(rule, buses));
-}
-
-function renderRule(
-  { id, queueId, queue, isFifo, events }: QueueRule,
-  buses: Resources,
-): HclBlock[] {
-  const { bus = USUAL_BUS, pattern, inputPaths, inputTemplate, messageGroupId } = events;
-  const module = bus === DEFAULT_BUS ? undefined : `module.bus_${buses.ids.get(bus)}`;
-  const address = `aws_cloudwatch_event_rule.${id}`;
-  return [
-    block("resource", ["aws_cloudwatch_event_rule", id], {
-      description: `Events for the queue ${queue}.`,
-      event_bus_name: module && expression(`${module}.bus_name`),
-      tags: expression("module.core.common_tags"),
-      event_pattern: call("jsonencode", pattern as Record<string, string>),
-    }),
-    block(
-      "resource",
-      ["aws_cloudwatch_event_target", id],
-      {
-        rule: expression(`${address}.name`),
-        event_bus_name: expression(`${address}.event_bus_name`),
-        arn: expression(`module.queue_${queueId}.queue_arn`),
-      },
-      ...inputTemplate === undefined ? [] : [
-        nested(block("input_transformer", [], {
-          input_paths: inputPaths,
-          input_template: inputTemplate,
-        })),
-      ],
-      ...isFifo ? [nested(block("sqs_target", [], { message_group_id: messageGroupId }))] : [],
-      ...module === undefined ? [] : [
-        nested(
-          block("dead_letter_config", [], { arn: expression(`${module}.dead_letter_queue_arn`) }),
-        ),
-      ],
-    ),
-  ];
+/** Renders the rules that send events to queues, with their targets. */
+export function renderQueueRules({ queues, buses, infra }: ResourcePlan): HclBlock[] {
+  return [...queues.ids].flatMap(([queue, queueId]) => {
+    const { events = [], fifo } = infra.queues[queue] ?? {};
+    return events.flatMap(
+      ({ bus = USUAL_BUS, pattern, inputPaths, inputTemplate, messageGroupId }, index) =>
+        renderRule(buses, {
+          id: `queue_${queueId}_${index + 1}`,
+          description: `Events for the queue ${queue}.`,
+          bus,
+          pattern,
+          target: `module.queue_${queueId}.queue_arn`,
+          parts: [
+            ...inputTemplate === undefined ? [] : [
+              block("input_transformer", [], {
+                input_paths: inputPaths,
+                input_template: inputTemplate,
+              }),
+            ],
+            ...fifo ? [block("sqs_target", [], { message_group_id: messageGroupId })] : [],
+          ],
+        }),
+    );
+  });
 }
 
 const KEYS: readonly string[] = ["bus", "pattern", "inputPaths", "inputTemplate", "messageGroupId"];

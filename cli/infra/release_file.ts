@@ -1,22 +1,16 @@
-import type { ReleaseInfra } from "../config/stage_infra.ts";
+import { TAGS } from "./names.ts";
 import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
-import type { InfraFunction } from "./infra_plan.ts";
+import type { ResourcePlan } from "./plan_resources.ts";
 
 /** Name of the aliases. */
 export const RELEASE_ALIAS = "live";
 
-/**
- * Renders the alarm that stops a release, and what `trellis deploy` needs to move the aliases.
- *
- * @param functions The functions in `api/`.
- * @param settings The setting `infra.release`.
- * @param isHttp True for an HTTP API.
- */
+/** Renders the alarm that stops a release, and what `trellis deploy` needs to move the aliases. */
 export function renderRelease(
-  functions: readonly InfraFunction[],
-  { errorPercent = 5 }: ReleaseInfra,
-  isHttp: boolean,
+  { routes, infra: { release }, isHttp }: ResourcePlan,
 ): HclBlock[] {
+  if (release === undefined || routes.length === 0) return [];
+  const { errorPercent = 5 } = release;
   return [
     block("resource", ["aws_cloudwatch_metric_alarm", "release"], {
       alarm_name: expression('"${module.core.name_prefix}-release"'),
@@ -34,14 +28,14 @@ export function renderRelease(
       period: 60,
       evaluation_periods: 1,
       treat_missing_data: "notBreaching",
-      tags: expression("module.core.common_tags"),
+      tags: TAGS,
     }),
     block("output", ["release"], {
       description: "Aliases of the functions with their newest versions, for trellis deploy.",
       value: {
         alias: RELEASE_ALIAS,
         alarm: expression("aws_cloudwatch_metric_alarm.release.alarm_name"),
-        functions: Object.fromEntries(functions.map(({ name, id }) => [name, describe(id)])),
+        functions: Object.fromEntries(routes.map(({ name, id }) => [name, describe(id)])),
       },
     }),
   ];

@@ -1,7 +1,14 @@
 import type { RepositoryInfra } from "../config/delivery_infra.ts";
-import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
+import {
+  block,
+  expression,
+  type HclBlock,
+  type HclValue,
+  jsonencode,
+  renderPolicy,
+} from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
-import { toIdentifier } from "./names.ts";
+import { listIdentifiers, TAGS } from "./names.ts";
 
 type Repositories = Readonly<Record<string, RepositoryInfra>>;
 
@@ -18,7 +25,7 @@ export function listTagVariables(
   functions: readonly InfraFunction[],
 ): TerraformVariable[] {
   const used = new Set(functions.map(({ settings }) => settings.image?.repository));
-  return listIds(repositories).filter(([name]) => used.has(name)).map(([name, id]) => ({
+  return listIdentifiers(repositories).filter(([name]) => used.has(name)).map(([name, id]) => ({
     name: `${id}_image_tag`,
     description: `Tag of the image in the repository ${name} that the functions run.`,
     type: "string",
@@ -32,7 +39,7 @@ export function listTagVariables(
  * @param repositories The setting `infra.repositories`.
  */
 export function renderRepositories(repositories: Repositories): HclBlock[] {
-  const ids = listIds(repositories);
+  const ids = listIdentifiers(repositories);
   if (ids.length === 0) return [];
   const urls = ids.map(([name, id]) => [
     name,
@@ -61,14 +68,14 @@ function renderRepository(
         name: expression(`"\${module.core.name_prefix}/${name}"`),
         image_tag_mutability: "IMMUTABLE",
         force_delete: expression("local.is_disposable"),
-        tags: expression("module.core.common_tags"),
+        tags: TAGS,
       },
-      nested(block("image_scanning_configuration", [], { scan_on_push: true })),
-      nested(block("encryption_configuration", [], { encryption_type: "AES256" })),
+      block("image_scanning_configuration", [], { scan_on_push: true }),
+      block("encryption_configuration", [], { encryption_type: "AES256" }),
     ),
     block("resource", ["aws_ecr_lifecycle_policy", id], {
       repository,
-      policy: call("jsonencode", {
+      policy: jsonencode({
         rules: [
           renderExpiry(1, "Images without a tag", {
             tagStatus: "untagged",
@@ -86,21 +93,18 @@ function renderRepository(
     }),
     block("resource", ["aws_ecr_repository_policy", id], {
       repository,
-      policy: call("jsonencode", {
-        Version: "2012-10-17",
-        Statement: [{
-          Sid: "AllowFunctions",
-          Effect: "Allow",
-          Principal: { Service: "lambda.amazonaws.com" },
-          Action: ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
-          Condition: {
-            StringLike: {
-              "aws:SourceArn": expression(
-                '"arn:*:lambda:${module.core.region}:${module.core.account_id}:function:${module.core.name_prefix}-*"',
-              ),
-            },
+      policy: renderPolicy({
+        Sid: "AllowFunctions",
+        Effect: "Allow",
+        Principal: { Service: "lambda.amazonaws.com" },
+        Action: ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+        Condition: {
+          StringLike: {
+            "aws:SourceArn": expression(
+              '"arn:*:lambda:${module.core.region}:${module.core.account_id}:function:${module.core.name_prefix}-*"',
+            ),
           },
-        }],
+        },
       }),
     }),
   ];
@@ -112,8 +116,4 @@ function renderExpiry(
   selection: Readonly<Record<string, string | number>>,
 ): HclValue {
   return { rulePriority, description, selection, action: { type: "expire" } };
-}
-
-function listIds(settings: object): [name: string, id: string][] {
-  return Object.keys(settings).sort().map((name) => [name, toIdentifier(name)]);
 }

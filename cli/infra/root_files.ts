@@ -1,121 +1,87 @@
-import { block, comment, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
-import { BOUNDARY, renderBoundary } from "./permissions_boundary.ts";
+import { CDN_VARIABLES } from "./cdn_file.ts";
+import { readsChanges } from "./change_consumers.ts";
+import { ALARM_VARIABLE } from "./dead_letter_alarms.ts";
+import { hasDeadLetters } from "./function_file.ts";
+import { block, comment, type Expression, expression, type HclBlock } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
+import { isRelay } from "./job_files.ts";
+import { IDENTITY_VARIABLE } from "./mail_file.ts";
+import { NAMING } from "./names.ts";
+import { BOUNDARY, renderBoundary } from "./permissions_boundary.ts";
+import type { ResourcePlan } from "./plan_resources.ts";
+import { listPushVariables } from "./push_file.ts";
+import { listTagVariables } from "./repository_file.ts";
 import { renderDisposable, renderStageGuard } from "./stage_files.ts";
 
-/** Options of the Terraform files that all functions share. */
-export interface RootOptions {
-  readonly projectName: string;
-  readonly moduleSource: (name: string) => string;
-  readonly region?: string;
-  /** Name of the policy that bounds all roles. */
-  readonly permissionsBoundary?: string;
-  readonly hasDatabase: boolean;
-  readonly hasApi: boolean;
-  /** True if the API is a REST API, which needs a role of the account for its logs. */
-  readonly hasRestApi: boolean;
-  /** Terraform names of functions with a URL of their own, by name. */
-  readonly functionUrls: Readonly<Record<string, string>>;
-  readonly hasWebSocket: boolean;
-  /** True if a function consumes the change stream of the database. */
-  readonly hasChangeStream: boolean;
-  /** True if a route streams its response. */
-  readonly hasStreaming: boolean;
-  readonly variables: readonly TerraformVariable[];
-  /** Module addresses by function name. */
-  readonly functions: Readonly<Record<string, string>>;
-  /** Names of the dead-letter queues. */
-  readonly deadLetters: readonly Expression[];
-}
-
-/** The version with which the size of a stream's records was validated; 6.0 cannot set it. */
-const STREAM_PROVIDER = ">= 6.66, < 7.0";
-
-/** The first version with `invoked_via_function_url` that was validated; 6.0 does not have it. */
-const URL_PROVIDER = ">= 6.66, < 7.0";
+/**
+ * The first version with `invoked_via_function_url`, and with which the size of a stream's records was
+ * validated; 6.0 has neither.
+ */
+const VALIDATED_PROVIDER = ">= 6.66, < 7.0";
 
 /** The first version with `response_transfer_mode`. */
 const STREAMING_PROVIDER = ">= 6.25, < 7.0";
 
-/**
- * Renders the required versions of Terraform and providers.
- *
- * @param options The project.
- */
-export function renderVersions(options: RootOptions): HclBlock[] {
+/** Renders the required versions of Terraform and providers. */
+export function renderVersions(plan: ResourcePlan): HclBlock[] {
   return [
     block(
       "terraform",
       [],
       { required_version: ">= 1.9" },
-      nested(block("required_providers", [], {
+      block("required_providers", [], {
         archive: { source: "hashicorp/archive", version: ">= 2.7, < 3.0" },
-      }, {
-        aws: {
-          source: "hashicorp/aws",
-          version: getProviderVersion(options),
-        },
-      })),
+      }, { aws: { source: "hashicorp/aws", version: getProviderVersion(plan) } }),
     ),
     block("provider", ["aws"], { region: expression("var.region") }),
   ];
 }
 
-function getProviderVersion(
-  { hasChangeStream, hasStreaming, functionUrls }: RootOptions,
-): string {
-  if (hasChangeStream) return STREAM_PROVIDER;
-  if (Object.keys(functionUrls).length > 0) return URL_PROVIDER;
-  return hasStreaming ? STREAMING_PROVIDER : ">= 6.0, < 7.0";
+function getProviderVersion({ functions, routes, withUrl }: ResourcePlan): string {
+  if (withUrl.length > 0 || functions.some(readsChanges)) return VALIDATED_PROVIDER;
+  return routes.some(({ options }) => options.streaming) ? STREAMING_PROVIDER : ">= 6.0, < 7.0";
 }
 
-/**
- * Renders names, tags and the database.
- *
- * @param options The project.
- */
-export function renderMain(
-  options: RootOptions,
-): HclBlock[] {
-  const { projectName, moduleSource, hasRestApi, hasWebSocket, hasDatabase } = options;
-  const { permissionsBoundary } = options;
-  const core = block(
-    "module",
-    ["core"],
-    { source: moduleSource("core") },
-    { project_name: projectName, environment: expression("var.environment") },
-    {
-      manage_api_gateway_account: hasRestApi || hasWebSocket
-        ? expression("var.manage_api_gateway_account")
-        : undefined,
-      permissions_boundary_arn: permissionsBoundary === undefined ? undefined : BOUNDARY,
-    },
-  );
-  const stage = [
+/** Checks whether a function connects to the cluster. */
+function hasDatabase({ functions, getEnvironment }: ResourcePlan): boolean {
+  return functions.some(({ name }) => getEnvironment(name).usesCluster);
+}
+
+/** Checks for APIs that need a role of the account for their logs. */
+function needsLogRole({ routes, isHttp, sockets }: ResourcePlan): boolean {
+  return routes.length > 0 && !isHttp || sockets.length > 0;
+}
+
+/** Renders names, tags and the database. */
+export function renderMain(plan: ResourcePlan): HclBlock[] {
+  const { projectName, getModule, infra: { permissionsBoundary } } = plan;
+  return [
+    block(
+      "module",
+      ["core"],
+      { source: getModule("core") },
+      { project_name: projectName, environment: expression("var.environment") },
+      {
+        manage_api_gateway_account: needsLogRole(plan)
+          ? expression("var.manage_api_gateway_account")
+          : undefined,
+        permissions_boundary_arn: permissionsBoundary === undefined ? undefined : BOUNDARY,
+      },
+    ),
     ...permissionsBoundary === undefined ? [] : renderBoundary(permissionsBoundary),
     renderStageGuard(projectName),
     renderDisposable(),
-  ];
-  if (!hasDatabase) return [core, ...stage];
-  return [
-    core,
-    ...stage,
-    block("module", ["database"], { source: moduleSource("database/distsql") }, {
-      name_prefix: expression("module.core.name_prefix"),
-      tags: expression("module.core.common_tags"),
-      deletion_protection: expression("!local.is_disposable"),
-    }),
+    ...!hasDatabase(plan) ? [] : [
+      block("module", ["database"], { source: getModule("database/distsql") }, {
+        ...NAMING,
+        deletion_protection: expression("!local.is_disposable"),
+      }),
+    ],
   ];
 }
 
-/**
- * Renders the variables.
- *
- * @param options The project.
- */
-export function renderVariables(
-  { region, hasApi, hasRestApi, hasWebSocket, variables }: RootOptions,
-): HclBlock[] {
+/** Renders the variables. */
+export function renderVariables(plan: ResourcePlan): HclBlock[] {
   const own: TerraformVariable[] = [
     {
       name: "environment",
@@ -123,9 +89,14 @@ export function renderVariables(
       type: "string",
       default: "dev",
     },
-    { name: "region", description: "Region to deploy to.", type: "string", default: region },
+    {
+      name: "region",
+      description: "Region to deploy to.",
+      type: "string",
+      default: plan.infra.region,
+    },
   ];
-  if (hasRestApi || hasWebSocket) {
+  if (needsLogRole(plan)) {
     own.push({
       name: "manage_api_gateway_account",
       description:
@@ -134,8 +105,8 @@ export function renderVariables(
       default: false,
     });
   }
-  if (hasApi) own.push(...DOMAIN_VARIABLES);
-  const sorted = [...variables].sort((a, b) => a.name < b.name ? -1 : 1);
+  if (plan.routes.length > 0) own.push(...DOMAIN_VARIABLES);
+  const sorted = listResourceVariables(plan).sort((a, b) => a.name < b.name ? -1 : 1);
   return [...own, ...sorted].map((variable) =>
     block("variable", [variable.name], {
       description: variable.description,
@@ -145,6 +116,21 @@ export function renderVariables(
       nullable: variable.isNullable ? undefined : false,
     })
   );
+}
+
+/** Lists the variables that environments and resources need. */
+function listResourceVariables(plan: ResourcePlan): TerraformVariable[] {
+  const { functions, queues, environments, routes, infra } = plan;
+  const hasAlarms = queues.ids.size + listDeadLetterQueues(plan).length > 0 ||
+    functions.some(isRelay);
+  return [
+    ...environments.variables,
+    ...hasAlarms ? [ALARM_VARIABLE] : [],
+    ...infra.mail.identity === undefined ? [] : [IDENTITY_VARIABLE],
+    ...infra.cdn === undefined || routes.length === 0 ? [] : CDN_VARIABLES,
+    ...listPushVariables(infra.pushPlatforms),
+    ...listTagVariables(infra.repositories, functions),
+  ];
 }
 
 /** Variables of the domain of the REST API. */
@@ -172,68 +158,64 @@ const DOMAIN_VARIABLES: readonly TerraformVariable[] = [
   },
 ];
 
-/**
- * Renders the outputs.
- *
- * @param options The project.
- */
-export function renderOutputs(
-  { functions, functionUrls, deadLetters, hasApi, hasWebSocket, hasDatabase }: RootOptions,
-): HclBlock[] {
-  const output = (name: string, description: string, value: Expression) =>
-    block("output", [name], { description, value });
-  const table = (member: string) =>
-    Object.fromEntries(
-      Object.entries(functions).map(([name, module]) => [name, expression(`${module}.${member}`)]),
-    );
+/** Lists the names of the dead-letter queues of event buses and functions. */
+export function listDeadLetterQueues({ functions, ownBuses }: ResourcePlan): Expression[] {
+  return [
+    ...[...ownBuses.values()].map((id) => expression(`module.bus_${id}.dead_letter_queue_name`)),
+    ...functions.filter(hasDeadLetters).map(({ id }) =>
+      expression(`module.dead_letters_${id}.queue_name`)
+    ),
+  ];
+}
+
+/** Renders the outputs. */
+export function renderOutputs(plan: ResourcePlan): HclBlock[] {
+  const { functions, withUrl, queues, routes, sockets } = plan;
+  const output = (name: string, description: string, value: string) =>
+    block("output", [name], { description, value: expression(value) });
+  const urls = withUrl.map(({ name, id }) => [
+    name,
+    expression(`aws_lambda_function_url.${id}.function_url`),
+  ]);
   return [
     output(
       "resource_prefix",
       "Prefix of all names; set RESOURCE_PREFIX to it when grants are applied.",
-      expression("module.core.name_prefix"),
+      "module.core.name_prefix",
     ),
-    output("account_id", "AWS account of the stage.", expression("module.core.account_id")),
-    ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.base_url"))] : [],
-    ...listUrls(functionUrls),
-    ...hasWebSocket
-      ? [
-        output(
-          "websocket_url",
-          "URL of the WebSocket API.",
-          expression("module.websocket.invoke_url"),
-        ),
-      ]
-      : [],
-    ...hasDatabase
-      ? [
-        output(
-          "database_endpoint",
-          "Host name of the database, for migrations and grants.",
-          expression("module.database.cluster_endpoint"),
-        ),
-        output(
-          "database_admin_policy_arn",
-          "Policy for the role that applies migrations and grants.",
-          expression("module.database.admin_connect_policy_arn"),
-        ),
-      ]
-      : [],
+    output("account_id", "AWS account of the stage.", "module.core.account_id"),
+    ...routes.length > 0 ? [output("api_url", "URL of the API.", "module.api.base_url")] : [],
+    ...urls.length === 0 ? [] : [
+      block("output", ["function_urls"], {
+        description: "URLs of functions that have one of their own.",
+        value: Object.fromEntries(urls),
+      }),
+    ],
+    ...sockets.length === 0
+      ? []
+      : [output("websocket_url", "URL of the WebSocket API.", "module.websocket.invoke_url")],
+    ...!hasDatabase(plan) ? [] : [
+      output(
+        "database_endpoint",
+        "Host name of the database, for migrations and grants.",
+        "module.database.cluster_endpoint",
+      ),
+      output(
+        "database_admin_policy_arn",
+        "Policy for the role that applies migrations and grants.",
+        "module.database.admin_connect_policy_arn",
+      ),
+    ],
     block("locals", [], comment("For your own files, such as alarms."), {
-      function_names: table("function_name"),
-    }, { dead_letter_queue_names: [...deadLetters] }),
-    output("function_names", "Full names of the functions.", expression("local.function_names")),
-  ];
-}
-
-function listUrls(functionUrls: RootOptions["functionUrls"]): HclBlock[] {
-  const urls = Object.entries(functionUrls).map(([name, id]) =>
-    [name, expression(`aws_lambda_function_url.${id}.function_url`)] as const
-  );
-  if (urls.length === 0) return [];
-  return [
-    block("output", ["function_urls"], {
-      description: "URLs of functions that have one of their own.",
-      value: Object.fromEntries(urls),
+      function_names: Object.fromEntries(
+        functions.map(({ name, id }) => [name, expression(`module.fn_${id}.function_name`)]),
+      ),
+    }, {
+      dead_letter_queue_names: [
+        ...[...queues.ids.values()].map((id) => expression(`module.queue_${id}.dlq_name`)),
+        ...listDeadLetterQueues(plan),
+      ],
     }),
+    output("function_names", "Full names of the functions.", "local.function_names"),
   ];
 }

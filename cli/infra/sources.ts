@@ -1,11 +1,12 @@
+import { TAGS } from "./names.ts";
 import {
   block,
-  call,
   type Expression,
   expression,
   type HclBlock,
   type HclValue,
   quote,
+  renderPolicy,
 } from "./hcl.ts";
 
 /** The source of a variable: a secret of Secrets Manager, or a parameter of SSM. */
@@ -78,7 +79,7 @@ export function renderSourcePolicy(sources: readonly PlannedSource[]): Expressio
       },
     });
   }
-  return call("jsonencode", { Version: "2012-10-17", Statement: statements });
+  return renderPolicy(...statements);
 }
 
 const READS = [
@@ -127,7 +128,7 @@ export function renderSources(sources: readonly PlannedSource[]): HclBlock[] {
           kms_key_id: kmsKeyArn,
           // a preview stage can be created again under its name at once
           recovery_window_in_days: expression("local.is_disposable ? 0 : 30"),
-          tags: expression("module.core.common_tags"),
+          tags: TAGS,
         },
       )
     ),

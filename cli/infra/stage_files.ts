@@ -1,5 +1,5 @@
 import { ANY_STAGE, hasStages, resolveStage, type StageSource } from "../stages/stage_settings.ts";
-import { block, comment, expression, type HclBlock, nested, quote } from "./hcl.ts";
+import { block, comment, expression, type HclBlock, quote } from "./hcl.ts";
 
 /**
  * Renders the backend, whose address each stage gives at `terraform init`.
@@ -9,7 +9,7 @@ import { block, comment, expression, type HclBlock, nested, quote } from "./hcl.
 export function renderBackend(settings: StageSource): HclBlock[] {
   if (!hasStages(settings)) return [];
   const kind = settings.state === undefined ? "local" : "s3";
-  return [block("terraform", [], nested(block("backend", [kind])))];
+  return [block("terraform", [], block("backend", [kind]))];
 }
 
 /**
@@ -23,21 +23,17 @@ export function renderStageGuard(projectName: string): HclBlock {
     "resource",
     ["terraform_data", "stage"],
     { input: expression(`"${projectName}-\${var.environment}"`) },
-    nested(
-      block(
-        "lifecycle",
-        [],
-        { ignore_changes: [expression("input")] },
-        nested(
-          block("postcondition", [], {
-            condition: expression(`self.output == "${projectName}-\${var.environment}"`),
-            error_message: expression(
-              `"This state belongs to \${self.output}, not to ${projectName}-\${var.environment}. ` +
-                `Run terraform init with the backend of the stage, or use trellis deploy --stage \${var.environment}."`,
-            ),
-          }),
+    block(
+      "lifecycle",
+      [],
+      { ignore_changes: [expression("input")] },
+      block("postcondition", [], {
+        condition: expression(`self.output == "${projectName}-\${var.environment}"`),
+        error_message: expression(
+          `"This state belongs to \${self.output}, not to ${projectName}-\${var.environment}. ` +
+            `Run terraform init with the backend of the stage, or use trellis deploy --stage \${var.environment}."`,
         ),
-      ),
+      }),
     ),
   );
 }

@@ -1,6 +1,6 @@
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { SourceArn } from "../config/source_arn.ts";
-import { call, expression, type HclValue } from "./hcl.ts";
+import { expression, type HclValue, jsonencode } from "./hcl.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
 
 /**
@@ -69,7 +69,7 @@ export function toArn(source: SourceArn): HclValue {
  * @param filters The setting `filters`.
  */
 export function toPatterns(filters: FunctionInfra["filters"]): HclValue | undefined {
-  return filters?.map((pattern) => call("jsonencode", pattern as HclValue));
+  return filters?.map((pattern) => jsonencode(pattern as HclValue));
 }
 
 /**

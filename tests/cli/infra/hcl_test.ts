@@ -1,10 +1,9 @@
 import { assertEquals } from "@std/assert";
 import {
   block,
-  call,
   comment,
   expression,
-  nested,
+  jsonencode,
   quote,
   renderFile,
 } from "../../../cli/infra/hcl.ts";
@@ -35,7 +34,7 @@ Deno.test("renderFile() aligns adjacent arguments, and omits undefined ones", ()
       { name: "mail", delay_seconds: 5, fifo_queue: undefined },
       comment("Why."),
       { tags: { Project: "notes", "a b": true }, arn: expression("var.arn") },
-      nested(block("timeouts", [], { create: null })),
+      block("timeouts", [], { create: null }),
       {},
     ),
     block("module", ["empty"]),
@@ -82,10 +81,10 @@ Deno.test("renderFile() breaks lists that are too long, and lists of objects", (
   assertEquals(text.endsWith("  objects = [\n    {\n      a = 1\n    },\n  ]\n}\n"), true, text);
 });
 
-Deno.test("call() treats an object of a user as data, with any names", () => {
+Deno.test("jsonencode() treats an object of a user as data, with any names", () => {
   const text = renderFile([
     block("locals", [], {
-      x: call("jsonencode", { hcl: 'file("/etc/passwd")', kind: "block", block: { null: 1 } }),
+      x: jsonencode({ hcl: 'file("/etc/passwd")', kind: "block", block: { null: 1 } }),
     }),
   ]);
   assertEquals(
