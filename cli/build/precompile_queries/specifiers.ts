@@ -9,3 +9,12 @@ export const OWN_MODULES: Readonly<Record<string, string>> = {
   [RUNTIME]: "database/queries/precompiled_statement",
   [CODECS]: "database/queries/column_codecs",
 };
+
+/**
+ * Imports of the modules that only built functions load. Nothing calls them: packages contain only
+ * modules that another one imports.
+ */
+export const PACKAGED_MODULES: readonly (() => Promise<unknown>)[] = [
+  () => import("../../../auth/precompiled_session_query.ts"),
+  () => import("../../../database/queries/precompiled_statement.ts"),
+];

@@ -16,18 +16,25 @@ export type MigrationRequest =
 
 /** The state of the migrations. */
 export interface MigrationStatusResponse {
+  /** True: the request succeeded. */
   readonly ok: true;
+  /** The action of the request. */
   readonly action: "status";
+  /** Identifies the files in the function; `undefined` if `trellis build` did not bundle it. */
   readonly digest: string | undefined;
+  /** Tags of the applied migrations, in order. */
   readonly applied: readonly string[];
+  /** Migrations that are not applied, in order. */
   readonly pending: readonly PendingMigration[];
   /** Tags of files that changed after they were applied. */
   readonly changed: readonly string[];
+  /** Problems of the pending migrations. */
   readonly findings: readonly PlanFinding[];
 }
 
 /** A migration that is not applied. */
 export interface PendingMigration {
+  /** Name of the file without `.sql`. */
   readonly tag: string;
   /** Number of its statements; 0 if they cannot be run. */
   readonly statements: number;
@@ -41,7 +48,9 @@ export interface PendingMigration {
 
 /** The result of a run. */
 export interface MigrationRunResponse {
+  /** True: no statement failed. */
   readonly ok: true;
+  /** The action of the request. */
   readonly action: "migrate";
   /** Tags that this invocation has applied. */
   readonly applied: readonly string[];
@@ -49,14 +58,19 @@ export interface MigrationRunResponse {
   readonly isComplete: boolean;
   /** True if another run holds the lock. */
   readonly isLocked: boolean;
+  /** Warnings among the findings, one sentence each. */
   readonly warnings: readonly string[];
 }
 
 /** The result of applying the permission files. */
 export interface MigrationGrantsResponse {
+  /** True: the files were read. `errors` has the statements that failed. */
   readonly ok: true;
+  /** The action of the request. */
   readonly action: "grants";
+  /** Number of statements that changed something. */
   readonly applied: number;
+  /** Number of statements that had no effect. */
   readonly skipped: number;
   /** Failed statements, one line each: file, line, SQLSTATE. */
   readonly errors: readonly string[];
@@ -64,7 +78,9 @@ export interface MigrationGrantsResponse {
 
 /** A failure. It never contains SQL or values. */
 export interface MigrationFailureResponse {
+  /** False: the request failed. */
   readonly ok: false;
+  /** The reason, and what to do. */
   readonly message: string;
   /** Name of the failed migration's file. */
   readonly file?: string;
