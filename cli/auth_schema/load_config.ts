@@ -1,13 +1,5 @@
 import type { BuildResult, Plugin } from "esbuild";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import type { AuthConfig } from "../../auth/config.ts";
@@ -17,7 +9,7 @@ import { toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
 import { resolveOwnModule } from "../dev/own_modules.ts";
 import { SOURCE } from "../discovery/source_files.ts";
-import { importFile } from "../import_file.ts";
+import { importBundle } from "../import_bundle.ts";
 
 /** A loaded configuration. */
 export interface LoadedAuthConfig {
@@ -150,16 +142,11 @@ let lastRun: { readonly key: string; readonly recorded: Recorded } | undefined;
 
 /** Executes the code of an entry and records the configurations that it makes. */
 async function execute(root: string, code: string, files: readonly string[]): Promise<Recorded> {
-  const folder = join(root, ".trellis");
-  const isNewFolder = !existsSync(folder);
-  const outfile = join(folder, `auth-config-${process.pid}-${Date.now().toString(36)}.mjs`);
   const recorded: AuthConfig[] = [];
   const globals = globalThis as unknown as Record<symbol, unknown>;
   globals[Symbol.for(RECORD)] = recorded;
   try {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(outfile, code);
-    const { config } = await importFile<{ config?: AuthConfig }>(outfile);
+    const { config } = await importBundle<{ config?: AuthConfig }>(root, "auth-config", code);
     return { config, recorded };
   } catch (cause) {
     throw new ConfigurationError(
@@ -171,13 +158,7 @@ async function execute(root: string, code: string, files: readonly string[]): Pr
     );
   } finally {
     delete globals[Symbol.for(RECORD)];
-    rmSync(outfile, { force: true });
-    if (isNewFolder) rmdirIfEmpty(folder);
   }
-}
-
-function rmdirIfEmpty(folder: string): void {
-  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
 const NAMESPACE = "trellis-auth-config";

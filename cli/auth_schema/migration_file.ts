@@ -5,8 +5,6 @@ import type { MigrationFolder } from "../../database/migrations/folder.ts";
 import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
 import type { FileChange } from "../generated_files.ts";
 
-const HEAD = "-- Tables of better-auth, from trellis generate auth-schema.\n";
-
 /** Options of {@link planMigrationFiles}. */
 export interface MigrationFileOptions {
   /** Folder of the migrations, relative to the project. */
@@ -15,6 +13,10 @@ export interface MigrationFileOptions {
   readonly folder: string;
   /** The present migrations; `undefined` if the folder does not exist. */
   readonly present: MigrationFolder | undefined;
+  /** Name of the file without its number. */
+  readonly name: string;
+  /** A comment for the first line, without `--`. */
+  readonly head: string;
   readonly statements: readonly string[];
   /** Current time in milliseconds. */
   readonly nowMs: number;
@@ -27,10 +29,10 @@ export interface MigrationFileOptions {
  * @returns The new and changed files; empty without statements.
  */
 export function planMigrationFiles(options: MigrationFileOptions): FileChange[] {
-  const { dir, folder, present, statements, nowMs } = options;
+  const { dir, folder, present, name, head, statements, nowMs } = options;
   if (statements.length === 0) return [];
-  const tag = `${chooseNumber(present, nowMs)}_auth_schema`;
-  const text = `${HEAD}${statements.join("\n--> statement-breakpoint\n")}\n`;
+  const tag = `${chooseNumber(present, nowMs)}_${name}`;
+  const text = `-- ${head}\n${statements.join("\n--> statement-breakpoint\n")}\n`;
   const file: FileChange = { path: `${dir}/${tag}.sql`, change: "created", text };
   if (present?.hasJournal !== true) return [file];
   return [file, {

@@ -17,6 +17,7 @@ import { generateAsyncapi } from "./generate_asyncapi.ts";
 import { generateAuthSchema } from "./generate_auth_schema.ts";
 import { generateClient } from "./generate_client.ts";
 import { generateInfra } from "./generate_infra.ts";
+import { generateMigration } from "./generate_migration.ts";
 import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   generateAsyncapi,
   generateClient,
   generateAuthSchema,
+  generateMigration,
   dbMigrate,
   dbStatus,
   dbMarkApplied,

@@ -148,6 +148,8 @@ async function planChanges(
     dir: toProjectPath(root, config.database.migrationsDir),
     folder,
     present,
+    name: "auth_schema",
+    head: "Tables of better-auth, from trellis generate auth-schema.",
     statements: migration.statements,
     nowMs: Date.now(),
   });

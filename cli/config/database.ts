@@ -11,6 +11,11 @@ export interface DatabaseSettings {
    */
   migrationsDir?: string;
   /**
+   * Modules that export the drizzle tables, for `generate migration`.
+   * @default ["src/schema.ts"] and auth.schemaFile, where they exist
+   */
+  schemaFiles?: string[];
+  /**
    * Table that records applied migrations.
    * @default "__orm_migrations"
    */
@@ -77,6 +82,10 @@ const isSeconds: Check = (value) => typeof value === "number" && value > 0 && va
 export const DATABASE_SETTINGS = {
   checks: {
     migrationsDir: ["a folder", isText],
+    schemaFiles: [
+      'a list of TypeScript files, such as ["src/schema.ts"]',
+      (value) => Array.isArray(value) && value.every(isText),
+    ],
     migrationsTable: ["a name", isText],
     migrationsSchema: ["a name", isText],
     provider: [`one of ${DATABASE_PROVIDERS.join(", ")}`, isProvider],
@@ -96,6 +105,7 @@ export const DATABASE_SETTINGS = {
   },
   defaults: {
     migrationsDir: "migrations",
+    schemaFiles: [] as string[],
     migrationsTable: "__orm_migrations",
     migrationsSchema: "orm",
     urlEnv: "DATABASE_URL",

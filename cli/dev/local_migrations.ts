@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
+import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";
 import { getStamp } from "./file_stamps.ts";
 import { countMigrations, type LocalDatabase } from "./local_database.ts";
 import type { Terminal } from "./terminal.ts";
@@ -100,12 +101,4 @@ function listRefused(
     // an invalid folder is reported when it is applied
     return [];
   }
-}
-
-function isDeployedToDistSql(
-  { infra, database }: ResolvedConfig,
-  namesDistSql: () => boolean,
-): boolean {
-  const chosen = infra.database ?? database.provider;
-  return chosen === undefined ? namesDistSql() : chosen === "distsql";
 }

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { namesDistSql } from "../database/deployed_to_distsql.ts";
 import { type ClientWatch, createClientWatch } from "./client_watch.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
 import type { FunctionStore } from "./function_store.ts";
@@ -35,12 +35,6 @@ export function watchMigrations(
     config,
     namesDistSql: () => [...sources].some(namesDistSql),
   });
-}
-
-const DISTSQL = /\bprovider:\s*["'`]distsql["'`]/;
-
-function namesDistSql(file: string): boolean {
-  return existsSync(file) && DISTSQL.test(readFileSync(file, "utf8"));
 }
 
 /** What follows the files of a project. */

@@ -73,6 +73,7 @@ export function denoFiles(name: string, template: ProjectTemplate): Record<strin
       test: "deno task test",
       check: "deno task check",
       generate: "deno task generate",
+      migration: "deno task trellis generate migration",
       build: "deno task build",
       grants: "deno task grants",
       ci: "deno task ci",

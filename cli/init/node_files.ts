@@ -65,6 +65,7 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       test: "npm test",
       check: "npm run check",
       generate: "npm run generate",
+      migration: "npx trellis generate migration",
       build: "npm run build",
       grants: "npm run grants",
       ci: "npm run ci",

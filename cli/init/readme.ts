@@ -7,6 +7,8 @@ export interface ProjectCommands {
   readonly test: string;
   readonly check: string;
   readonly generate: string;
+  /** Writes a migration; its name follows. */
+  readonly migration: string;
   readonly build: string;
   readonly grants: string;
   readonly ci: string;
@@ -64,6 +66,7 @@ ${rows}| \`src/queries/\` | queries with declared tables and operations |
 | \`trellis.config.ts\` | settings of the \`trellis\` commands |
 | \`tests/\` | tests that pass events to handlers and check responses |
 
-To add a route, add a file. To add a table, add a migration \`migrations/${next}_<name>.sql\` and declare its columns in \`src/schema.ts\`.
+To add a route, add a file. To add or change a table, edit \`src/schema.ts\` and write its migration: \`${commands.migration} <name>\` creates
+\`migrations/${next}_<name>.sql\`. Read the file. \`trellis dev\` applies it while it runs.
 `;
 }

@@ -1,0 +1,203 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
+import { count } from "../generated_report.ts";
+import type { Difference } from "../schema_migration/difference.ts";
+import type { Step } from "../schema_migration/step.ts";
+
+/** The command `trellis generate migration`. */
+export const generateMigration: Command = {
+  name: "generate migration",
+  summary: "Writes the migration of a change of the drizzle schema.",
+  description: [
+    "Applies the migrations to an embedded PostgreSQL in memory, creates the tables of src/schema.ts\n" +
+    "(database.schemaFiles) beside it, and compares the two databases. The statements run there too, so\n" +
+    "they are known to lead to the schema. No other database is opened.",
+    "Compared are tables, columns, defaults, constraints, indexes, enums, sequences, views and schemas,\n" +
+    "by their definitions and not by the names of constraints and indexes. Nothing is guessed and\n" +
+    "nothing is dropped without --drop: what only the migrations have is listed and stays. A statement\n" +
+    "that can lose data or fail on present rows has a comment in the file.",
+    "If the project is deployed to Aurora DSQL, nothing is written that its translation refuses.",
+  ],
+  args: [{
+    name: "name",
+    description: "Name of the file after its number, such as add_title. Not needed with --check.",
+    isOptional: true,
+  }],
+  options: [
+    {
+      name: "rename",
+      value: "old=new",
+      description: "Tables and columns to rename, comma-separated: notes.body=text,notes=entries.",
+    },
+    {
+      name: "drop",
+      value: "names",
+      description:
+        "What to drop, comma-separated: notes, notes.body, or notes:notes_title_idx for " +
+        "an index or a constraint.",
+    },
+    {
+      name: "keep",
+      value: "names",
+      description: "Columns that stay although the schema does not declare them, comma-separated.",
+    },
+    { name: "check", description: "Write nothing; exit with 1 if a migration is missing." },
+    { name: "dry-run", description: "Write nothing; print the migration." },
+  ],
+  examples: [
+    ["trellis generate migration add_title", "write migrations/0002_add_title.sql"],
+    ["trellis generate migration rename_body --rename notes.body=text", "rename a column"],
+    ["trellis generate migration drop_tags --drop tags,notes.tag_id", "drop a table and a column"],
+    ["trellis generate migration --check", "in CI: fail if the schema has no migration"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "Done, or there is no difference.",
+    [ExitCode.Found]: "A change needs a decision, Aurora DSQL refuses a " +
+      "statement, or (--check) a migration is missing.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "It could not run: a migration fails, a module " +
+      "cannot be loaded, or a package is not installed.",
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { root, options, output } = context;
+  const isCheck = options.check === true;
+  const isDryRun = options["dry-run"] === true;
+  const name = readName(context);
+  const [{ readConfig }, { listSchemaFiles, loadSchema }, { parseDecisions }, { planDifference }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../schema_migration/load_schema.ts"),
+      import("../schema_migration/decisions.ts"),
+      import("../schema_migration/plan_difference.ts"),
+    ]);
+  const decisions = parseDecisions(options);
+  const config = readConfig(root, options.config as string | undefined);
+  const files = listSchemaFiles(root, config);
+  const folder = resolve(root, config.database.migrationsDir);
+  const difference = await planDifference({
+    migrationsFolder: existsSync(folder) ? folder : undefined,
+    exports: await loadSchema(root, files),
+    decisions,
+  });
+  const changes = await planFiles(root, config, name, difference.steps);
+  const findings = changes.length === 0 ? [] : await findRefused(root, config, changes);
+  const isRefused = findings.some(({ severity }) => severity === "error");
+  const isBlocked = difference.problems.length > 0 || isRefused;
+  if (!isCheck && !isDryRun && !isBlocked) applyGeneratedFiles(root, changes);
+  const isFound = isBlocked || isCheck && changes.length > 0;
+  const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
+  await report(context, { difference, changes, findings, isBlocked });
+  output.result({
+    command: "generate migration",
+    exitCode,
+    schema: files,
+    statements: difference.steps,
+    files: isBlocked ? [] : changes.map(({ path, change }) => ({ path, change })),
+    problems: difference.problems,
+    kept: difference.kept,
+    findings,
+  });
+  return exitCode;
+}
+
+function readName({ args, options }: CommandContext): string {
+  const [name] = args;
+  if (name === undefined) {
+    if (options.check === true) return "schema";
+    throw new UsageError("Missing argument <name>, such as add_title: trellis generate migration");
+  }
+  if (!/^[a-z0-9][a-z0-9_-]*$/i.test(name)) {
+    throw new UsageError(`The name must have letters, digits, _ and - only, got "${name}"`);
+  }
+  return name;
+}
+
+async function planFiles(
+  root: string,
+  { database }: ResolvedConfig,
+  name: string,
+  steps: readonly Step[],
+): Promise<FileChange[]> {
+  if (steps.length === 0) return [];
+  const [{ planMigrationFiles }, { readMigrationFolder }] = await Promise.all([
+    import("../auth_schema/migration_file.ts"),
+    import("../../database/migrations/folder.ts"),
+  ]);
+  const folder = resolve(root, database.migrationsDir);
+  return planMigrationFiles({
+    dir: toProjectPath(root, database.migrationsDir),
+    folder,
+    present: existsSync(folder) ? readMigrationFolder(folder) : undefined,
+    name,
+    head: "Written by trellis generate migration. Read it before you apply it.",
+    statements: steps.map(renderStep),
+    nowMs: Date.now(),
+  });
+}
+
+function renderStep({ sql, risk }: Step): string {
+  return risk === undefined ? `${sql};` : `-- Warning: ${risk}.\n${sql};`;
+}
+
+/** Finds what Aurora DSQL refuses, if the project is deployed there. */
+async function findRefused(
+  root: string,
+  config: ResolvedConfig,
+  changes: readonly FileChange[],
+): Promise<PlanFinding[]> {
+  const [{ isDeployedToDistSql, namesDistSql }, { sourceFiles }, check] = await Promise.all([
+    import("../database/deployed_to_distsql.ts"),
+    import("../discovery/source_files.ts"),
+    import("../schema_migration/check_distsql.ts"),
+  ]);
+  const parent = dirname(config.functionsDir);
+  const sources = resolve(root, parent === "." ? config.functionsDir : parent);
+  const hasSource = () => existsSync(sources) && sourceFiles(sources).some(namesDistSql);
+  if (!isDeployedToDistSql(config, hasSource)) return [];
+  const { migrationsDir, translation } = config.database;
+  const dir = toProjectPath(root, migrationsDir);
+  return check.findRefused(resolve(root, migrationsDir), dir, changes, translation);
+}
+
+interface Outcome {
+  readonly difference: Difference;
+  readonly changes: readonly FileChange[];
+  readonly findings: readonly PlanFinding[];
+  readonly isBlocked: boolean;
+}
+
+async function report({ output, options }: CommandContext, outcome: Outcome): Promise<void> {
+  const { difference: { steps, problems, kept }, changes, findings, isBlocked } = outcome;
+  const { printFindings } = await import("../database/print_findings.ts");
+  const isWritten = options.check !== true && options["dry-run"] !== true && !isBlocked;
+  for (const problem of problems) output.line(`${output.red("error")} ${problem}`);
+  printFindings(output, findings, changes[0] === undefined ? "" : dirname(changes[0].path));
+  for (const { sql, risk } of steps) {
+    if (options["dry-run"] === true) output.line(`${sql};`);
+    if (risk !== undefined) output.warn(`${sql}: ${risk}`);
+  }
+  if (kept.length > 0) {
+    output.warn(
+      `kept, because the schema does not declare it: ${kept.join(", ")}. --drop removes ` +
+        "tables, columns, indexes and constraints",
+    );
+  }
+  const word = options.check === true ? "missing" : "planned";
+  if (!isBlocked) {
+    for (const { path, change } of changes) output.line(`${isWritten ? change : word} ${path}`);
+  }
+  output.line(`${output.bold(count(steps.length, "statement"))}: ${describe(outcome, isWritten)}`);
+}
+
+function describe({ changes, isBlocked }: Outcome, isWritten: boolean): string {
+  if (isBlocked) return "nothing was written";
+  if (changes.length === 0) return "the migrations match the schema";
+  return isWritten ? "read the file, then trellis db migrate" : "nothing was written";
+}

@@ -1,0 +1,38 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
+import type { FileChange } from "../generated_files.ts";
+
+/**
+ * Finds what Aurora DSQL refuses in a planned migration, before the file is written.
+ *
+ * @param folder Absolute path of the migrations, which may be missing.
+ * @param dir Path of the folder in the plan.
+ * @param changes The planned files.
+ * @param translation Options of the translation.
+ * @returns The errors and warnings about the new file.
+ */
+export function findRefused(
+  folder: string,
+  dir: string,
+  changes: readonly FileChange[],
+  translation: DistSqlOptions | undefined,
+): PlanFinding[] {
+  const copy = mkdtempSync(join(tmpdir(), "trellis-migrations-"));
+  try {
+    if (existsSync(folder)) cpSync(folder, copy, { recursive: true });
+    for (const { path, text = "" } of changes) {
+      const file = join(copy, path.slice(dir.length));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    const names = new Set(changes.map(({ path }) => basename(path)));
+    const { findings } = planMigrationFolder(copy, "distsql", translation);
+    return findings.filter(({ file }) => file !== undefined && names.has(basename(file)));
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,77 @@
+import { is, SQL } from "drizzle-orm";
+import { type PgColumn, PgDialect } from "drizzle-orm/pg-core";
+import { qualify, quoteLiteral, quoteName } from "../../database/sql/quote.ts";
+import { findEnum } from "./declared_objects.ts";
+
+const dialect = new PgDialect();
+
+/** Renders an expression of drizzle, with its values as literals. */
+export function renderSql(expression: SQL): string {
+  return dialect.sqlToQuery(expression.inlineParams()).sql;
+}
+
+/**
+ * Renders a column of a drizzle table: `"id" uuid PRIMARY KEY DEFAULT gen_random_uuid()`.
+ *
+ * @param column The column.
+ */
+export function renderColumn(column: PgColumn): string {
+  const { name, primary, notNull, generated } = column;
+  const parts = [
+    quoteName(name),
+    renderType(column),
+    primary ? "PRIMARY KEY" : "",
+    renderDefault(column),
+    generated === undefined ? "" : `GENERATED ALWAYS AS (${renderGenerated(column)}) STORED`,
+    renderIdentity(column),
+    notNull && !primary ? "NOT NULL" : "",
+  ];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+function renderType(column: PgColumn): string {
+  const type = column.getSQLType();
+  const { enumName, schema } = findEnum(column) ?? {};
+  if (enumName === undefined) return type;
+  // an array has brackets after the name
+  return qualify(schema ?? undefined, enumName) + type.slice(enumName.length);
+}
+
+function renderDefault(column: PgColumn): string {
+  const value: unknown = column.default;
+  if (value === undefined || column.generated !== undefined) return "";
+  return `DEFAULT ${renderValue(value, column)}`;
+}
+
+/** Renders an expression, or a value as the literal that drizzle would send. */
+function renderValue(value: unknown, column: PgColumn): string {
+  if (is(value, SQL)) return renderSql(value);
+  const sent: unknown = column.mapToDriverValue(value);
+  if (typeof sent === "number" || typeof sent === "bigint" || typeof sent === "boolean") {
+    return String(sent);
+  }
+  if (sent instanceof Date) return quoteLiteral(sent.toISOString());
+  return quoteLiteral(typeof sent === "string" ? sent : JSON.stringify(sent));
+}
+
+function renderGenerated(column: PgColumn): string {
+  const { as } = column.generated!;
+  const value: unknown = typeof as === "function" ? (as as () => unknown)() : as;
+  return renderValue(value, column);
+}
+
+function renderIdentity({ generatedIdentity }: PgColumn): string {
+  if (generatedIdentity === undefined) return "";
+  const { type, sequenceOptions = {} } = generatedIdentity;
+  const { increment, minValue, maxValue, startWith, cache, cycle } = sequenceOptions;
+  const options = [
+    increment === undefined ? "" : `INCREMENT BY ${increment}`,
+    minValue === undefined ? "" : `MINVALUE ${minValue}`,
+    maxValue === undefined ? "" : `MAXVALUE ${maxValue}`,
+    startWith === undefined ? "" : `START WITH ${startWith}`,
+    cache === undefined ? "" : `CACHE ${cache}`,
+    cycle === true ? "CYCLE" : "",
+  ].filter((part) => part !== "").join(" ");
+  const kind = type === "always" ? "ALWAYS" : "BY DEFAULT";
+  return `GENERATED ${kind} AS IDENTITY${options === "" ? "" : ` (${options})`}`;
+}

@@ -1,0 +1,146 @@
+import { quoteName } from "../../database/sql/quote.ts";
+import {
+  type Catalog,
+  type CatalogColumn,
+  type CatalogTable,
+  findCreated,
+  getLabel,
+  quoteTable,
+} from "./catalog.ts";
+import { addColumn, alterColumn, dropColumn } from "./column_steps.ts";
+import { compareRules, createRule, dropRule } from "./compare_rules.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Comparison, Difference } from "./difference.ts";
+import type { Step } from "./step.ts";
+
+/** Statements by the order in which they run. */
+interface Stages {
+  readonly created: Step[];
+  readonly removed: Step[];
+  readonly columns: Step[];
+  readonly rules: Step[];
+  readonly foreignKeys: Step[];
+}
+
+/**
+ * Compares the tables of two databases.
+ *
+ * @param comparison The databases.
+ * @returns Statements for new and changed tables. Tables that the schema does not declare are left
+ * out.
+ */
+export function compareTables({ have, want, created, decisions }: Comparison): Difference {
+  const present = new Map(have.tables.map((table) => [getLabel(table), table]));
+  const stages: Stages = { created: [], removed: [], columns: [], rules: [], foreignKeys: [] };
+  const problems: string[] = [];
+  const kept: string[] = [];
+  for (const table of want.tables) {
+    const old = present.get(getLabel(table));
+    if (old === undefined) {
+      createTable(table, created, stages, problems);
+      continue;
+    }
+    const columns = compareColumns(old, table, decisions, have);
+    const rules = compareRules(old, table, decisions);
+    stages.removed.push(...rules.removed);
+    stages.columns.push(...columns.steps);
+    stages.rules.push(...rules.added);
+    stages.foreignKeys.push(...rules.foreignKeys);
+    problems.push(...columns.problems);
+    kept.push(...columns.kept, ...rules.kept);
+  }
+  const { removed, columns, rules, foreignKeys } = stages;
+  return {
+    steps: [...stages.created, ...removed, ...columns, ...rules, ...foreignKeys],
+    problems,
+    kept,
+  };
+}
+
+function createTable(
+  table: CatalogTable,
+  created: readonly string[],
+  stages: Stages,
+  problems: string[],
+): void {
+  const name = quoteTable(table);
+  const sql = findCreated(created, `CREATE TABLE ${name} (`);
+  if (sql === undefined) {
+    problems.push(`the table ${getLabel(table)} cannot be created: write its migration by hand`);
+    return;
+  }
+  stages.created.push({ sql });
+  for (const rule of table.rules) {
+    if (rule.kind === "foreign key") stages.foreignKeys.push(createRule(table, rule));
+    if (rule.kind === "index") stages.rules.push(createRule(table, rule));
+  }
+}
+
+function compareColumns(
+  have: CatalogTable,
+  want: CatalogTable,
+  decisions: Decisions,
+  catalog: Catalog,
+): Difference {
+  const table = quoteTable(want);
+  const label = (column: CatalogColumn) => `${getLabel(want)}.${column.name}`;
+  const present = new Map(have.columns.map((column) => [column.name, column]));
+  const declared = new Set(want.columns.map(({ name }) => name));
+  const added = want.columns.filter(({ name }) => !present.has(name));
+  const undeclared = have.columns.filter(({ name }) => !declared.has(name));
+  const dropped = undeclared.filter((column) => decisions.drops.has(label(column)));
+  const rest = undeclared.filter((column) => !dropped.includes(column));
+  const steps: Step[] = [];
+  const problems: string[] = [];
+  for (const column of dropped) {
+    steps.push(...findForeignKeys(catalog, have, column.name), dropColumn(table, column.name));
+  }
+  for (const column of want.columns) {
+    const old = present.get(column.name);
+    if (old === undefined) continue;
+    const changes = alterColumn(table, old, column);
+    if (typeof changes === "string") problems.push(`${label(column)} ${changes}`);
+    else steps.push(...changes);
+  }
+  steps.push(...added.map((column) => addColumn(table, column)));
+  const open = rest.filter((column) =>
+    column.generated === null && !decisions.keeps.has(label(column))
+  );
+  if (added.length > 0 && open.length > 0) {
+    const [first] = open;
+    problems.push(
+      `${getLabel(want)} has the new ${list(added)}, and the schema no longer declares ` +
+        `${list(open)}. Say what it is: --rename ${label(first)}=${added[0].name}, ` +
+        `--drop ${label(first)} or --keep ${label(first)}`,
+    );
+  }
+  return { steps, problems, kept: rest.map((column) => `column ${label(column)}`) };
+}
+
+function list(columns: readonly CatalogColumn[]): string {
+  const names = columns.map(({ name }) => name).join(", ");
+  return `${columns.length === 1 ? "column" : "columns"} ${names}`;
+}
+
+/**
+ * Drops the foreign keys of other tables that reference a table that is dropped, or one of its
+ * columns.
+ *
+ * @param catalog The database.
+ * @param table The referenced table.
+ * @param column The referenced column; all if omitted.
+ */
+export function findForeignKeys(catalog: Catalog, table: CatalogTable, column?: string): Step[] {
+  const label = getLabel(table);
+  return catalog.tables.filter((other) => other !== table).flatMap((other) =>
+    other.rules.filter(({ references, definition }) =>
+      references === label && (column === undefined || refersTo(definition, column))
+    ).map((rule) => dropRule(other, rule))
+  );
+}
+
+function refersTo(definition: string, column: string): boolean {
+  const target = definition.slice(definition.indexOf(" REFERENCES "));
+  const names = target.slice(target.indexOf("(") + 1, target.indexOf(")")).split(", ");
+  return names.includes(column) || names.includes(quoteName(column));
+}

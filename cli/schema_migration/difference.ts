@@ -1,0 +1,23 @@
+import type { Catalog } from "./catalog.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Step } from "./step.ts";
+
+/** The difference between two databases. */
+export interface Difference {
+  readonly steps: readonly Step[];
+  /** Differences that need a decision, or a migration written by hand. */
+  readonly problems: readonly string[];
+  /** Objects that no schema module declares. They stay. */
+  readonly kept: readonly string[];
+}
+
+/** Arguments of `compareCatalogs`. */
+export interface Comparison {
+  /** The database after the migrations. */
+  readonly have: Catalog;
+  /** The database of the schema modules. */
+  readonly want: Catalog;
+  /** The statements that create all of the schema. */
+  readonly created: readonly string[];
+  readonly decisions: Decisions;
+}

@@ -1,0 +1,72 @@
+import type { BuildResult } from "esbuild";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { loadEsbuild } from "../build/load_esbuild.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { toBuildError } from "../dev/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { importBundle } from "../import_bundle.ts";
+
+const COMMAND = "trellis generate migration";
+const DEFAULT_FILE = "src/schema.ts";
+
+/**
+ * Lists the modules that declare the tables of a project: `database.schemaFiles`, or
+ * `src/schema.ts` and the file with the auth tables.
+ *
+ * @param root Absolute path of the project.
+ * @param config The settings of the project.
+ * @returns Paths relative to the project.
+ * @throws {ConfigurationError} If a file does not exist, or there is none.
+ */
+export function listSchemaFiles(root: string, { database, auth }: ResolvedConfig): string[] {
+  const { schemaFiles } = database;
+  const missing = schemaFiles.filter((file) => !existsSync(resolve(root, file)));
+  if (missing.length > 0) {
+    throw new ConfigurationError(`${missing.join(", ")} does not exist: database.schemaFiles`);
+  }
+  const files = schemaFiles.length > 0
+    ? schemaFiles
+    : [DEFAULT_FILE, auth.schemaFile].filter((file) => existsSync(resolve(root, file)));
+  if (files.length > 0) return [...files];
+  throw new ConfigurationError(
+    `${DEFAULT_FILE} does not exist: set database.schemaFiles in trellis.config.ts to the ` +
+      "modules that export the drizzle tables",
+  );
+}
+
+/**
+ * Loads modules with drizzle tables.
+ *
+ * @param root Absolute path of the project.
+ * @param files The modules, relative to the project.
+ * @returns Their exported values, each once.
+ * @throws {BuildError} If a module cannot be built.
+ * @throws {ConfigurationError} If a module cannot be loaded or esbuild is not installed.
+ */
+export async function loadSchema(root: string, files: readonly string[]): Promise<unknown[]> {
+  const { build } = await loadEsbuild(COMMAND);
+  const contents = files.map((file, index) =>
+    `export * as module${index} from ${JSON.stringify(`./${file.replace(/^\.\//, "")}`)};`
+  ).join("\n");
+  const code = await build({
+    stdin: { contents, resolveDir: root, sourcefile: join(root, "schema-modules.ts") },
+    absWorkingDir: root,
+    ...LOCAL_BUILD,
+    plugins: [localResolver(root, new Map())],
+  }).then(
+    (result: BuildResult<{ write: false }>) => result.outputFiles![0].text,
+    (error: unknown) => {
+      throw toBuildError("generate migration", error);
+    },
+  );
+  type Modules = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  const modules = await importBundle<Modules>(root, "schema", code).catch((cause: Error) => {
+    throw new ConfigurationError(
+      `${files.join(", ")} cannot be loaded: ${cause.message}. The modules run without a database`,
+      { cause },
+    );
+  });
+  return [...new Set(Object.values(modules).flatMap((module) => Object.values(module)))];
+}

@@ -1,0 +1,183 @@
+import type { PGlite } from "@electric-sql/pglite";
+import type { Catalog, CatalogColumn, CatalogRule, CatalogTable } from "./catalog.ts";
+
+/** The part of a database that queries need. */
+export type Queryable = Pick<PGlite, "query">;
+
+/** Excludes the catalogs of PostgreSQL, tables of migration runners and objects of extensions. */
+const OWN = `n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'`;
+const OWN_CLASS = `${OWN} AND c.relname NOT LIKE '\\_\\_orm\\_%'
+  AND (n.nspname, c.relname) <> ('drizzle', '__drizzle_migrations')
+  AND NOT EXISTS (SELECT FROM pg_depend e WHERE e.objid = c.oid AND e.deptype = 'e')`;
+
+const SEQUENCE_OPTIONS =
+  `format('INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s %s',
+  s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
+  CASE WHEN s.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END)`;
+
+const COLUMNS = `SELECT c.oid::text AS id, n.nspname AS schema, c.relname AS table,
+  c.relrowsecurity AS "hasRowSecurity", a.attname AS name,
+  format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS "isRequired",
+  CASE WHEN a.attcollation <> t.typcollation THEN a.attcollation::regcollation::text END
+    AS collation,
+  CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity,
+  CASE WHEN a.attidentity <> '' THEN s.options END AS sequence,
+  s.options IS NOT NULL AND a.attidentity = '' AND d.adbin IS NOT NULL AS "isSerial",
+  pg_get_expr(d.adbin, d.adrelid, true) AS expression, a.attgenerated AS kind
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+LEFT JOIN LATERAL (
+  SELECT ${SEQUENCE_OPTIONS} AS options FROM pg_depend o JOIN pg_sequence s ON s.seqrelid = o.objid
+  WHERE o.refobjid = c.oid AND o.refobjsubid = a.attnum AND o.deptype IN ('a', 'i') LIMIT 1
+) s ON true
+WHERE c.relkind IN ('r', 'p') AND ${OWN_CLASS}
+ORDER BY n.nspname, c.relname, a.attnum`;
+
+const CONSTRAINTS = `SELECT c.oid::text AS id, r.conname AS name, r.contype AS type,
+  pg_get_constraintdef(r.oid, true) AS definition,
+  CASE WHEN f.relname IS NULL THEN NULL WHEN fn.nspname = 'public' THEN f.relname
+    ELSE fn.nspname || '.' || f.relname END AS references
+FROM pg_constraint r
+JOIN pg_class c ON c.oid = r.conrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_class f ON f.oid = r.confrelid
+LEFT JOIN pg_namespace fn ON fn.oid = f.relnamespace
+WHERE r.contype IN ('p', 'f', 'c', 'x') AND ${OWN_CLASS}
+ORDER BY r.conname`;
+
+// a unique index and a unique constraint are compared as the same: both reject the same rows
+const INDEXES = `SELECT c.oid::text AS id, i.relname AS name,
+  pg_get_indexdef(i.oid, 0, true) AS definition, quote_ident(i.relname) AS quoted,
+  pg_get_constraintdef(r.oid, true) AS unique
+FROM pg_index x
+JOIN pg_class i ON i.oid = x.indexrelid
+JOIN pg_class c ON c.oid = x.indrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_constraint r ON r.conindid = i.oid AND r.contype IN ('p', 'u', 'x')
+WHERE coalesce(r.contype, 'u') = 'u' AND ${OWN_CLASS}
+ORDER BY i.relname`;
+
+const ENUMS = `SELECT n.nspname AS schema, c.typname AS name,
+  json_agg(e.enumlabel ORDER BY e.enumsortorder) AS values
+FROM pg_type c JOIN pg_namespace n ON n.oid = c.typnamespace JOIN pg_enum e ON e.enumtypid = c.oid
+WHERE ${OWN} AND NOT EXISTS (SELECT FROM pg_depend x WHERE x.objid = c.oid AND x.deptype = 'e')
+GROUP BY 1, 2 ORDER BY 1, 2`;
+
+const SEQUENCES = `SELECT n.nspname AS schema, c.relname AS name,
+  format_type(s.seqtypid, NULL) || ' ' || ${SEQUENCE_OPTIONS} AS definition
+FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE ${OWN_CLASS} AND NOT EXISTS (
+  SELECT FROM pg_depend o WHERE o.objid = c.oid AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
+) ORDER BY 1, 2`;
+
+const VIEWS = `SELECT n.nspname AS schema, c.relname AS name,
+  c.relkind::text || coalesce(c.reloptions::text, '') || pg_get_viewdef(c.oid, true) AS definition
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('v', 'm') AND ${OWN_CLASS} ORDER BY 1, 2`;
+
+const SCHEMAS = `SELECT n.nspname AS name FROM pg_namespace n WHERE ${OWN} ORDER BY 1`;
+
+/**
+ * Reads the objects of a database that a drizzle schema can declare.
+ *
+ * @param database The database.
+ * @returns The objects, sorted by name.
+ */
+export async function readCatalog(database: Queryable): Promise<Catalog> {
+  const read = async <Row>(text: string) => (await database.query<Row>(text)).rows;
+  const columns = await read<ColumnRow>(COLUMNS);
+  const constraints = await read<ConstraintRow>(CONSTRAINTS);
+  const indexes = await read<IndexRow>(INDEXES);
+  const rules = [
+    ...constraints.map((row) => ({ id: row.id, rule: toConstraint(row) })),
+    ...indexes.map((row) => ({ id: row.id, rule: toIndex(row) })),
+  ];
+  const ids = [...new Set(columns.map(({ id }) => id))];
+  const tables = ids.map((id): CatalogTable =>
+    toTable(
+      columns.filter((row) => row.id === id),
+      rules.filter((row) => row.id === id).map(({ rule }) => rule),
+    )
+  );
+  return {
+    tables,
+    schemas: (await read<{ name: string }>(SCHEMAS)).map(({ name }) => name),
+    enums: await read(ENUMS),
+    sequences: await read(SEQUENCES),
+    views: await read(VIEWS),
+  };
+}
+
+function toTable(rows: readonly ColumnRow[], rules: readonly CatalogRule[]): CatalogTable {
+  const [{ schema, table, hasRowSecurity }] = rows;
+  return { schema, name: table, hasRowSecurity, columns: rows.map(toColumn), rules };
+}
+
+interface ColumnRow extends Omit<CatalogColumn, "default" | "generated"> {
+  readonly id: string;
+  readonly schema: string;
+  readonly table: string;
+  readonly hasRowSecurity: boolean;
+  readonly expression: string | null;
+  /** `s` and `v` for generated columns. */
+  readonly kind: string;
+}
+
+function toColumn(row: ColumnRow): CatalogColumn {
+  const { name, type, isRequired, collation, identity, sequence, isSerial, expression } = row;
+  const isGenerated = row.kind !== "";
+  const storage = row.kind === "s" ? "STORED" : "VIRTUAL";
+  return {
+    name,
+    type,
+    isRequired,
+    collation,
+    identity,
+    sequence,
+    isSerial,
+    default: isGenerated || isSerial ? null : expression,
+    generated: isGenerated ? `GENERATED ALWAYS AS (${expression}) ${storage}` : null,
+  };
+}
+
+const KINDS: Readonly<Record<string, CatalogRule["kind"]>> = {
+  p: "primary key",
+  f: "foreign key",
+  c: "check",
+  x: "exclusion",
+};
+
+interface ConstraintRow {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly definition: string;
+  readonly references: string | null;
+}
+
+const NOT_VALID = " NOT VALID";
+
+function toConstraint({ name, type, definition, references }: ConstraintRow): CatalogRule {
+  const key = definition.endsWith(NOT_VALID) ? definition.slice(0, -NOT_VALID.length) : definition;
+  return { name, kind: KINDS[type], key, definition, references };
+}
+
+interface IndexRow {
+  readonly id: string;
+  readonly name: string;
+  readonly quoted: string;
+  readonly definition: string;
+  readonly unique: string | null;
+}
+
+function toIndex({ name, quoted, definition, unique }: IndexRow): CatalogRule {
+  const key = definition.replace(` INDEX ${quoted} ON `, () => " INDEX ON ");
+  const suffix = unique?.includes(" DEFERRABLE") === true ? " DEFERRABLE" : "";
+  return unique === null
+    ? { name, kind: "index", key, definition, references: null }
+    : { name, kind: "unique", key: key + suffix, definition: unique, references: null };
+}

@@ -1,0 +1,145 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { generateMigration } from "../../../cli/commands/generate_migration.ts";
+import { withAuthProject as withProject } from "../fixtures/auth_project.ts";
+import { type CliResult, runInProcess } from "../fixtures/run.ts";
+
+const run = (root: string, ...args: string[]): Promise<CliResult> =>
+  runInProcess(["generate", "migration", "--project", root, ...args], {
+    commands: [generateMigration],
+  });
+
+const read = (root: string, path: string) => Deno.readTextFile(join(root, path));
+const write = (root: string, path: string, text: string) =>
+  Deno.writeTextFile(join(root, path), text);
+
+async function list(root: string): Promise<string[]> {
+  const names = await Array.fromAsync(Deno.readDir(join(root, "migrations")));
+  return names.map(({ name }) => name).sort();
+}
+
+const schema = (columns: string) =>
+  `import { boolean, integer, pgTable, text } from "drizzle-orm/pg-core";
+export const notes = pgTable("notes", { id: integer("id").primaryKey(), ${columns} });`;
+
+const FILES = {
+  "src/schema.ts": schema(`title: text("title").notNull(), body: text("body")`),
+  "migrations/0001_notes.sql":
+    `CREATE TABLE notes (id int PRIMARY KEY, title text NOT NULL, body text);
+    CREATE TABLE audit (id int PRIMARY KEY);`,
+};
+
+Deno.test("generate migration asks about a column that is gone, and renames or drops it when told", async () => {
+  await withProject(FILES, async (root) => {
+    const same = await run(root, "--check");
+    assertEquals([same.exitCode, same.stdout], [
+      0,
+      "0 statements: the migrations match the schema\n",
+    ]);
+    assertStringIncludes(same.stderr, "table audit");
+    await write(
+      root,
+      "src/schema.ts",
+      schema(`title: text("title"), text: text("text"), done: boolean("done").notNull()`),
+    );
+    const asked = await run(root, "change");
+    assertEquals(asked.exitCode, 1);
+    assertStringIncludes(
+      asked.stdout,
+      "--rename notes.body=text, --drop notes.body or --keep notes.body",
+    );
+    assertEquals(await list(root), ["0001_notes.sql"]);
+    const done = await run(root, "change", "--rename", "notes.body=text", "--drop", "audit");
+    assertEquals([done.exitCode, done.stdout.split("\n")[0]], [
+      0,
+      "created migrations/0002_change.sql",
+    ]);
+    assertEquals(
+      await read(root, "migrations/0002_change.sql"),
+      [
+        "-- Written by trellis generate migration. Read it before you apply it.",
+        "-- Warning: code that is still running uses the old name.",
+        `ALTER TABLE "notes" RENAME COLUMN "body" TO "text";`,
+        "--> statement-breakpoint",
+        `ALTER TABLE "notes" ALTER COLUMN "title" DROP NOT NULL;`,
+        "--> statement-breakpoint",
+        "-- Warning: fails if the table has rows: the column has no default.",
+        `ALTER TABLE "notes" ADD COLUMN "done" boolean NOT NULL;`,
+        "--> statement-breakpoint",
+        "-- Warning: drops the table with its rows.",
+        `DROP TABLE "audit";`,
+        "",
+      ].join("\n"),
+    );
+    const again = await run(root, "again");
+    assertEquals([again.exitCode, again.stdout, again.stderr], [
+      0,
+      "0 statements: the migrations match the schema\n",
+      "",
+    ]);
+    assert(await Deno.stat(join(root, ".trellis")).then(() => false, () => true));
+  });
+});
+
+Deno.test("generate migration writes nothing that Aurora DSQL or PostgreSQL refuses", async () => {
+  const files = {
+    ...FILES,
+    "src/database.ts": `export const config = { provider: "distsql" };`,
+    "src/schema.ts": schema(`title: text("title").notNull(), body: text("body"),
+      tags: text("tags").array()`),
+  };
+  await withProject(files, async (root) => {
+    const refused = await run(root, "tags");
+    assertEquals(refused.exitCode, 1);
+    assertStringIncludes(refused.stderr, "type-array");
+    // no integer is a uuid
+    await write(root, "src/schema.ts", FILES["src/schema.ts"].replaceAll("integer", "uuid"));
+    const impossible = await run(root, "id", "--json");
+    assertEquals(impossible.exitCode, 1);
+    const { files: written, problems } = JSON.parse(impossible.stdout);
+    assertEquals(written, []);
+    assertStringIncludes(problems[0], "PostgreSQL refuses");
+    assertEquals(await list(root), ["0001_notes.sql"]);
+  });
+});
+
+Deno.test("generate migration adds values to an enum and refuses to remove them", async () => {
+  const mood = (values: string) =>
+    `import { integer, pgEnum, pgTable } from "drizzle-orm/pg-core";
+export const mood = pgEnum("mood", [${values}]);
+export const notes = pgTable("notes", { id: integer("id").primaryKey(), mood: mood("mood") });`;
+  const files = {
+    "src/schema.ts": mood(`"shy", "calm", "wild"`),
+    "migrations/0001_notes.sql":
+      `CREATE TYPE mood AS ENUM ('calm'); CREATE TABLE notes (id int PRIMARY KEY, mood mood);`,
+  };
+  await withProject(files, async (root) => {
+    const { statements } = JSON.parse((await run(root, "moods", "--json")).stdout);
+    assertEquals(statements.map(({ sql }: { sql: string }) => sql), [
+      `ALTER TYPE "public"."mood" ADD VALUE 'shy' BEFORE 'calm'`,
+      `ALTER TYPE "public"."mood" ADD VALUE 'wild'`,
+    ]);
+    assertEquals((await run(root, "--check")).exitCode, 0);
+    await write(root, "src/schema.ts", mood(`"calm"`));
+    assertStringIncludes((await run(root, "less")).stdout, "values can only be added");
+  });
+});
+
+Deno.test("generate migration names what is wrong with its arguments", async () => {
+  await withProject(FILES, async (root) => {
+    for (
+      const [args, message] of [
+        [["--dry-run"], "Missing argument <name>"],
+        [["a/b"], "letters, digits"],
+        [["a", "--rename", "notes.body"], "--rename must be old=new"],
+      ] as const
+    ) {
+      const { exitCode, stderr } = await run(root, ...args);
+      assertEquals(exitCode, 2);
+      assertStringIncludes(stderr, message);
+    }
+    const unknown = await run(root, "a", "--drop", "notes.nothing");
+    assertStringIncludes(unknown.stdout, "the migrations create no notes.nothing");
+    assertEquals(unknown.exitCode, 1);
+  });
+});
