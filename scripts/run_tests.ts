@@ -41,7 +41,7 @@ const ENVIRONMENT = {
 };
 /** They run nothing of the measured folders that other tests do not run. */
 const UNMEASURED =
-  /_system_test\.ts$|^tests\/(?:bench|client|cli\/(?!commands)|doc_examples_test|examples|faults|jobs|load|mail|realtime|scripts|uploads)\b/;
+  /_system_test\.ts$|^tests\/(?:bench|client|cli\/(?!build|commands)|doc_examples_test|examples|faults|jobs|load|mail|realtime|scripts|uploads)\b/;
 
 interface Command {
   readonly name: string;
