@@ -81,7 +81,9 @@ export async function startBetterAuth(
     schema: tables,
     transaction: "transaction" in db,
   });
-  const adapter = settings.experimentalJoins
+  // better-auth would convert the subquery of the user's id to a number
+  const hasNumericIds = options.advanced?.database?.generateId === "serial";
+  const adapter = settings.experimentalJoins || hasNumericIds
     ? plain
     : readAccountsWithUser(plain, settings.schema.user);
   const audit = settings.audit === false ? undefined : await import("./audit.ts");

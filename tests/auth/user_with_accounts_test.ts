@@ -1,6 +1,13 @@
 import { assertEquals } from "@std/assert";
+import { integer, pgTable } from "drizzle-orm/pg-core";
 import { createAuth, getInternals } from "../../auth/instance.ts";
-import { authAccounts, authUsers } from "../../auth/schema.ts";
+import {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  authAccounts,
+  authUsers,
+} from "../../auth/schema.ts";
 import { createRandom } from "./random.ts";
 import { testSeed } from "../support/seed.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
@@ -65,4 +72,51 @@ Deno.test("readAccountsWithUser() leaves out accounts of other users with the sa
   })));
   const found = await find(email);
   assertEquals(found?.accounts.map(({ userId }) => userId), [found?.user.id]);
+});
+
+const serialId = () => integer("id").primaryKey().generatedAlwaysAsIdentity();
+const userId = () => integer("user_id").notNull();
+const SERIAL_TABLES = {
+  user: pgTable("serial_users", { ...AUTH_USER_COLUMNS, id: serialId() }),
+  session: pgTable("serial_sessions", {
+    ...AUTH_SESSION_COLUMNS,
+    id: serialId(),
+    userId: userId(),
+  }),
+  account: pgTable("serial_accounts", {
+    ...AUTH_ACCOUNT_COLUMNS,
+    id: serialId(),
+    userId: userId(),
+  }),
+};
+
+Deno.test("createAuth() finds a user with accounts by numeric ids", async () => {
+  for (const [table, columns] of [["users", ["id"]], ["accounts", ["id", "user_id"]]] as const) {
+    await pglite.exec(
+      `CREATE TABLE serial_${table} (LIKE ${table});` +
+        columns.map((column) =>
+          `ALTER TABLE serial_${table} DROP COLUMN ${column}, ADD COLUMN ${column} integer NOT NULL ${
+            column === "id" ? "GENERATED ALWAYS AS IDENTITY" : ""
+          };`
+        ).join(""),
+    );
+  }
+  const auth = createAuth(db, {
+    ...CONFIG,
+    schema: SERIAL_TABLES,
+    advanced: { database: { generateId: "serial" } },
+  });
+  const { context: { internalAdapter } } = await getInternals(auth).start();
+  const email = "ada@example.com";
+  const user = await internalAdapter.createUser(
+    { name: "Ada", email, emailVerified: true },
+    { method: "email-password" },
+  );
+  await internalAdapter.createAccount({
+    userId: user.id,
+    accountId: user.id,
+    providerId: "credential",
+  });
+  const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });
+  assertEquals(found?.accounts.map((account) => account.userId), [user.id]);
 });
