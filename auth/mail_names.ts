@@ -5,7 +5,7 @@ const MAX_NAME = 64;
 const LINK_CHARACTERS = ["/", ":", "@", "\\"];
 
 /**
- * Returns a name for a mail; empty if the name could carry a message of its own. Anyone can sign up
+ * Returns a name for a mail; empty if the name could carry its own message. Anyone can sign up
  * with the address of another person and a name such as `Your prize: evil.example`, and mail
  * programs make links of such texts.
  *

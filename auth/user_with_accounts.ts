@@ -22,7 +22,8 @@ interface Adapter {
 /**
  * Reads a user and their accounts in one round trip. better-auth reads the user by email address and
  * then the accounts by the user's id, unless `experimentalJoins` is set. Here both statements are sent
- * together, because the second finds the user's id by itself. A sign-in takes one round trip less.
+ * together, because the second contains a subquery for the user's id. A sign-in takes one round trip
+ * less.
  * Not for `generateId: "serial"`, with which better-auth converts ids in conditions to numbers.
  *
  * @param factory The function that creates the adapter.

@@ -10,7 +10,7 @@ const SKIPPED = ["fixtures", "mutation", "std_assert", "support"];
 const SYSTEM = "_system_test.ts";
 
 /**
- * Folders and files that take longest, measured on 2026-11-23. Each runs in a process of its own, and
+ * Folders and files that take longest, measured on 2026-11-23. Each runs in its own process, and
  * they start first, so that no process is left alone with them in the end.
  */
 const LONGEST: readonly string[] = [
@@ -33,7 +33,7 @@ const LONGEST: readonly string[] = [
  * Folders whose files run in one isolate, one after the other, so that the library and its packages are
  * loaded once; each line is one isolate, or several with `SHARED_SIZE` files each. A file belongs to
  * the first line that names its folder. Tests restore what they set in the process. In other folders each
- * file has an isolate of its own.
+ * file has its own isolate.
  */
 const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["auth"],
@@ -56,7 +56,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["scripts"],
 ];
 
-/** Files of these folders that need an isolate of their own. */
+/** Files of these folders that need their own isolate. */
 const OWN_ISOLATE: readonly string[] = [
   // the packages that the first call of a process loads
   "auth/loading_test.ts",

@@ -28,7 +28,7 @@ export function compareDocuments(before: Json, after: Json): Change[] {
   return [...changes, ...added];
 }
 
-/** Lists the operations by method and path, without the names of parameters: nobody sends them. */
+/** Lists the operations by method and path. Names of parameters do not count: requests have none. */
 function listOperations(document: Json): Map<string, OperationVersion> {
   const paths = Object.entries((document.paths ?? {}) as Record<string, Json>);
   return new Map(paths.flatMap(([path, written]) => {

@@ -11,7 +11,7 @@ import { type Deployment, getRegion, StepError } from "./deployment.ts";
 /** The outcome of an invocation. */
 export type InvocationOutcome =
   | { readonly response: MigrationResponse }
-  /** Lambda ended the invocation, or the connection was lost: nobody knows how far it came. */
+  /** Lambda ended the invocation, or the connection was lost. The progress is unknown. */
   | { readonly interruption: string };
 
 /** The deployed migration function. */
@@ -98,7 +98,7 @@ interface FunctionError {
   readonly errorMessage?: string;
 }
 
-/** Failures of requests are responses, so that an error is one of the sandbox or of the start. */
+/** Failures of requests are responses, so an error comes from the sandbox or the start. */
 function readFunctionError(
   name: string,
   { errorType = "Error", errorMessage = "" }: FunctionError,

@@ -13,9 +13,10 @@ export interface RuleDifference {
 
 /**
  * Compares constraints and indexes by their definitions: names that only differ are not changed.
- * A changed one is replaced. One that the schema does not declare stays without a decision.
+ * A changed rule is replaced. A rule that the schema does not declare stays, unless a decision drops
+ * it.
  *
- * @param have The table as it is.
+ * @param have The table after the migrations.
  * @param want The table as the schema declares it.
  * @param decisions The decisions.
  */

@@ -12,7 +12,7 @@ import { crc32c } from "./crc32c.ts";
  */
 const PART_CHARACTERS = 250_000;
 
-/** Position of the row that stands for the whole chunk. */
+/** Position of the row that represents the whole chunk. */
 const HEAD = -1;
 
 /** Row that was put together. */
@@ -30,7 +30,7 @@ interface HeadRow extends Record<string, unknown> {
 
 /**
  * Stores a fragment, or the record that describes the fragments. Call it in a transaction: the row
- * that stands for the chunk is written each time, so that of several transactions one sees them all.
+ * that represents the chunk is written each time, so that of several transactions one sees them all.
  *
  * @param tx The transaction.
  * @param consumer Name of the consumer.
@@ -157,7 +157,7 @@ async function readText(
   return text;
 }
 
-/** Removes the pieces. The row that stands for the chunk stays, so that repeated fragments are recognized. */
+/** Removes the pieces. The row that represents the chunk stays, so that repeated fragments are recognized. */
 async function closeChunk(tx: DrizzleClient, chunk: string, state: string): Promise<void> {
   await tx.execute(
     sql`delete from "trellis_change_parts" where "chunk" = ${chunk}::uuid and "fragment" >= 0`,
@@ -175,7 +175,7 @@ function serializeMain(main: ChunkedChange): string {
 /**
  * Parses the stored record that describes fragments.
  *
- * @param data The column `data` of the row that stands for the chunk.
+ * @param data The column `data` of the row that represents the chunk.
  */
 export function parseMain(data: string): ChunkedChange {
   const main = JSON.parse(data);

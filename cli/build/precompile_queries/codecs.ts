@@ -15,7 +15,7 @@ export type CodecSource = { readonly code: string; readonly run: Codec } | undef
 /** The reason why a statement cannot be compiled. */
 export class NotCompiled extends Error {}
 
-/** The parts of drizzle that tell known columns from others. */
+/** The parts of drizzle that distinguish known columns from others. */
 export interface DrizzleModules {
   readonly core: typeof import("drizzle-orm");
   readonly pg: typeof import("drizzle-orm/pg-core");

@@ -29,6 +29,21 @@ const FILES = {
     CREATE TABLE audit (id int PRIMARY KEY);`,
 };
 
+Deno.test("generate migration keeps indexes and constraints that only the migrations have, until --drop", async () => {
+  const own = `${FILES["migrations/0001_notes.sql"]}
+    CREATE INDEX notes_title_idx ON notes (title);
+    ALTER TABLE notes ADD CONSTRAINT notes_title_check CHECK (title <> '');`;
+  await withProject({ ...FILES, "migrations/0001_notes.sql": own }, async (root) => {
+    const kept = await run(root, "--check");
+    assertEquals(kept.exitCode, 0);
+    assertStringIncludes(kept.stderr, "index notes:notes_title_idx");
+    assertStringIncludes(kept.stderr, "check notes:notes_title_check");
+    const dropped = await run(root, "drop", "--dry-run", "--drop", "notes:notes_title_idx");
+    assertStringIncludes(dropped.stdout, 'DROP INDEX "notes_title_idx";');
+    assertEquals(dropped.stdout.includes("notes_title_check"), false);
+  });
+});
+
 Deno.test("generate migration asks about a column that is gone, and renames or drops it when told", async () => {
   await withProject(FILES, async (root) => {
     const same = await run(root, "--check");
