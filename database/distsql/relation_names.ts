@@ -31,6 +31,8 @@ const CLAUSES_AFTER_FROM: ReadonlySet<string> = keywordSet(`
 const QUERY_STARTS: ReadonlySet<string> = keywordSet(
   "SELECT WITH VALUES TABLE INSERT UPDATE DELETE MERGE",
 );
+/** Words after the tables of TRUNCATE and LOCK. */
+const AFTER_TABLES: ReadonlySet<string> = keywordSet("RESTART CONTINUE CASCADE RESTRICT IN NOWAIT");
 const END_OF_USING: ReadonlySet<string> = new Set(["USING", "WHERE", "RETURNING", ")"]);
 /** Objects of GRANT that are not tables. */
 const NOT_TABLES: ReadonlySet<string> = keywordSet(`
@@ -117,11 +119,7 @@ class NameCollector {
     if (first === "COPY") return this.#add(1, "relation");
     if (first === "TRUNCATE" || first === "LOCK") {
       const from = reader.skip(1, "TABLE");
-      const end = reader.find(
-        new Set(["RESTART", "CONTINUE", "CASCADE", "RESTRICT", "IN", "NOWAIT"]),
-        from + 1,
-      );
-      return this.#addList(from, end < 0 ? reader.size : end, "relation");
+      return this.#addList(from, reader.findEnd(AFTER_TABLES, from + 1), "relation");
     }
     if (first === "ANALYZE" || first === "VACUUM") {
       return this.#addList(
@@ -145,10 +143,10 @@ class NameCollector {
         return this.#add(at, "relation");
       case "INDEX":
         if (reader.key(at) !== "ON") this.#add(at, "local");
-        return this.#add(reader.skip(reader.find(new Set(["ON"]), at) + 1, "ONLY"), "relation");
+        return this.#add(reader.skip(reader.find("ON", at) + 1, "ONLY"), "relation");
       case "TRIGGER":
       case "POLICY":
-        return this.#add(reader.find(new Set(["ON"]), at) + 1, "relation");
+        return this.#add(reader.find("ON", at) + 1, "relation");
     }
   }
 
@@ -157,11 +155,11 @@ class NameCollector {
     const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
     if (!isRelation) return;
     this.#add(reader.skip(this.#afterExists(2), "ONLY"), "relation");
-    const rename = reader.find(new Set(["RENAME"]), 2);
+    const rename = reader.find("RENAME", 2);
     if (rename < 0) return;
     if (reader.is(rename + 1, "TO")) this.#add(rename + 2, "local");
     else if (reader.is(rename + 1, "CONSTRAINT")) {
-      this.#add(reader.find(new Set(["TO"]), rename) + 1, "constraint");
+      this.#add(reader.find("TO", rename) + 1, "constraint");
     }
   }
 
@@ -169,26 +167,26 @@ class NameCollector {
     const reader = this.#reader;
     const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
     if (isRelation) {
-      const end = reader.find(new Set(["CASCADE", "RESTRICT"]), 3);
-      this.#addList(this.#afterExists(2), end < 0 ? reader.size : end, "relation");
+      const end = reader.findEnd(new Set(["CASCADE", "RESTRICT"]), 3);
+      this.#addList(this.#afterExists(2), end, "relation");
     } else if (reader.is(1, "TRIGGER") || reader.is(1, "POLICY")) {
-      this.#add(reader.find(new Set(["ON"]), 2) + 1, "relation");
+      this.#add(reader.find("ON", 2) + 1, "relation");
     }
   }
 
   #collectGrant(): void {
     const reader = this.#reader;
-    const on = reader.find(new Set(["ON"]), 1);
+    const on = reader.find("ON", 1);
     if (on < 0 || reader.isOneOf(on + 1, NOT_TABLES)) return;
-    const end = reader.find(new Set(["TO", "FROM"]), on);
-    this.#addList(reader.skip(on + 1, "TABLE"), end < 0 ? reader.size : end, "relation");
+    const end = reader.findEnd(new Set(["TO", "FROM"]), on);
+    this.#addList(reader.skip(on + 1, "TABLE"), end, "relation");
   }
 
   #collectComment(): void {
     const reader = this.#reader;
     const object = reader.key(2);
     if (object === "TABLE" || object === "VIEW" || object === "INDEX") this.#add(3, "relation");
-    else if (object === "CONSTRAINT") this.#add(reader.find(new Set(["ON"]), 3) + 1, "relation");
+    else if (object === "CONSTRAINT") this.#add(reader.find("ON", 3) + 1, "relation");
     else if (object === "COLUMN" && reader.nameEnd(3) === 6) this.uses.set(3, "relation");
   }
 

@@ -112,11 +112,25 @@ export class StatementReader {
   }
 
   /**
-   * Returns the first position on the same level in `[from, to)` with one of the keywords; else -1.
+   * Returns the first position on the same level in `[from, to)` with the keyword, or one of the
+   * keywords; else -1.
    */
-  find(keys: ReadonlySet<string>, from: number, to: number = this.size): number {
-    for (let at = from; at < to; at = this.next(at)) if (this.isOneOf(at, keys)) return at;
+  find(keys: string | ReadonlySet<string>, from: number, to: number = this.size): number {
+    for (let at = from; at < to; at = this.next(at)) {
+      if (typeof keys === "string" ? this.key(at) === keys : this.isOneOf(at, keys)) return at;
+    }
     return -1;
+  }
+
+  /** Returns the same position, or the end of the range if no keyword is there. */
+  findEnd(keys: string | ReadonlySet<string>, from: number, to: number = this.size): number {
+    const at = this.find(keys, from, to);
+    return at < 0 ? to : at;
+  }
+
+  /** Returns the position of the table's name in ALTER TABLE, after IF EXISTS and ONLY. */
+  alteredTableAt(): number {
+    return this.skip(this.skip(2, "IF", "EXISTS"), "ONLY");
   }
 
   /**

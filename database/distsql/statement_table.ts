@@ -43,7 +43,7 @@ export function getTable(reader: StatementReader): string | undefined {
   for (let at = 1; reader.token(at)?.kind === "word" && at < 6; at++) {
     if (reader.key(at) === "TABLE") return pathAt(at + 1);
     if (!reader.isOneOf(at, ON_TABLE)) continue;
-    const on = first === "CREATE" ? reader.find(new Set(["ON"]), at) : -1;
+    const on = first === "CREATE" ? reader.find("ON", at) : -1;
     return on < 0 ? undefined : pathAt(on + 1);
   }
   return undefined;

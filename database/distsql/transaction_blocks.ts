@@ -20,7 +20,6 @@ const BEGINS: ReadonlySet<string> = new Set(["BEGIN", "START"]);
 const ENDS: ReadonlySet<string> = new Set(["COMMIT", "END"]);
 const SAVEPOINTS: ReadonlySet<string> = new Set(["SAVEPOINT", "RELEASE"]);
 const ROLLBACKS: ReadonlySet<string> = new Set(["ROLLBACK", "ABORT"]);
-const TO: ReadonlySet<string> = new Set(["TO"]);
 
 /** Transaction modes without effect: the server's own, or weaker ones. */
 const DEFAULT_MODES =
@@ -34,7 +33,7 @@ function getModes(reader: StatementReader): string {
 
 /** Returns the registry entry of a statement that is always rejected. */
 function getRefusal(reader: StatementReader): string | undefined {
-  if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) {
+  if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find("TO", 1) >= 0)) {
     return "savepoint";
   }
   const isPrepared = reader.is(1, "PREPARED") || reader.is(0, "PREPARE", "TRANSACTION");

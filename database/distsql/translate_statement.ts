@@ -50,7 +50,7 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 /** True if an identity is added to a column other than bigint, which recreates the table at run time. */
 function addsIdentityByRecreation(statement: StatementReader, t: StatementTranslation): boolean {
   if (!statement.is(0, "ALTER", "TABLE")) return false;
-  const at = statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY");
+  const at = statement.alteredTableAt();
   const written = readObject(statement, at);
   const table = findObject(t.before.tables, written);
   return table !== undefined && statement.list(written.end, statement.size).some(([from]) => {
@@ -66,7 +66,7 @@ function refuseViews(statement: StatementReader, t: StatementTranslation): void 
   const { tables, views } = t.before;
   const table = findObject(
     tables,
-    readObject(statement, statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY")),
+    readObject(statement, statement.alteredTableAt()),
   );
   if (table === undefined) return;
   for (const view of views.values()) {

@@ -35,7 +35,7 @@ export async function recreateTable(
 
 async function planRecreation(db: DrizzleClient, sql: string): Promise<RecreationPlan> {
   const reader = parseStatement(sql);
-  const table = quoteNameAt(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const table = quoteNameAt(reader, reader.alteredTableAt());
   const current = await introspectTable(db, table);
   return generateRecreationPlan(
     current,

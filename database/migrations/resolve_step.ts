@@ -124,7 +124,7 @@ const NO_IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
 async function needsRecreation(sql: string, context: MigrationContext): Promise<boolean> {
   const reader = parseStatement(sql);
   if (!context.limitsRows || !reader.is(0, "ALTER", "TABLE")) return false;
-  const nameAt = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
+  const nameAt = reader.alteredTableAt();
   const table = quoteNameAt(reader, nameAt);
   for (const [from] of reader.list(reader.skip(reader.nameEnd(nameAt), "*"), reader.size)) {
     if (await isRefused(reader, from, table, context)) return true;

@@ -32,7 +32,7 @@ import { qualify, quoteName } from "../sql/quote.ts";
  */
 export function simulateRecreation(before: DeclaredSchema, sql: string): void {
   const reader = parseStatement(sql);
-  const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const written = readObject(reader, reader.alteredTableAt());
   const table = findObject(before.tables, written);
   if (table === undefined || !table.isComplete) return;
   const current = toTableSchema(table, before);

@@ -243,7 +243,6 @@ function isRowStatement(reader: StatementReader): boolean {
   return reader.isOneOf(0, ROW_WORDS);
 }
 
-const CONCURRENTLY: ReadonlySet<string> = new Set(["CONCURRENTLY"]);
 const SERVER_WIDE: ReadonlySet<string> = new Set(["DATABASE", "TABLESPACE", "SUBSCRIPTION"]);
 
 /**
@@ -266,6 +265,6 @@ function cannotShare(reader: StatementReader): boolean {
   const isIndex = reader.is(0, "REINDEX") || reader.is(0, "DROP", "INDEX") ||
     reader.is(0, "CREATE", "INDEX") ||
     reader.is(0, "CREATE", "UNIQUE", "INDEX");
-  if (isIndex) return reader.find(CONCURRENTLY, 1) >= 0;
-  return reader.is(0, "ALTER", "TABLE") && reader.find(CONCURRENTLY, 2) >= 0;
+  if (isIndex) return reader.find("CONCURRENTLY", 1) >= 0;
+  return reader.is(0, "ALTER", "TABLE") && reader.find("CONCURRENTLY", 2) >= 0;
 }

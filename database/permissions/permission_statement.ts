@@ -145,7 +145,7 @@ function readGrant(
   kind: "grant" | "revoke",
   word: string,
 ): PermissionAction | undefined {
-  const on = reader.find(new Set(["ON"]), 1);
+  const on = reader.find("ON", 1);
   const to = reader.find(new Set([word]), on);
   if (on < 0 || to < 0) return undefined;
   const privileges = readPrivileges(reader, on);
@@ -166,7 +166,7 @@ function readPrivileges(
 ): { name: string; columns: string[] }[] | undefined {
   const privileges: { name: string; columns: string[] }[] = [];
   for (const [from, end] of reader.list(1, to)) {
-    const open = reader.find(new Set(["("]), from, end);
+    const open = reader.find("(", from, end);
     const name = reader.text(from, open < 0 ? end : open).trim().toUpperCase();
     if (!/^[A-Z]+(?: PRIVILEGES)?$/.test(name)) return undefined;
     const columns = open < 0

@@ -90,7 +90,7 @@ function applyClause(
       });
     }
     case "generated": {
-      const open = reader.find(new Set(["("]), bodyFrom, to);
+      const open = reader.find("(", bodyFrom, to);
       column.generated = {
         expression: reader.text(open + 1, reader.closing(open)),
         stored: reader.key(to - 1) !== "VIRTUAL",
@@ -131,7 +131,7 @@ function applyClause(
 
 /** Parses `GENERATED ALWAYS AS IDENTITY (…)`. */
 function readIdentity(reader: StatementReader, from: number, to: number): TableIdentity {
-  const open = reader.find(new Set(["("]), from, to);
+  const open = reader.find("(", from, to);
   return {
     always: reader.is(from + 1, "ALWAYS"),
     options: open < 0 ? "" : reader.text(open + 1, reader.closing(open)),
@@ -202,8 +202,8 @@ function changeType(
   typeAt: number,
   { schema, reader, to, convertsAlways }: TableAction,
 ): void {
-  const usingAt = reader.find(new Set(["USING"]), typeAt, to);
-  const collateAt = reader.find(new Set(["COLLATE"]), typeAt, to);
+  const usingAt = reader.find("USING", typeAt, to);
+  const collateAt = reader.find("COLLATE", typeAt, to);
   const typeTo = Math.min(...[usingAt, collateAt, to].filter((at) => at >= 0));
   const type = normalizeType(reader.text(typeAt, typeTo));
   if (type === "") {

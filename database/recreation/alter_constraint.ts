@@ -134,7 +134,7 @@ function takeOverIndex(
   name: string | undefined,
   { schema, reader, to }: TableAction,
 ): void {
-  const indexAt = reader.find(new Set(["INDEX"]), bodyFrom, to) + 1;
+  const indexAt = reader.find("INDEX", bodyFrom, to) + 1;
   const indexName = readName(reader, indexAt);
   const index = schema.indexes.find((one) => one.name === indexName.name);
   if (index === undefined || !index.unique || index.keys === undefined) {

@@ -27,7 +27,7 @@ export function parseForeignKey(definition: string, column?: string): ForeignKey
   const namesIn = (at: number): string[] =>
     reader.list(at + 1, reader.closing(at)).map(([from]) => getName(reader.token(from)!));
   const columns = column === undefined ? namesIn(2) : [column];
-  const at = reader.find(new Set(["REFERENCES"]), 0);
+  const at = reader.find("REFERENCES", 0);
   const target = readName(reader, at + 1);
   const parts: string[] = [];
   for (let i = at + 1; i < target.end; i += 2) parts.push(getName(reader.token(i)!));

@@ -126,7 +126,7 @@ export function toConstraint(row: Row): TableConstraint {
 export function toIndex(row: Row): TableIndex {
   const definition = String(row.definition);
   const reader = parseStatement(definition);
-  const on = reader.find(new Set(["ON"]), 0);
+  const on = reader.find("ON", 0);
   const from = reader.nameEnd(reader.skip(on + 1, "ONLY"));
   const keys = toNames(row.keys);
   return {

@@ -114,7 +114,7 @@ function takeOverIndex(
   { reader, key, from, to }: Alteration,
 ): DeclaredSchema {
   const { name, kind } = readTableConstraint(reader, from + 1, to);
-  const indexAt = reader.find(new Set(["INDEX"]), from, to) + 1;
+  const indexAt = reader.find("INDEX", from, to) + 1;
   const index = readObject(reader, indexAt).name;
   return changeTable(state, key, (table) => {
     const found = table.indexes.find((one) => one.name === index);
@@ -154,8 +154,8 @@ function foldAlterColumn(
   const isType = reader.is(at, "TYPE") || reader.is(at, "SET", "DATA", "TYPE");
   if (isType) {
     const typeAt = at + (reader.is(at, "TYPE") ? 1 : 3);
-    const end = reader.find(USING, typeAt, to);
-    const type = readType(state, reader, typeAt, end < 0 ? to : end);
+    const end = reader.findEnd(USING, typeAt, to);
+    const type = readType(state, reader, typeAt, end);
     return set({
       ...type,
       labelCheck: type.enum === undefined || type.isArray ? undefined : column.labelCheck,
@@ -241,7 +241,7 @@ export function foldAlterTable(
   names: Map<number, string>,
 ): DeclaredSchema {
   if (asyncTableAt(reader) >= 0) return state;
-  const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const written = readObject(reader, reader.alteredTableAt());
   const table = findObject(state.tables, written);
   if (table === undefined) return foldRenameRelation(state, reader);
   const key = getKey(table);

@@ -14,8 +14,6 @@ import { chooseRelationName } from "./names.ts";
 import { type PendingConstraint, readColumnPending } from "./pending_constraint.ts";
 import { readNextval, readObject, readPart, toObjectName } from "./read_object.ts";
 
-const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
-
 /** Type of a column, as written and as a declared type. */
 export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "isArray" | "enum" | "domain">;
 
@@ -74,8 +72,8 @@ export function addIdentity(
   from: number,
   to: number,
 ): [DeclaredSchema, string] {
-  const open = reader.find(new Set(["("]), from, to);
-  const at = open < 0 ? -1 : reader.find(SEQUENCE, open + 1, reader.closing(open));
+  const open = reader.find("(", from, to);
+  const at = open < 0 ? -1 : reader.find("SEQUENCE", open + 1, reader.closing(open));
   const given = at >= 0 && reader.key(at + 1) === "NAME" ? readObject(reader, at + 2) : undefined;
   return addSequence(state, table, column, "identity", given);
 }

@@ -18,30 +18,16 @@ import { chooseRelationName, isRelationName } from "./names.ts";
 import { readObject, readPart, toObjectName, type WrittenName } from "./read_object.ts";
 import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
 
-const ON: ReadonlySet<string> = new Set(["ON"]);
-
-const OPEN: ReadonlySet<string> = new Set(["("]);
-
-const INCLUDE: ReadonlySet<string> = new Set(["INCLUDE"]);
-
-const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
-
-const OWNED: ReadonlySet<string> = new Set(["OWNED"]);
-
-const VIEW: ReadonlySet<string> = new Set(["VIEW"]);
-
-const FROM: ReadonlySet<string> = new Set(["FROM"]);
-
 /** Applies CREATE INDEX; an index without a name gets PostgreSQL's generated one. */
 export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const isUnique = reader.is(1, "UNIQUE");
-  const on = reader.find(ON, isUnique ? 3 : 2);
+  const on = reader.find("ON", isUnique ? 3 : 2);
   const written = readObject(reader, reader.skip(on + 1, "ONLY"));
   const table = findObject(state.tables, written);
   if (on < 0 || table === undefined) return state;
-  const open = reader.find(OPEN, written.end);
+  const open = reader.find("(", written.end);
   const close = reader.closing(open);
-  const include = reader.find(INCLUDE, close + 1);
+  const include = reader.find("INCLUDE", close + 1);
   const included = include < 0 ? [] : reader.list(include + 2, reader.closing(include + 1));
   const keys = [...reader.list(open + 1, close), ...included];
   const parts = {
@@ -79,7 +65,7 @@ function indexName(reader: StatementReader, from: number, on: number): string | 
 
 /** Applies CREATE and ALTER SEQUENCE. */
 export function foldSequence(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
-  const start = reader.find(SEQUENCE, 1) + 1;
+  const start = reader.find("SEQUENCE", 1) + 1;
   const written = readObject(
     reader,
     reader.skip(reader.skip(start, "IF", "NOT", "EXISTS"), "IF", "EXISTS"),
@@ -96,7 +82,7 @@ export function foldSequence(state: DeclaredSchema, reader: StatementReader): De
   }
   const found = findObject(state.sequences, written);
   if (found === undefined) return state;
-  if (reader.find(OWNED, written.end) < 0) return foldRenameRelation(state, reader);
+  if (reader.find("OWNED", written.end) < 0) return foldRenameRelation(state, reader);
   const after: DeclaredSequence = { ...found, ownedBy: getOwner(state, reader, written.end) };
   return { ...state, sequences: withEntry(state.sequences, after) };
 }
@@ -107,7 +93,7 @@ function getOwner(
   reader: StatementReader,
   from: number,
 ): DeclaredSequence["ownedBy"] {
-  const at = reader.find(OWNED, from) + 2;
+  const at = reader.find("OWNED", from) + 2;
   if (at < 2 || reader.is(at, "NONE")) return undefined;
   const end = reader.nameEnd(at);
   const name: WrittenName = end - at >= 5
@@ -119,7 +105,7 @@ function getOwner(
 
 /** Applies CREATE VIEW. */
 export function foldCreateView(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
-  const view = reader.find(VIEW, 1);
+  const view = reader.find("VIEW", 1);
   const at = reader.skip(view + 1, "IF", "NOT", "EXISTS");
   const written = readObject(reader, at);
   const name = toObjectName(written);
@@ -211,7 +197,7 @@ export function foldCreateStatistics(
   reader: StatementReader,
 ): DeclaredSchema {
   const name = readObject(reader, reader.skip(2, "IF", "NOT", "EXISTS"));
-  const from = reader.find(FROM, name.end);
+  const from = reader.find("FROM", name.end);
   const table = from < 0 ? undefined : findObject(state.tables, readObject(reader, from + 1));
   if (table === undefined) return state;
   const statistics = [...table.statistics, toObjectName(name, table.schema)];

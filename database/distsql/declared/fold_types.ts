@@ -16,7 +16,6 @@ import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 import { keywordSet } from "../list_words.ts";
 
-const DEFAULT: ReadonlySet<string> = new Set(["DEFAULT"]);
 const DOMAIN_CLAUSES: ReadonlySet<string> = keywordSet("CONSTRAINT NOT NULL CHECK DEFAULT COLLATE");
 
 /**
@@ -37,14 +36,14 @@ export function foldCreateType(state: DeclaredSchema, reader: StatementReader): 
 export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
   const typeAt = reader.skip(written.end, "AS");
-  const typeEnd = reader.find(DOMAIN_CLAUSES, typeAt);
+  const typeEnd = reader.findEnd(DOMAIN_CLAUSES, typeAt);
   const baseName = readObject(reader, typeAt);
   const base = findObject(state.enums, baseName);
   const domain = {
     ...toObjectName(written),
     enum: base && getKey(base),
-    type: reader.text(typeAt, typeEnd < 0 ? reader.size : typeEnd),
-    hasDefault: reader.find(DEFAULT, typeAt) >= 0 ||
+    type: reader.text(typeAt, typeEnd),
+    hasDefault: reader.find("DEFAULT", typeAt) >= 0 ||
       findObject(state.domains, baseName)?.hasDefault === true,
   };
   return { ...state, domains: withEntry(state.domains, domain) };

@@ -32,9 +32,6 @@ export interface PendingConstraint {
   readonly to: number;
 }
 
-const INCLUDE: ReadonlySet<string> = new Set(["INCLUDE"]);
-const REFERENCES: ReadonlySet<string> = new Set(["REFERENCES"]);
-
 /** Parses a REFERENCES clause; without columns it references the primary key. */
 function readReferences(
   state: DeclaredSchema,
@@ -43,7 +40,7 @@ function readReferences(
   to: number,
   self: DeclaredTable,
 ): DeclaredConstraint["references"] {
-  const at = reader.find(REFERENCES, from, to);
+  const at = reader.find("REFERENCES", from, to);
   if (at < 0) return undefined;
   const name = readObject(reader, at + 1);
   const isSelf = name.name === self.name &&
@@ -67,7 +64,7 @@ export function readPending(
   const read = readTableConstraint(reader, from, to);
   if (read.kind === "not_null" || read.kind === "unknown") return undefined;
   const keys = read.columns.map((column) => readPart(reader, column.end - 1));
-  const include = reader.find(INCLUDE, read.bodyFrom, to);
+  const include = reader.find("INCLUDE", read.bodyFrom, to);
   const included = include < 0 ? [] : reader.list(include + 2, reader.closing(include + 1))
     .map(([at]) => readPart(reader, at));
   return {

@@ -283,12 +283,12 @@ export class ExpressionClass {
   /** Returns the class of a subquery: that of its first SELECT. */
   #classOfQuery(from: number, to: number): EnumClass {
     const reader = this.#reader;
-    const select = reader.is(from, "SELECT") ? from : reader.find(new Set(["SELECT"]), from, to);
+    const select = reader.is(from, "SELECT") ? from : reader.find("SELECT", from, to);
     if (select < 0) return this.#containedIn([from, to]);
-    const end = reader.find(SELECT_ENDS, select + 1, to);
+    const end = reader.findEnd(SELECT_ENDS, select + 1, to);
     const start = reader.skip(reader.skip(select + 1, "DISTINCT"), "ALL");
     return maybe(
-      getEnums(unify(reader.list(start, end < 0 ? to : end).map((item) => this.getClass(item)))),
+      getEnums(unify(reader.list(start, end).map((item) => this.getClass(item)))),
     );
   }
 

@@ -63,7 +63,6 @@ export interface OrderUses {
 }
 
 const QUANTIFIERS: ReadonlySet<string> = new Set(["ANY", "ALL", "SOME"]);
-const AND: ReadonlySet<string> = new Set(["AND"]);
 const SORT_ENDS: ReadonlySet<string> = keywordSet(`
   LIMIT OFFSET FETCH FOR UNION INTERSECT EXCEPT RETURNING ROWS RANGE GROUPS ) ;
 `);
@@ -167,7 +166,7 @@ class UseFinder {
     const value = this.#getLeft(at);
     const isSymmetric = reader.is(at + 1, "SYMMETRIC");
     const lowFrom = reader.skip(reader.skip(at + 1, "SYMMETRIC"), "ASYMMETRIC");
-    const and = reader.find(AND, lowFrom);
+    const and = reader.find("AND", lowFrom);
     if (and < 0) return;
     const [low, high]: Range[] = [[lowFrom, and], this.#getRight(and + 1)];
     if ([value, low, high].some((range) => this.#isNumber(range))) return;
@@ -220,11 +219,9 @@ class UseFinder {
   #findSort(at: number): void {
     const reader = this.#reader;
     const [open, levelEnd] = this.#getLevel(at);
-    const found = reader.find(SORT_ENDS, at + 2, levelEnd);
-    const end = found < 0 ? levelEnd : found;
+    const end = reader.findEnd(SORT_ENDS, at + 2, levelEnd);
     for (const [from, to] of reader.list(at + 2, end)) {
-      const tail = reader.find(SORT_KEY_ENDS, from, to);
-      const range: Range = [from, tail < 0 ? to : tail];
+      const range: Range = [from, reader.findEnd(SORT_KEY_ENDS, from, to)];
       const type = reader.token(from)?.kind === "number" && range[1] === from + 1
         ? this.#classOfOutput(open, at, Number(reader.token(from)!.text))
         : this.#classes.getClass(range);
@@ -240,13 +237,13 @@ class UseFinder {
   /** Returns the class of a column number in ORDER BY. */
   #classOfOutput(open: number, at: number, place: number): EnumClass {
     const reader = this.#reader;
-    const select = reader.find(new Set(["SELECT"]), open + 1, at);
+    const select = reader.find("SELECT", open + 1, at);
     if (select < 0) return { is: "none" };
     const start = reader.skip(reader.skip(select + 1, "ALL"), "DISTINCT");
     const end = reader.find(new Set(["FROM", "WHERE", "GROUP", "ORDER", "UNION"]), start, at + 1);
     const item = reader.list(start, end < 0 ? at : end)[place - 1];
     if (item === undefined) return { is: "none" };
-    const as = reader.find(new Set(["AS"]), item[0], item[1]);
+    const as = reader.find("AS", item[0], item[1]);
     return this.#classes.getClass([item[0], as < 0 ? item[1] : as]);
   }
 

@@ -36,7 +36,6 @@ export function readStoredOrder(
   return [...types].map((type) => ({ enum: getKey(type), isText: hasTextOrder(type) }));
 }
 
-const SELECT: ReadonlySet<string> = new Set(["SELECT"]);
 const LIST_ENDS: ReadonlySet<string> = keywordSet(`
   FROM WHERE GROUP HAVING ORDER LIMIT OFFSET FETCH WINDOW FOR
 `);
@@ -63,14 +62,14 @@ export function readViewColumns(
   reader: StatementReader,
   state: DeclaredSchema,
 ): ViewColumn[] | undefined {
-  const select = reader.find(SELECT, 1);
+  const select = reader.find("SELECT", 1);
   if (select < 0 || reader.find(SET_OPERATIONS, select) >= 0) return undefined;
   const classes = new ExpressionClass(reader, state);
   const start = reader.skip(reader.skip(select + 1, "ALL"), "DISTINCT");
   if (reader.is(start, "ON")) return undefined;
-  const end = reader.find(LIST_ENDS, start);
+  const end = reader.findEnd(LIST_ENDS, start);
   const columns: ViewColumn[] = [];
-  for (const range of reader.list(start, end < 0 ? reader.size : end)) {
+  for (const range of reader.list(start, end)) {
     if (reader.is(range[1] - 1, "*")) {
       const all = classes.getColumns(
         range[1] - range[0] >= 3 ? readPart(reader, range[1] - 3) : undefined,
@@ -92,8 +91,8 @@ function renameOutputs(
   select: number,
   columns: ViewColumn[],
 ): ViewColumn[] {
-  const open = reader.find(new Set(["("]), 1, select);
-  if (open < 0 || reader.find(new Set(["AS"]), 1, open) >= 0) return columns;
+  const open = reader.find("(", 1, select);
+  if (open < 0 || reader.find("AS", 1, open) >= 0) return columns;
   const names = reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));
   return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
 }

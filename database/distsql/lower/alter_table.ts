@@ -164,7 +164,7 @@ export function lowerAlterTable(
   t: StatementTranslation,
 ): Lowered[] {
   if (asyncTableAt(reader) >= 0) return [reader];
-  const nameAt = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
+  const nameAt = reader.alteredTableAt();
   const written = readObject(reader, nameAt);
   const alteration: Alteration = {
     reader,

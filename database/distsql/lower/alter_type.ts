@@ -12,8 +12,6 @@ import type { Alteration } from "./alteration.ts";
 import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 
-const USING: ReadonlySet<string> = new Set(["USING"]);
-const COLLATE: ReadonlySet<string> = new Set(["COLLATE"]);
 /** Types without a length that can hold any text. */
 const TEXTS: ReadonlySet<string> = new Set(["text", "varchar"]);
 
@@ -137,9 +135,8 @@ export function lowerType(
   action: string,
 ): void {
   const { reader, before, actions, table, t } = alteration;
-  const usingAt = reader.find(USING, typeAt, end);
-  const collateAt = reader.find(COLLATE, typeAt, usingAt < 0 ? end : usingAt);
-  const typeTo = [collateAt, usingAt, end].find((position) => position >= 0) ?? end;
+  const usingAt = reader.find("USING", typeAt, end);
+  const typeTo = reader.findEnd("COLLATE", typeAt, usingAt < 0 ? end : usingAt);
   const written = readObject(reader, typeAt);
   const isArray = written.end < typeTo &&
     (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));

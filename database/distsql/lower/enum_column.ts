@@ -116,7 +116,7 @@ export function lowerCreateTable(
   after: DeclaredSchema,
   t: StatementTranslation,
 ): StatementReader {
-  const tableAt = reader.find(new Set(["TABLE"]), 1) + 1;
+  const tableAt = reader.find("TABLE", 1) + 1;
   const nameAt = reader.skip(tableAt, "IF", "NOT", "EXISTS");
   const written = readObject(reader, nameAt);
   if (reader.key(written.end) !== "(") return reader;

@@ -17,7 +17,7 @@ export function checkInsertedLabels(
   const table = findObject(state.tables, written);
   const values = reader.find(VALUES, written.end);
   if (table === undefined || !reader.is(values, "VALUES")) return;
-  const open = reader.find(new Set(["("]), written.end, values);
+  const open = reader.find("(", written.end, values);
   const names = open < 0
     ? table.columns.map((column) => column.name)
     : reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));

@@ -35,7 +35,7 @@ function nameConstraints(
 ): StatementReader {
   if (names.size === 0 || !reader.is(0, "ALTER", "TABLE")) return reader;
   const edits = new TokenEdits(reader);
-  const start = reader.nameEnd(reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const start = reader.nameEnd(reader.alteredTableAt());
   for (const [from, to] of reader.list(reader.skip(start, "*"), reader.size)) {
     const isConstraint = isTableConstraint(reader, from + 1);
     if (isConstraint && !takesName(reader, from + 1, to)) continue;
@@ -92,8 +92,7 @@ function checkFunction(
 
 /** Returns the first enum in a function's signature. */
 function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string | undefined {
-  const body = reader.find(new Set(["AS", "RETURN", "BEGIN"]), 1);
-  const end = body < 0 ? reader.size : body;
+  const end = reader.findEnd(new Set(["AS", "RETURN", "BEGIN"]), 1);
   for (let at = 0; at < end; at = Math.max(reader.nameEnd(at), at + 1)) {
     const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
     if (found) return found.name;
@@ -107,7 +106,7 @@ function lowerGrant(
   state: DeclaredSchema,
   t: StatementTranslation,
 ): Lowered[] {
-  const on = reader.find(new Set(["ON"]), 1);
+  const on = reader.find("ON", 1);
   if (!reader.is(on + 1, "TYPE")) return [reader];
   const end = reader.find(new Set(["TO", "FROM"]), on);
   const isEnum = reader.list(on + 2, end).every(([at]) =>
@@ -154,7 +153,7 @@ function warnOfIndex(
   state: DeclaredSchema,
   t: StatementTranslation,
 ): void {
-  const open = reader.find(new Set(["("]), on);
+  const open = reader.find("(", on);
   for (const [from] of reader.list(open + 1, reader.closing(open))) {
     const name = readPart(reader, reader.nameEnd(from) - 1);
     const column = reader.key(from + 1) === "("
@@ -195,7 +194,7 @@ function lowerCreate(
   // includes CREATE UNLOGGED TABLE
   if (reader.is(object, "TABLE")) return [lowerTable(reader, object + 1, before, after, t)];
   if (!reader.is(object, "INDEX")) return [lowerExpressions(reader, before, undefined, t)];
-  const on = reader.find(new Set(["ON"]), object);
+  const on = reader.find("ON", object);
   const table = findObject(before.tables, readObject(reader, reader.skip(on + 1, "ONLY")));
   if (table) warnOfIndex(reader, on, table, before, t);
   return [lowerExpressions(reader, before, table, t)];
@@ -267,7 +266,7 @@ function alteredTable(
   before: DeclaredSchema,
   after: DeclaredSchema,
 ): DeclaredTable | undefined {
-  const name = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const name = readObject(reader, reader.alteredTableAt());
   const [old, table] = [findObject(before.tables, name), findObject(after.tables, name)];
   if (old === undefined || table === undefined) return table;
   const added = table.columns.filter((column) =>

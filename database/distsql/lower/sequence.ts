@@ -75,7 +75,7 @@ export function lowerAlterSequence(
   const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
   const sequence = findObject(before.sequences, written);
   const serial = sequence && serialColumn(before, sequence);
-  const owned = reader.find(new Set(["OWNED"]), written.end);
+  const owned = reader.find("OWNED", written.end);
   if (serial === undefined || owned < 0) return [reader];
   const end = reader.nameEnd(owned + 2);
   const isSame = readPart(reader, end - 1) === serial[1] &&

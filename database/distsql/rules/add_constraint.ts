@@ -83,7 +83,7 @@ function translateUnique(
   { reader, target, t }: AlterAction,
 ): AlterResult {
   if (isIgnored(constraint, target, t)) return undefined;
-  const open = reader.find(new Set(["("]), constraint.bodyFrom, constraint.to);
+  const open = reader.find("(", constraint.bodyFrom, constraint.to);
   const afterColumns = reader.next(open);
   const include = reader.key(afterColumns) === "INCLUDE"
     ? ` ${reader.text(afterColumns, reader.next(afterColumns + 1))}`

@@ -28,8 +28,8 @@ function changeType(
   column: string,
   { reader, to, target, t }: AlterAction,
 ): undefined {
-  const end = reader.find(AFTER_TYPE, typeAt, to);
-  const type = translateType(reader, typeAt, end < 0 ? to : end, t, column);
+  const end = reader.findEnd(AFTER_TYPE, typeAt, to);
+  const type = translateType(reader, typeAt, end, t, column);
   if (type.isJson && isKey(target.known, column)) {
     t.refuse("index-json-key", `column ${column} of type ${type.name} in a key`, type.name);
   }

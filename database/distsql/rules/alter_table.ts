@@ -174,7 +174,7 @@ function getGuard(
 /** Counts the actions of an ALTER TABLE; 0 for another statement. */
 export function countActions(reader: StatementReader): number {
   if (!reader.is(0, "ALTER", "TABLE")) return 0;
-  const end = reader.nameEnd(reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const end = reader.nameEnd(reader.alteredTableAt());
   return reader.list(reader.skip(end, "*"), reader.size).length;
 }
 
@@ -184,9 +184,9 @@ export function countActions(reader: StatementReader): number {
  */
 export function addsColumnWithNamedConstraint(reader: StatementReader): boolean {
   if (countActions(reader) !== 1) return false;
-  const add = reader.find(new Set(["ADD"]), 2);
+  const add = reader.find("ADD", 2);
   return add >= 0 && !reader.is(add + 1, "CONSTRAINT") &&
-    reader.find(new Set(["CONSTRAINT"]), add + 1) >= 0;
+    reader.find("CONSTRAINT", add + 1) >= 0;
 }
 
 /**

@@ -134,7 +134,7 @@ function storableType(
   }
   const size = getSize(reader, from, to);
   if (size !== undefined && /char|national/.test(name)) {
-    const isVarying = name === "varchar" || reader.find(new Set(["VARYING"]), from, to) >= 0;
+    const isVarying = name === "varchar" || reader.find("VARYING", from, to) >= 0;
     if (size > (isVarying ? MAX_VARCHAR : MAX_CHAR)) t.refuse("type-length");
   }
   return { name, isSmallInteger: SMALL_INTEGERS.has(name) };

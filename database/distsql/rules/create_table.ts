@@ -205,7 +205,7 @@ export function translateCreateTable(reader: StatementReader, t: StatementTransl
       reader.key(table.end) === "OF" ? "a typed table" : "a partition",
     );
   }
-  if (reader.find(new Set(["AS"]), table.end) >= 0) {
+  if (reader.find("AS", table.end) >= 0) {
     return t.refuse("create-table-as", "CREATE TABLE AS");
   }
   if (reader.key(table.end) === "(") {

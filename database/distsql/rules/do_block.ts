@@ -84,7 +84,7 @@ function readGuarded(block: StatementReader, from: number, end: number): Stateme
 function unwrapMissingType(block: StatementReader): GuardedStatement | undefined {
   if (!block.is(0, "BEGIN", "IF", "NOT", "EXISTS", "(", "SELECT")) return undefined;
   const close = block.closing(4);
-  const end = block.find(new Set([";"]), close);
+  const end = block.find(";", close);
   if (
     !block.is(close + 1, "THEN") || !block.is(end, ";", "END", "IF", ";", "END") ||
     end + 5 !== block.size
@@ -116,7 +116,7 @@ export function unwrapDoBlock(reader: StatementReader): GuardedStatement | undef
   const type = unwrapMissingType(block);
   if (type !== undefined) return type;
   if (block.key(0) !== "BEGIN" || !isPlainSql) return undefined;
-  const end = block.find(new Set([";"]), 1);
+  const end = block.find(";", 1);
   const ignores = end < 0 ? undefined : ignoredBy(block, end + 1);
   if (!ignores) return undefined;
   const [statement, ...more] = splitStatements(block.text(1, end + 1));

@@ -17,7 +17,7 @@ export function translateSequence(reader: StatementReader, t: StatementTranslati
     edits.remove(1, 2);
     t.warn("create-table-unlogged");
   }
-  const nameAt = reader.find(new Set(["SEQUENCE"]), 1) + 1;
+  const nameAt = reader.find("SEQUENCE", 1) + 1;
   const name = readName(
     reader,
     reader.skip(reader.skip(nameAt, "IF", "NOT", "EXISTS"), "IF", "EXISTS"),
@@ -48,16 +48,14 @@ export function translateCreateDomain(reader: StatementReader, t: StatementTrans
   const name = readName(reader, 2);
   const typeFrom = reader.skip(name.end, "AS");
   const constraints = new Set(["CONSTRAINT", "NOT", "NULL", "CHECK", "DEFAULT", "COLLATE"]);
-  const typeTo = reader.find(constraints, typeFrom);
+  const typeTo = reader.findEnd(constraints, typeFrom);
   const before = t.refusals.length;
-  const type = translateType(reader, typeFrom, typeTo < 0 ? reader.size : typeTo, t);
+  const type = translateType(reader, typeFrom, typeTo, t);
   if (type.isSerial) t.refuse("type-serial-unsupported", "a domain of a serial type");
   if (t.refusals.length > before) return;
   for (const key of [name.path, name.name]) t.scope.domains.add(key);
   const edits = new TokenEdits(reader);
-  if (type.replacement) {
-    edits.replace(typeFrom, typeTo < 0 ? reader.size : typeTo, type.replacement);
-  }
+  if (type.replacement) edits.replace(typeFrom, typeTo, type.replacement);
   t.emit(edits.apply());
 }
 
@@ -73,7 +71,7 @@ export function translateDomainChange(reader: StatementReader, t: StatementTrans
 
 /** Keeps CREATE FUNCTION in SQL, rejects other languages. */
 export function translateCreateFunction(reader: StatementReader, t: StatementTranslation): void {
-  const at = reader.find(new Set(["LANGUAGE"]), 1);
+  const at = reader.find("LANGUAGE", 1);
   const token = at < 0 ? undefined : reader.token(at + 1);
   if (token !== undefined) {
     const language = token.kind === "string"
@@ -98,7 +96,7 @@ export function translateAlterFunction(reader: StatementReader, t: StatementTran
 
 /** Keeps CREATE VIEW, unless it is temporary. */
 export function translateCreateView(reader: StatementReader, t: StatementTranslation): void {
-  const view = reader.find(new Set(["VIEW"]), 1);
+  const view = reader.find("VIEW", 1);
   for (let at = 1; at < view; at++) {
     if (reader.is(at, "TEMP") || reader.is(at, "TEMPORARY")) {
       return t.refuse("create-table-temporary", "a temporary view");

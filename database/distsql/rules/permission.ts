@@ -11,7 +11,6 @@ const DEFAULT_OPTIONS: ReadonlySet<string> = keywordSet(`
 
 /** System schemas, on which no privileges can be granted. */
 const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["public", "pg_catalog", "sys"]);
-const CREATE_ALONE: ReadonlySet<string> = new Set(["CREATE"]);
 
 /** Checks for the name of a system schema at a position. */
 export function isSystemSchema(reader: StatementReader, at: number): boolean {
@@ -25,7 +24,7 @@ export function isSystemSchema(reader: StatementReader, at: number): boolean {
  */
 function noteSystemSchema(reader: StatementReader, on: number, t: StatementTranslation): void {
   const first = reader.skip(1, "GRANT", "OPTION", "FOR");
-  const isCreate = reader.isOneOf(first, CREATE_ALONE) && first + 1 === on;
+  const isCreate = reader.is(first, "CREATE") && first + 1 === on;
   const isUsage = reader.is(first, "USAGE") && first + 1 === on;
   if (reader.key(0) === "GRANT") {
     isUsage ? t.apply("grant-schema-public") : t.warn("grant-schema-public");
@@ -35,10 +34,10 @@ function noteSystemSchema(reader: StatementReader, on: number, t: StatementTrans
 
 /** Translates GRANT and REVOKE: omits system schemas. */
 export function translateGrant(reader: StatementReader, t: StatementTranslation): void {
-  const on = reader.find(new Set(["ON"]), 1);
+  const on = reader.find("ON", 1);
   if (on < 0 || reader.key(on + 1) !== "SCHEMA") return t.emit(reader.source);
-  const end = reader.find(new Set(["TO", "FROM"]), on);
-  const schemas = reader.list(on + 2, end < 0 ? reader.size : end);
+  const end = reader.findEnd(new Set(["TO", "FROM"]), on);
+  const schemas = reader.list(on + 2, end);
   const others = schemas.filter(([from]) => !isSystemSchema(reader, from));
   if (others.length === schemas.length) return t.emit(reader.source);
   noteSystemSchema(reader, on, t);
@@ -51,10 +50,8 @@ export function translateGrant(reader: StatementReader, t: StatementTranslation)
 /** Rejects CREATE, ALTER and DROP of a system schema. */
 export function refusesSystemSchema(reader: StatementReader, t: StatementTranslation): boolean {
   const at = reader.skip(2, "IF", "EXISTS");
-  const end = reader.find(new Set(["CASCADE", "RESTRICT"]), at);
-  const names = reader.key(0) === "DROP"
-    ? reader.list(at, end < 0 ? reader.size : end)
-    : [[at, at + 1]];
+  const end = reader.findEnd(new Set(["CASCADE", "RESTRICT"]), at);
+  const names = reader.key(0) === "DROP" ? reader.list(at, end) : [[at, at + 1]];
   if (!names.some(([from]) => isSystemSchema(reader, from))) return false;
   t.refuse("system-schema", `${reader.key(0)} SCHEMA of a system schema`);
   return true;

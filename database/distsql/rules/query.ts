@@ -57,7 +57,7 @@ export function checkQuery(reader: StatementReader, t: StatementTranslation): vo
 /** Translates UPDATE and DELETE, and records those without WHERE. */
 export function translateRowChange(reader: StatementReader, t: StatementTranslation): void {
   checkQuery(reader, t);
-  if (reader.find(new Set(["WHERE"]), 0) < 0) t.warn("whole-table-change");
+  if (reader.find("WHERE", 0) < 0) t.warn("whole-table-change");
 }
 
 const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set([

@@ -85,7 +85,7 @@ export function readTableConstraint(
   const name = reader.key(from) === "CONSTRAINT" ? readName(reader, from + 1) : undefined;
   const bodyFrom = name?.end ?? from;
   const kind = KINDS[reader.key(bodyFrom)] ?? "unknown";
-  const open = reader.find(new Set(["("]), bodyFrom, to);
+  const open = reader.find("(", bodyFrom, to);
   const usesIndex = reader.is(bodyFrom + (kind === "primary_key" ? 2 : 1), "USING", "INDEX");
   const columns: QualifiedName[] = [];
   if (kind === "not_null") columns.push(readName(reader, bodyFrom + 2));
@@ -98,7 +98,7 @@ export function readTableConstraint(
   if (kind === "foreign_key" && reader.key(bodyTo) === "REFERENCES") {
     bodyTo = referencesEnd(reader, bodyTo);
   } else if (kind === "not_null") bodyTo = columns[0].end;
-  else if (usesIndex) bodyTo = reader.nameEnd(reader.find(new Set(["INDEX"]), bodyFrom, to) + 1);
+  else if (usesIndex) bodyTo = reader.nameEnd(reader.find("INDEX", bodyFrom, to) + 1);
   while (bodyTo < to && !reader.isOneOf(bodyTo, ATTRIBUTE_STARTS)) bodyTo = reader.next(bodyTo);
   return { kind, from, bodyFrom, bodyTo: Math.min(bodyTo, to), to, name, columns, usesIndex };
 }
@@ -137,7 +137,7 @@ export function cleanConstraint(
       t.apply("constraint-storage");
     }
   }
-  const open = reader.find(new Set(["("]), bodyFrom, to);
+  const open = reader.find("(", bodyFrom, to);
   if (open >= 0 && reader.is(reader.closing(open) - 2, "WITHOUT", "OVERLAPS")) {
     t.refuse("constraint-exclude", "WITHOUT OVERLAPS");
   }

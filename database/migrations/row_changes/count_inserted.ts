@@ -9,7 +9,6 @@ import { listWords } from "../../distsql/list_words.ts";
 export type CountRelation = (path: string) => number | undefined;
 
 const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
-const FROM: ReadonlySet<string> = new Set(["FROM"]);
 
 /** Words of queries that can return more rows than their tables have. */
 const NOT_COUNTED: ReadonlySet<string> = new Set(listWords(`
@@ -97,7 +96,7 @@ function countQuery(
 
 /** Checks whether a query selects plain columns from a table without rows. */
 function isEmpty(reader: StatementReader, from: number, to: number, count: CountRelation): boolean {
-  const at = reader.find(FROM, from, to);
+  const at = reader.find("FROM", from, to);
   if (at < 0 || !reader.is(from, "SELECT") || count(readName(reader, at + 1).path) !== 0) {
     return false;
   }

@@ -47,7 +47,7 @@ function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
     case "TABLE":
       return createTable(facts, reader, at);
     case "INDEX":
-      return reader.find(new Set(["UNIQUE"]), 1, object) < 0
+      return reader.find("UNIQUE", 1, object) < 0
         ? undefined
         : createUniqueIndex(facts, reader, object);
     case "VIEW":
@@ -203,10 +203,10 @@ function readAction(reader: StatementReader, from: number, to: number): ForeignK
 }
 
 function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: number): void {
-  const on = reader.find(new Set(["ON"]), object);
+  const on = reader.find("ON", object);
   const { path, end } = readName(reader, reader.skip(on + 1, "ONLY"));
   const table = on < 0 ? undefined : findTable(facts, path);
-  const open = reader.find(new Set(["("]), end);
+  const open = reader.find("(", end);
   if (table === undefined || open < 0) return;
   const columns: string[] = [];
   for (let at = open; at < reader.size; at++) {

@@ -6,7 +6,6 @@ import type { CompoundChange, RowChange } from "./row_change.ts";
 import { findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
 
 const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
-const UPSERT: ReadonlySet<string> = new Set(["CONFLICT"]);
 
 /** Effects of earlier pending statements on a table. */
 interface TableChange {
@@ -107,7 +106,7 @@ export class PendingRows {
           (path) => this.#countCreated(path, facts),
         );
       }
-      const isPlain = reader.is(at, "INSERT") && at === 0 && reader.find(UPSERT, name) < 0;
+      const isPlain = reader.is(at, "INSERT") && at === 0 && reader.find("CONFLICT", name) < 0;
       if (!isPlain) this.#change(table).isUnknown = true;
     }
   }

@@ -132,8 +132,7 @@ function readClauses(reader: StatementReader, start: number): RowChange | undefi
   const from = start + (isUpdate ? 1 : 2);
   const name = readName(reader, reader.skip(from, "ONLY"));
   if (name.name === "") return undefined;
-  const end = reader.find(CLAUSES, name.end);
-  const targetEnd = end < 0 ? reader.size : end;
+  const targetEnd = reader.findEnd(CLAUSES, name.end);
   const alias = readAlias(reader, name.end, targetEnd);
   if (alias === undefined) return undefined;
   const ranges = readRanges(
