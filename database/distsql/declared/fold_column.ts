@@ -5,21 +5,28 @@ import {
   type DeclaredColumn,
   type DeclaredSchema,
   type DeclaredSequence,
-  type DeclaredTable,
   findObject,
   getKey,
   withEntry,
 } from "./declared_schema.ts";
 import { chooseRelationName } from "./names.ts";
-import { type PendingConstraint, readColumnPending } from "./pending_constraint.ts";
-import { readNextval, readObject, readPart, toObjectName } from "./read_object.ts";
+import { readColumnPending } from "./pending_constraint.ts";
+import {
+  readNextval,
+  readObject,
+  readPart,
+  toObjectName,
+  type WrittenName,
+} from "./read_object.ts";
+import { changeTable } from "./schema_draft.ts";
+import { getTable, type TableFold } from "./table_fold.ts";
 
 /** Type of a column, as written and as a declared type. */
 export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "isArray" | "enum" | "domain">;
 
 /** Parses a type. */
 export function readType(
-  state: DeclaredSchema,
+  schema: DeclaredSchema,
   reader: StatementReader,
   from: number,
   to: number,
@@ -29,8 +36,8 @@ export function readType(
   for (let at = from; at < to; at++) {
     isArray ||= reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY");
   }
-  const declared = findObject(state.enums, written);
-  const domain = declared ? undefined : findObject(state.domains, written);
+  const declared = findObject(schema.enums, written);
+  const domain = declared ? undefined : findObject(schema.domains, written);
   return {
     type: reader.text(from, to),
     isArray,
@@ -47,105 +54,78 @@ function isSerial(reader: StatementReader, from: number): boolean {
 /**
  * Adds the sequence of a serial or identity column, with the name in its options or a generated
  * one.
+ *
+ * @returns Key of the sequence.
  */
 function addSequence(
-  state: DeclaredSchema,
-  table: DeclaredTable,
+  fold: TableFold,
   column: string,
   origin: DeclaredSequence["origin"],
-  given: ReturnType<typeof readObject> | undefined,
-): [DeclaredSchema, string] {
+  given?: WrittenName,
+): string {
+  const { schema } = fold;
+  const table = getTable(fold);
   const parts = { schema: table.schema, table: table.name, columns: [column], label: "seq" };
   const name = given === undefined
-    ? { schema: table.schema, name: chooseRelationName(state, parts) }
+    ? { schema: table.schema, name: chooseRelationName(schema, parts) }
     : toObjectName(given, table.schema);
   const sequence = { ...name, ownedBy: { table: getKey(table), column }, origin };
-  return [{ ...state, sequences: withEntry(state.sequences, sequence) }, getKey(sequence)];
+  schema.sequences = withEntry(schema.sequences, sequence);
+  return getKey(sequence);
 }
 
-/** Adds the sequence of `GENERATED … AS IDENTITY (SEQUENCE NAME …)` between two positions. */
-export function addIdentity(
-  state: DeclaredSchema,
-  table: DeclaredTable,
-  column: string,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): [DeclaredSchema, string] {
+/** Adds the sequence of `GENERATED … AS IDENTITY (SEQUENCE NAME …)` and returns its key. */
+export function addIdentity(fold: TableFold, column: string, from: number, to: number): string {
+  const { reader } = fold;
   const open = reader.find("(", from, to);
   const at = open < 0 ? -1 : reader.find("SEQUENCE", open + 1, reader.closing(open));
   const given = at >= 0 && reader.key(at + 1) === "NAME" ? readObject(reader, at + 2) : undefined;
-  return addSequence(state, table, column, "identity", given);
+  return addSequence(fold, column, "identity", given);
 }
 
-/** Added column, with the constraints of its clauses. */
-export interface AddedColumn {
-  readonly state: DeclaredSchema;
-  readonly pending: readonly PendingConstraint[];
-}
-
-/**
- * Adds a column to a declared table. Its constraints are returned, because PostgreSQL names them
- * after others in the statement.
- */
-export function addColumn(
-  state: DeclaredSchema,
-  key: string,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): AddedColumn {
-  const table = state.tables.get(key)!;
+/** Adds a column to a table, and the constraints of its clauses to the pending ones. */
+export function addColumn(fold: TableFold, from: number, to: number): void {
+  const { schema, reader, key, pending } = fold;
   const definition = readColumn(reader, from, to);
   const name = readPart(reader, definition.name.end - 1);
   const serial = isSerial(reader, definition.typeFrom);
   let column: DeclaredColumn = {
     name,
-    ...readType(state, reader, definition.typeFrom, definition.typeTo),
+    ...readType(schema, reader, definition.typeFrom, definition.typeTo),
     notNull: serial,
     numbering: serial ? "serial" : undefined,
+    sequence: serial ? addSequence(fold, name, "serial") : undefined,
   };
-  if (serial) {
-    const [after, sequence] = addSequence(state, table, name, "serial", undefined);
-    state = after;
-    column = { ...column, sequence };
-  }
   for (const clause of definition.clauses) {
     if (clause.kind === "not_null" || clause.kind === "primary_key") {
       column = { ...column, notNull: true };
     } else if (clause.kind === "default") {
-      column = {
-        ...column,
-        ...readDefault(state, reader, clause.bodyFrom + 1, clause.to, column.enum),
-      };
+      const value = readDefault(schema, reader, clause.bodyFrom + 1, clause.to, column.enum);
+      column = { ...column, ...value };
     } else if (clause.kind === "generated") {
       column = { ...column, generated: reader.text(clause.bodyFrom, clause.to) };
     } else if (clause.kind === "identity") {
-      const [after, sequence] = addIdentity(state, table, name, reader, clause.bodyFrom, clause.to);
-      state = after;
+      const sequence = addIdentity(fold, name, clause.bodyFrom, clause.to);
       column = { ...column, notNull: true, numbering: "identity", sequence };
     }
   }
-  const after = { ...table, columns: [...table.columns, column] };
-  return {
-    state: { ...state, tables: withEntry(state.tables, after) },
-    pending: readColumnPending(state, reader, definition, table),
-  };
+  pending.push(...readColumnPending(fold, definition));
+  changeTable(schema, key, ({ columns }) => ({ columns: [...columns, column] }));
 }
 
 /** Parses a default: an expression with its enums, or the sequence of its `nextval`. */
 export function readDefault(
-  state: DeclaredSchema,
+  schema: DeclaredSchema,
   reader: StatementReader,
   from: number,
   to: number,
   type: string | undefined,
 ): Pick<DeclaredColumn, "default" | "sequence" | "defaultEnums"> {
   const written = readNextval(reader, from, to);
-  const sequence = written && findObject(state.sequences, written);
+  const sequence = written && findObject(schema.sequences, written);
   const enums = new Set(type === undefined ? [] : [type]);
   for (let at = from; at < to; at = Math.max(reader.nameEnd(at), at + 1)) {
-    const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
+    const found = reader.isName(at) ? findObject(schema.enums, readObject(reader, at)) : undefined;
     if (found) enums.add(getKey(found));
   }
   return {

@@ -1,18 +1,13 @@
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import {
-  type DeclaredSchema,
-  type DeclaredTable,
-  findObject,
-  getKey,
-  hasIndex,
-  withEntry,
-} from "./declared_schema.ts";
+import { type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
 import { finishTable } from "./finish_table.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
+import { changeColumn, changeTable, type SchemaDraft } from "./schema_draft.ts";
+import type { TableFold } from "./table_fold.ts";
 
 /**
  * Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE
@@ -57,71 +52,54 @@ function tail({ from, to }: PendingConstraint, reader: StatementReader): string 
  * Adds the table of a CREATE TABLE. PostgreSQL generates the names of CHECKs first, then those of
  * the primary key, the unique keys and the foreign keys.
  *
- * @param state The schema before.
+ * @param schema The schema.
  * @param reader The statement.
  * @param at Position of the table's name, or of IF NOT EXISTS before it.
  * @param names Receives the generated names, by the position of the constraint.
  */
 export function foldCreateTable(
-  state: DeclaredSchema,
+  schema: SchemaDraft,
   reader: StatementReader,
   at: number,
   names: Map<number, string>,
-): DeclaredSchema {
+): void {
   const nameAt = reader.skip(at, "IF", "NOT", "EXISTS");
   const written = readObject(reader, nameAt);
+  const open = written.end;
   const name = toObjectName(written);
-  if (nameAt > at && isRelationName(state, name.schema, name.name)) return state;
-  const isPlain = reader.key(written.end) === "(" &&
-    !reader.is(reader.next(written.end), "INHERITS");
+  if (nameAt > at && isRelationName(schema, name.schema, name.name)) return;
+  const hasColumns = reader.key(open) === "(";
   const table: DeclaredTable = {
     ...name,
     columns: [],
     constraints: [],
     indexes: [],
     statistics: [],
-    isComplete: isPlain,
+    isComplete: hasColumns && !reader.is(reader.next(open), "INHERITS"),
   };
-  const key = getKey(table);
-  state = { ...state, tables: withEntry(state.tables, table) };
-  if (reader.key(written.end) !== "(") return state;
-  const pending: PendingConstraint[] = [];
-  for (const [from, to] of reader.list(written.end + 1, reader.closing(written.end))) {
-    if (reader.key(from) === "LIKE") state = copyColumns(state, key, reader, from, to);
+  schema.tables = withEntry(schema.tables, table);
+  if (!hasColumns) return;
+  const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };
+  for (const [from, to] of reader.list(open + 1, reader.closing(open))) {
+    if (reader.key(from) === "LIKE") copyColumns(fold, from, to);
     else if (isTableConstraint(reader, from)) {
-      const constraint = readPending(state, reader, from, to, table);
-      if (constraint) pending.push(constraint);
-      else state = setNotNull(state, key, readPart(reader, to - 1));
-    } else {
-      const added = addColumn(state, key, reader, from, to);
-      state = added.state;
-      pending.push(...added.pending);
-    }
+      const constraint = readPending(fold, from, to);
+      if (constraint) fold.pending.push(constraint);
+      else changeColumn(schema, fold.key, readPart(reader, to - 1), { notNull: true });
+    } else addColumn(fold, from, to);
   }
-  const checks = pending.filter((one) => one.kind === "check");
-  const keys = pending.filter((one) => hasIndex(one.kind))
+  const checks = fold.pending.filter((one) => one.kind === "check");
+  const keys = fold.pending.filter((one) => hasIndex(one.kind))
     .toSorted((a, b) => Number(b.kind === "primary_key") - Number(a.kind === "primary_key"));
-  const foreignKeys = pending.filter((one) => one.kind === "foreign_key");
-  const ordered = [...checks, ...mergeKeys(keys, reader), ...foreignKeys];
-  return finishTable(addConstraints(state, key, ordered, reader, names), key);
-}
-
-function setNotNull(state: DeclaredSchema, key: string, column: string): DeclaredSchema {
-  const table = state.tables.get(key)!;
-  const columns = table.columns.map((one) => one.name === column ? { ...one, notNull: true } : one);
-  return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
+  const foreignKeys = fold.pending.filter((one) => one.kind === "foreign_key");
+  const pending = [...checks, ...mergeKeys(keys, reader), ...foreignKeys];
+  addConstraints({ ...fold, pending }, names);
+  finishTable(schema, fold.key);
 }
 
 /** Copies the columns of `LIKE other`; for an unknown table the result is incomplete. */
-function copyColumns(
-  state: DeclaredSchema,
-  key: string,
-  reader: StatementReader,
-  from: number,
-  to: number,
-): DeclaredSchema {
-  const table = state.tables.get(key)!;
-  const source = findObject(state.tables, readObject(reader, from + 1));
+function copyColumns({ schema, reader, key }: TableFold, from: number, to: number): void {
+  const source = findObject(schema.tables, readObject(reader, from + 1));
   const including = new Set<string>();
   for (let at = from + 2; at < to; at++) {
     if (reader.is(at, "INCLUDING")) including.add(reader.key(at + 1));
@@ -138,12 +116,10 @@ function copyColumns(
   const checks = has("CONSTRAINTS")
     ? source?.constraints.filter((one) => one.kind === "check") ?? []
     : [];
-  const after: DeclaredTable = {
-    ...table,
+  const isWhole = source?.isComplete === true && !has("IDENTITY") && !has("INDEXES");
+  changeTable(schema, key, (table) => ({
     columns: [...table.columns, ...columns],
     constraints: [...table.constraints, ...checks],
-    isComplete: table.isComplete && source !== undefined && source.isComplete && !has("IDENTITY") &&
-      !has("INDEXES"),
-  };
-  return { ...state, tables: withEntry(state.tables, after) };
+    isComplete: table.isComplete && isWhole,
+  }));
 }

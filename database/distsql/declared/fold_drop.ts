@@ -1,7 +1,5 @@
 import type { StatementReader } from "../statement_reader.ts";
 import {
-  type DeclaredColumn,
-  type DeclaredSchema,
   findObject,
   getKey,
   mapValues,
@@ -9,115 +7,97 @@ import {
   withoutEntries,
 } from "./declared_schema.ts";
 import { readObject, toObjectName } from "./read_object.ts";
+import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
 import { dropColumn, dropTables, dropViewsOn } from "./table_changes.ts";
 
-function dropIndexes(state: DeclaredSchema, names: readonly ObjectName[]): DeclaredSchema {
-  const tables = new Map(state.tables);
-  for (const [key, table] of tables) {
+function dropIndexes(schema: SchemaDraft, names: readonly ObjectName[]): void {
+  schema.tables = mapValues(schema.tables, (table) => {
     const indexes = table.indexes.filter((index) =>
       !names.some((name) => name.schema === table.schema && name.name === index.name)
     );
-    if (indexes.length < table.indexes.length) tables.set(key, { ...table, indexes });
-  }
-  return { ...state, tables };
+    return indexes.length < table.indexes.length ? { ...table, indexes } : table;
+  });
 }
 
-function dropSequences(state: DeclaredSchema, keys: readonly string[]): DeclaredSchema {
-  const gone = new Set(keys);
-  const tables = new Map([...state.tables].map(([key, table]) => [key, {
-    ...table,
-    columns: table.columns.map((one) =>
-      one.sequence !== undefined && gone.has(one.sequence) && one.numbering !== "identity"
+function dropSequences(schema: SchemaDraft, keys: readonly string[]): void {
+  changeAllColumns(
+    schema,
+    (one) =>
+      one.sequence !== undefined && keys.includes(one.sequence) && one.numbering !== "identity"
         ? { ...one, default: undefined, numbering: undefined, sequence: undefined }
-        : one
-    ),
-  }]));
-  return { ...state, tables, sequences: withoutEntries(state.sequences, keys) };
-}
-
-function dropStatistics(state: DeclaredSchema, names: readonly ObjectName[]): DeclaredSchema {
-  const isDropped = (one: ObjectName): boolean =>
-    names.some((name) => getKey(name) === getKey(one));
-  const tables = [...state.tables].map(([key, table]) =>
-    [key, { ...table, statistics: table.statistics.filter((one) => !isDropped(one)) }] as const
+        : one,
   );
-  return { ...state, tables: new Map(tables) };
+  schema.sequences = withoutEntries(schema.sequences, keys);
 }
 
-function dropSchemas(state: DeclaredSchema, names: readonly string[]): DeclaredSchema {
+function dropStatistics(schema: SchemaDraft, names: readonly ObjectName[]): void {
+  const keys = names.map(getKey);
+  schema.tables = mapValues(schema.tables, (table) => ({
+    ...table,
+    statistics: table.statistics.filter((one) => !keys.includes(getKey(one))),
+  }));
+}
+
+function dropSchemas(schema: SchemaDraft, names: readonly string[]): void {
   const within = (map: ReadonlyMap<string, ObjectName>): string[] =>
     [...map].filter(([, object]) => names.includes(object.schema)).map(([key]) => key);
-  const after = dropTables(state, within(state.tables), true);
-  return {
-    ...after,
-    enums: withoutEntries(after.enums, within(after.enums)),
-    domains: withoutEntries(after.domains, within(after.domains)),
-    views: withoutEntries(after.views, within(after.views)),
-    sequences: withoutEntries(after.sequences, within(after.sequences)),
-  };
+  dropTables(schema, within(schema.tables), true);
+  schema.enums = withoutEntries(schema.enums, within(schema.enums));
+  schema.domains = withoutEntries(schema.domains, within(schema.domains));
+  schema.views = withoutEntries(schema.views, within(schema.views));
+  schema.sequences = withoutEntries(schema.sequences, within(schema.sequences));
 }
 
-/** Drops the columns of all tables whose type is dropped with CASCADE. */
-function dropTypes(
-  state: DeclaredSchema,
-  keys: readonly string[],
-  cascades: boolean,
-): DeclaredSchema {
-  const gone = new Set(keys);
-  const isGone = (key: string | undefined): boolean => key !== undefined && gone.has(key);
-  for (const [key, { columns }] of cascades ? state.tables : []) {
-    for (const { name, enum: type, domain } of columns) {
-      if (isGone(type) || isGone(domain)) state = dropColumn(state, key, name, true);
+/** Drops types; with CASCADE also the columns of all tables that have them, and their defaults. */
+function dropTypes(schema: SchemaDraft, keys: readonly string[], cascades: boolean): void {
+  const isGone = (key: string | undefined): boolean => key !== undefined && keys.includes(key);
+  if (cascades) {
+    for (const [key, { columns }] of schema.tables) {
+      for (const { name, enum: type, domain } of columns) {
+        if (isGone(type) || isGone(domain)) dropColumn(schema, key, name, true);
+      }
     }
+    changeAllColumns(
+      schema,
+      (column) =>
+        column.defaultEnums?.some(isGone)
+          ? { ...column, default: undefined, defaultEnums: undefined }
+          : column,
+    );
   }
-  const withoutDefault = (column: DeclaredColumn): DeclaredColumn =>
-    column.defaultEnums?.some(isGone)
-      ? { ...column, default: undefined, defaultEnums: undefined }
-      : column;
-  const tables = cascades
-    ? mapValues(state.tables, (table) => ({ ...table, columns: table.columns.map(withoutDefault) }))
-    : state.tables;
-  return {
-    ...state,
-    tables,
-    enums: withoutEntries(state.enums, keys),
-    domains: withoutEntries(state.domains, keys),
-  };
+  schema.enums = withoutEntries(schema.enums, keys);
+  schema.domains = withoutEntries(schema.domains, keys);
 }
 
 /** Applies DROP of tables, views, indexes, sequences, types, domains and schemas. */
-export function foldDrop(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+export function foldDrop(schema: SchemaDraft, reader: StatementReader): void {
   const isMaterialized = reader.is(1, "MATERIALIZED");
   const kind = reader.key(isMaterialized ? 2 : 1);
   const start = reader.skip(reader.skip(isMaterialized ? 3 : 2, "CONCURRENTLY"), "IF", "EXISTS");
   const cascades = reader.is(reader.size - 1, "CASCADE");
   const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
   const written = reader.list(start, end).map(([from]) => readObject(reader, from));
-  const keysIn = <T extends ObjectName>(map: ReadonlyMap<string, T>): string[] =>
-    written.map((name) => findObject(map, name)).filter((one) => one !== undefined).map((one) =>
-      getKey(one)
-    );
+  const keysIn = (map: ReadonlyMap<string, ObjectName>): string[] =>
+    written.flatMap((name) => findObject(map, name) ?? []).map(getKey);
   switch (kind) {
     case "TABLE":
-      return dropTables(state, keysIn(state.tables), cascades);
+      return dropTables(schema, keysIn(schema.tables), cascades);
     case "VIEW": {
-      const after = { ...state, views: withoutEntries(state.views, keysIn(state.views)) };
-      return cascades
-        ? keysIn(state.views).reduce((schema, key) => dropViewsOn(schema, key), after)
-        : after;
+      const keys = keysIn(schema.views);
+      schema.views = withoutEntries(schema.views, keys);
+      if (cascades) { for (const key of keys) dropViewsOn(schema, key); }
+      return;
     }
     case "SEQUENCE":
-      return dropSequences(state, keysIn(state.sequences));
+      return dropSequences(schema, keysIn(schema.sequences));
     case "INDEX":
-      return dropIndexes(state, written.map((name) => toObjectName(name)));
+      return dropIndexes(schema, written.map((name) => toObjectName(name)));
     case "STATISTICS":
-      return dropStatistics(state, written.map((name) => toObjectName(name)));
+      return dropStatistics(schema, written.map((name) => toObjectName(name)));
     case "TYPE":
     case "DOMAIN":
-      return dropTypes(state, [...keysIn(state.enums), ...keysIn(state.domains)], cascades);
+      return dropTypes(schema, [...keysIn(schema.enums), ...keysIn(schema.domains)], cascades);
     case "SCHEMA":
-      return dropSchemas(state, written.map((name) => name.name));
-    default:
-      return state;
+      return dropSchemas(schema, written.map((name) => name.name));
   }
 }

@@ -16,42 +16,34 @@ import { columnsNamed } from "./expression_columns.ts";
 import { nameKeys } from "./index_names.ts";
 import { chooseRelationName, isRelationName } from "./names.ts";
 import { readObject, readPart, toObjectName, type WrittenName } from "./read_object.ts";
+import { changeTable, type SchemaDraft } from "./schema_draft.ts";
 import { rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
 
 /** Applies CREATE INDEX; an index without a name gets PostgreSQL's generated one. */
-export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+export function foldCreateIndex(schema: SchemaDraft, reader: StatementReader): void {
   const isUnique = reader.is(1, "UNIQUE");
   const on = reader.find("ON", isUnique ? 3 : 2);
   const written = readObject(reader, reader.skip(on + 1, "ONLY"));
-  const table = findObject(state.tables, written);
-  if (on < 0 || table === undefined) return state;
+  const table = findObject(schema.tables, written);
+  if (on < 0 || table === undefined) return;
   const open = reader.find("(", written.end);
   const close = reader.closing(open);
   const include = reader.find("INCLUDE", close + 1);
   const included = include < 0 ? [] : reader.list(include + 2, reader.closing(include + 1));
   const keys = [...reader.list(open + 1, close), ...included];
-  const parts = {
-    schema: table.schema,
-    table: table.name,
-    columns: nameKeys(reader, keys),
-    label: "idx",
-  };
+  const columns = nameKeys(reader, keys);
+  const parts = { schema: table.schema, table: table.name, columns, label: "idx" };
   const given = indexName(reader, isUnique ? 3 : 2, on);
-  if (given !== undefined && isRelationName(state, table.schema, given)) return state;
+  if (given !== undefined && isRelationName(schema, table.schema, given)) return;
+  const known = new Set(table.columns.map((column) => column.name));
   const index: DeclaredIndex = {
-    name: given ?? chooseRelationName(state, parts),
+    name: given ?? chooseRelationName(schema, parts),
     isUnique,
-    columns: columnsNamed(
-      reader,
-      open,
-      reader.size,
-      new Set(table.columns.map((column) => column.name)),
-    ),
+    columns: columnsNamed(reader, open, reader.size, known),
     text: reader.text(written.end, reader.size),
-    ordersBy: readStoredOrder(reader, state, table, open, reader.size),
+    ordersBy: readStoredOrder(reader, schema, table, open, reader.size),
   };
-  const after = { ...table, indexes: [...table.indexes, index] };
-  return { ...state, tables: withEntry(state.tables, after) };
+  changeTable(schema, getKey(table), ({ indexes }) => ({ indexes: [...indexes, index] }));
 }
 
 /** Returns the name before ON, after CONCURRENTLY, ASYNC and IF NOT EXISTS. */
@@ -64,7 +56,7 @@ function indexName(reader: StatementReader, from: number, on: number): string | 
 }
 
 /** Applies CREATE and ALTER SEQUENCE. */
-export function foldSequence(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+export function foldSequence(schema: SchemaDraft, reader: StatementReader): void {
   const start = reader.find("SEQUENCE", 1) + 1;
   const written = readObject(
     reader,
@@ -72,24 +64,21 @@ export function foldSequence(state: DeclaredSchema, reader: StatementReader): De
   );
   if (reader.is(0, "CREATE")) {
     const name = toObjectName(written);
-    if (isRelationName(state, name.schema, name.name)) return state;
-    const sequence: DeclaredSequence = {
-      ...name,
-      ownedBy: getOwner(state, reader, written.end),
-      origin: "statement",
-    };
-    return { ...state, sequences: withEntry(state.sequences, sequence) };
+    if (isRelationName(schema, name.schema, name.name)) return;
+    const ownedBy = getOwner(schema, reader, written.end);
+    schema.sequences = withEntry(schema.sequences, { ...name, ownedBy, origin: "statement" });
+    return;
   }
-  const found = findObject(state.sequences, written);
-  if (found === undefined) return state;
-  if (reader.find("OWNED", written.end) < 0) return foldRenameRelation(state, reader);
-  const after: DeclaredSequence = { ...found, ownedBy: getOwner(state, reader, written.end) };
-  return { ...state, sequences: withEntry(state.sequences, after) };
+  const found = findObject(schema.sequences, written);
+  if (found === undefined) return;
+  if (reader.find("OWNED", written.end) < 0) return foldRenameRelation(schema, reader);
+  const ownedBy = getOwner(schema, reader, written.end);
+  schema.sequences = withEntry(schema.sequences, { ...found, ownedBy });
 }
 
 /** Returns the column of OWNED BY. */
 function getOwner(
-  state: DeclaredSchema,
+  schema: DeclaredSchema,
   reader: StatementReader,
   from: number,
 ): DeclaredSequence["ownedBy"] {
@@ -99,38 +88,33 @@ function getOwner(
   const name: WrittenName = end - at >= 5
     ? { schema: readPart(reader, end - 5), name: readPart(reader, end - 3), end }
     : { name: readPart(reader, end - 3), end };
-  const table = findObject(state.tables, name);
+  const table = findObject(schema.tables, name);
   return table && { table: getKey(table), column: readPart(reader, end - 1) };
 }
 
 /** Applies CREATE VIEW. */
-export function foldCreateView(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+export function foldCreateView(schema: SchemaDraft, reader: StatementReader): void {
   const view = reader.find("VIEW", 1);
   const at = reader.skip(view + 1, "IF", "NOT", "EXISTS");
   const written = readObject(reader, at);
   const name = toObjectName(written);
-  if (at > view + 1 && isRelationName(state, name.schema, name.name)) return state;
-  const isMaterialized = reader.is(view - 1, "MATERIALIZED");
-  const sources = readSources(state, reader, written.end);
-  const columns = state.enums.size > 0 ? readViewColumns(reader, state) : [];
-  const ordersBy = readStoredOrder(reader, state, undefined);
-  const declared = {
+  if (at > view + 1 && isRelationName(schema, name.schema, name.name)) return;
+  schema.views = withEntry(schema.views, {
     ...name,
-    isMaterialized,
-    sources,
+    isMaterialized: reader.is(view - 1, "MATERIALIZED"),
+    sources: readSources(schema, reader, written.end),
     text: reader.text(0, reader.size),
-    columns,
-    ordersBy,
-  };
-  return { ...state, views: withEntry(state.views, declared) };
+    columns: schema.enums.size > 0 ? readViewColumns(reader, schema) : [],
+    ordersBy: readStoredOrder(reader, schema, undefined),
+  });
 }
 
-function isDeclared(state: DeclaredSchema, name: WrittenName): boolean {
-  return (findObject(state.tables, name) ?? findObject(state.views, name)) !== undefined;
+function isDeclared(schema: DeclaredSchema, name: WrittenName): boolean {
+  return (findObject(schema.tables, name) ?? findObject(schema.views, name)) !== undefined;
 }
 
 /** Returns the relations that a view names, with all of their columns that it names. */
-function readSources(state: DeclaredSchema, reader: StatementReader, from: number): ViewSource[] {
+function readSources(schema: DeclaredSchema, reader: StatementReader, from: number): ViewSource[] {
   const found = new Set<string>();
   const names = new Set<string>();
   let readsAll = false;
@@ -138,7 +122,7 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
     readsAll ||= reader.is(at, "*");
     const end = reader.nameEnd(at);
     const isAfterFrom = reader.is(at - 1, "FROM") || reader.is(at - 1, "JOIN");
-    const isRelation = isAfterFrom && isDeclared(state, readObject(reader, at));
+    const isRelation = isAfterFrom && isDeclared(schema, readObject(reader, at));
     // a qualifier of a column is not a column itself
     if (end > at && !isRelation) names.add(readPart(reader, end - 1));
     for (let last = at + 1; last <= end; last += 2) {
@@ -146,7 +130,7 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
         schema: last - at >= 3 ? readPart(reader, last - 3) : undefined,
         name: readPart(reader, last - 1),
       };
-      const relation = findObject(state.tables, name) ?? findObject(state.views, name);
+      const relation = findObject(schema.tables, name) ?? findObject(schema.views, name);
       if (relation) found.add(getKey(relation));
     }
   }
@@ -157,49 +141,42 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
  * Applies ALTER TABLE, VIEW, INDEX or SEQUENCE … RENAME TO for other relations than tables:
  * PostgreSQL accepts any kind.
  */
-export function foldRenameRelation(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+export function foldRenameRelation(schema: SchemaDraft, reader: StatementReader): void {
   const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
   const isRename = reader.is(written.end, "RENAME", "TO");
   const isMove = reader.is(written.end, "SET", "SCHEMA");
-  if (!isRename && !isMove) return state;
+  if (!isRename && !isMove) return;
   const target = readPart(reader, written.end + 2);
   const from = toObjectName(written);
   const to = isRename ? { schema: from.schema, name: target } : { schema: target, name: from.name };
-  if (findObject(state.tables, written)) {
-    return isRename ? renameTable(state, getKey(from), target) : state;
-  }
-  if (findObject(state.sequences, written)) return rekeySequence(state, getKey(from), to);
-  if (findObject(state.views, written)) return rekeyView(state, getKey(from), to);
-  return isRename ? renameIndex(state, from, target) : state;
+  if (findObject(schema.tables, written)) {
+    if (isRename) renameTable(schema, getKey(from), target);
+  } else if (findObject(schema.sequences, written)) rekeySequence(schema, getKey(from), to);
+  else if (findObject(schema.views, written)) rekeyView(schema, getKey(from), to);
+  else if (isRename) renameIndex(schema, from, target);
 }
 
 /** Renames an index, or the constraint that owns it. */
-function renameIndex(state: DeclaredSchema, from: ObjectName, name: string): DeclaredSchema {
+function renameIndex(schema: SchemaDraft, from: ObjectName, name: string): void {
   const isIt = (one: { name: string; kind?: DeclaredConstraint["kind"] }): boolean =>
     one.name === from.name && (one.kind === undefined || hasIndex(one.kind));
-  for (const table of state.tables.values()) {
-    const has = table.schema === from.schema && [...table.indexes, ...table.constraints].some(isIt);
-    if (!has) continue;
-    const rename = <T extends { name: string }>(one: T): T => isIt(one) ? { ...one, name } : one;
-    const after = {
-      ...table,
-      indexes: table.indexes.map(rename),
-      constraints: table.constraints.map(rename),
-    };
-    return { ...state, tables: withEntry(state.tables, after) };
-  }
-  return state;
+  const rename = <T extends { name: string }>(one: T): T => isIt(one) ? { ...one, name } : one;
+  const table = [...schema.tables.values()].find(({ schema, indexes, constraints }) =>
+    schema === from.schema && [...indexes, ...constraints].some(isIt)
+  );
+  if (table === undefined) return;
+  changeTable(schema, getKey(table), ({ indexes, constraints }) => ({
+    indexes: indexes.map(rename),
+    constraints: constraints.map(rename),
+  }));
 }
 
 /** Applies CREATE STATISTICS. */
-export function foldCreateStatistics(
-  state: DeclaredSchema,
-  reader: StatementReader,
-): DeclaredSchema {
+export function foldCreateStatistics(schema: SchemaDraft, reader: StatementReader): void {
   const name = readObject(reader, reader.skip(2, "IF", "NOT", "EXISTS"));
   const from = reader.find("FROM", name.end);
-  const table = from < 0 ? undefined : findObject(state.tables, readObject(reader, from + 1));
-  if (table === undefined) return state;
+  const table = from < 0 ? undefined : findObject(schema.tables, readObject(reader, from + 1));
+  if (table === undefined) return;
   const statistics = [...table.statistics, toObjectName(name, table.schema)];
-  return { ...state, tables: withEntry(state.tables, { ...table, statistics }) };
+  changeTable(schema, getKey(table), () => ({ statistics }));
 }

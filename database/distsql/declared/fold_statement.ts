@@ -12,6 +12,7 @@ import {
   foldSequence,
 } from "./fold_objects.ts";
 import { foldAlterDomain, foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
+import type { SchemaDraft } from "./schema_draft.ts";
 import { keywordSet } from "../list_words.ts";
 
 /** Effect of a statement on the schema. */
@@ -30,73 +31,67 @@ const MODIFIERS: ReadonlySet<string> = keywordSet(`
 `);
 
 function foldCreate(
-  state: DeclaredSchema,
+  schema: SchemaDraft,
   reader: StatementReader,
   names: Map<number, string>,
-): DeclaredSchema {
+): void {
   let at = 1;
   while (reader.isOneOf(at, MODIFIERS)) at++;
   switch (reader.key(at)) {
     case "TABLE":
-      return foldCreateTable(state, reader, at + 1, names);
+      return foldCreateTable(schema, reader, at + 1, names);
     case "INDEX":
-      return foldCreateIndex(state, reader);
+      return foldCreateIndex(schema, reader);
     case "TYPE":
-      return foldCreateType(state, reader);
+      return foldCreateType(schema, reader);
     case "DOMAIN":
-      return foldCreateDomain(state, reader);
+      return foldCreateDomain(schema, reader);
     case "SEQUENCE":
-      return foldSequence(state, reader);
+      return foldSequence(schema, reader);
     case "VIEW":
-      return foldCreateView(state, reader);
+      return foldCreateView(schema, reader);
     case "STATISTICS":
-      return foldCreateStatistics(state, reader);
-    default:
-      return state;
+      return foldCreateStatistics(schema, reader);
   }
 }
 
-function foldAlter(
-  state: DeclaredSchema,
-  reader: StatementReader,
-  names: Map<number, string>,
-): DeclaredSchema {
+function foldAlter(schema: SchemaDraft, reader: StatementReader, names: Map<number, string>): void {
   switch (reader.key(1)) {
     case "TABLE":
-      return foldAlterTable(state, reader, names);
+      return foldAlterTable(schema, reader, names);
     case "TYPE":
-      return foldAlterType(state, reader);
+      return foldAlterType(schema, reader);
     case "DOMAIN":
-      return foldAlterDomain(state, reader);
+      return foldAlterDomain(schema, reader);
     case "SEQUENCE":
-      return foldSequence(state, reader);
+      return foldSequence(schema, reader);
     case "INDEX":
     case "VIEW":
-      return foldRenameRelation(state, reader);
-    default:
-      return state;
+      return foldRenameRelation(schema, reader);
+  }
+}
+
+function fold(schema: SchemaDraft, reader: StatementReader, names: Map<number, string>): void {
+  switch (reader.key(0)) {
+    case "CREATE":
+      return foldCreate(schema, reader, names);
+    case "ALTER":
+      return foldAlter(schema, reader, names);
+    case "DROP":
+      return foldDrop(schema, reader);
+    case "DO": {
+      const inner = unwrapDoBlock(reader);
+      if (inner !== undefined) fold(schema, new StatementReader(inner.tokens), names);
+    }
   }
 }
 
 /** Applies a statement and also returns the generated names. See {@link foldStatement}. */
-export function foldWithNames(state: DeclaredSchema, reader: StatementReader): FoldedStatement {
+export function foldWithNames(before: DeclaredSchema, reader: StatementReader): FoldedStatement {
+  const state = { ...before };
   const names = new Map<number, string>();
-  switch (reader.key(0)) {
-    case "CREATE":
-      return { state: foldCreate(state, reader, names), names };
-    case "ALTER":
-      return { state: foldAlter(state, reader, names), names };
-    case "DROP":
-      return { state: foldDrop(state, reader), names };
-    case "DO": {
-      const inner = unwrapDoBlock(reader);
-      return inner === undefined
-        ? { state, names }
-        : foldWithNames(state, new StatementReader(inner.tokens));
-    }
-    default:
-      return { state, names };
-  }
+  fold(state, reader, names);
+  return { state, names };
 }
 
 /**

@@ -1,19 +1,12 @@
-import type { StatementReader } from "../statement_reader.ts";
 import type { ColumnClause, ColumnDefinition } from "../rules/column_definition.ts";
 import { readTableConstraint } from "../rules/table_constraint.ts";
-import {
-  type DeclaredConstraint,
-  type DeclaredSchema,
-  type DeclaredTable,
-  findObject,
-  getKey,
-  hasIndex,
-  withEntry,
-} from "./declared_schema.ts";
+import { type DeclaredConstraint, findObject, getKey, hasIndex } from "./declared_schema.ts";
 import { readStoredOrder } from "../enum_order/stored_order.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
+import { changeColumn, changeTable } from "./schema_draft.ts";
+import { getTable, type TableFold } from "./table_fold.ts";
 
 /** Constraint of a statement that has no name yet. */
 export interface PendingConstraint {
@@ -34,18 +27,18 @@ export interface PendingConstraint {
 
 /** Parses a REFERENCES clause; without columns it references the primary key. */
 function readReferences(
-  state: DeclaredSchema,
-  reader: StatementReader,
+  fold: TableFold,
   from: number,
   to: number,
-  self: DeclaredTable,
 ): DeclaredConstraint["references"] {
+  const { schema, reader } = fold;
   const at = reader.find("REFERENCES", from, to);
   if (at < 0) return undefined;
+  const self = getTable(fold);
   const name = readObject(reader, at + 1);
   const isSelf = name.name === self.name &&
     (name.schema === undefined || name.schema === self.schema);
-  const table = isSelf ? self : findObject(state.tables, name);
+  const table = isSelf ? self : findObject(schema.tables, name);
   if (table === undefined) return undefined;
   const columns = reader.key(name.end) === "("
     ? reader.list(name.end + 1, reader.closing(name.end)).map(([at]) => readPart(reader, at))
@@ -55,12 +48,11 @@ function readReferences(
 
 /** Parses a table constraint; `undefined` for NOT NULL and for other elements. */
 export function readPending(
-  state: DeclaredSchema,
-  reader: StatementReader,
+  fold: TableFold,
   from: number,
   to: number,
-  table: DeclaredTable,
 ): PendingConstraint | undefined {
+  const { reader } = fold;
   const read = readTableConstraint(reader, from, to);
   if (read.kind === "not_null" || read.kind === "unknown") return undefined;
   const keys = read.columns.map((column) => readPart(reader, column.end - 1));
@@ -74,7 +66,7 @@ export function readPending(
     columns: keys,
     included,
     nameColumns: read.kind === "primary_key" ? [] : [...keys, ...included],
-    references: readReferences(state, reader, read.bodyFrom, to, table),
+    references: readReferences(fold, read.bodyFrom, to),
     from: read.bodyFrom,
     to,
   };
@@ -89,11 +81,10 @@ const CLAUSE_KINDS: Readonly<Partial<Record<ColumnClause["kind"], DeclaredConstr
 
 /** Parses the constraints in the clauses of a column. */
 export function readColumnPending(
-  state: DeclaredSchema,
-  reader: StatementReader,
+  fold: TableFold,
   column: ColumnDefinition,
-  table: DeclaredTable,
 ): PendingConstraint[] {
+  const { reader } = fold;
   const name = readPart(reader, column.name.end - 1);
   const pending: PendingConstraint[] = [];
   for (const clause of column.clauses) {
@@ -106,7 +97,7 @@ export function readColumnPending(
       columns: kind === "check" ? [] : [name],
       included: [],
       nameColumns: kind === "primary_key" ? [] : [name],
-      references: readReferences(state, reader, clause.bodyFrom, clause.to, table),
+      references: readReferences(fold, clause.bodyFrom, clause.to),
       from: clause.bodyFrom,
       to: clause.to,
     });
@@ -123,51 +114,33 @@ const LABELS: Readonly<Record<DeclaredConstraint["kind"], string>> = {
 };
 
 /**
- * Adds constraints to a table in order, each with its own or a generated name.
+ * Adds the pending constraints to the table in order, each with its own or a generated name.
  *
- * @param state The schema, which contains the table.
- * @param key Key of the table.
- * @param pending The constraints.
- * @param reader The statement.
+ * @param fold The statement.
  * @param names Receives the generated names, by the position of the constraint.
  */
-export function addConstraints(
-  state: DeclaredSchema,
-  key: string,
-  pending: readonly PendingConstraint[],
-  reader: StatementReader,
-  names: Map<number, string>,
-): DeclaredSchema {
-  for (const one of pending) {
-    const table = state.tables.get(key);
-    if (table === undefined) return state;
+export function addConstraints(fold: TableFold, names: Map<number, string>): void {
+  const { schema, reader, key } = fold;
+  for (const one of fold.pending) {
+    const table = schema.tables.get(key);
+    if (table === undefined) return;
+    const { kind, included, references, from, to } = one;
     const known = new Set(table.columns.map((column) => column.name));
-    const isCheck = one.kind === "check";
-    const columns = isCheck ? columnsNamed(reader, one.from + 1, one.to, known) : one.columns;
+    const columns = kind === "check" ? columnsNamed(reader, from + 1, to, known) : one.columns;
     const checkNames = columns.length === 1 ? columns : [];
-    const nameColumns = isCheck ? checkNames : one.nameColumns;
     const parts = {
       schema: table.schema,
       table: table.name,
-      columns: nameColumns,
-      label: LABELS[one.kind],
+      columns: kind === "check" ? checkNames : one.nameColumns,
+      label: LABELS[kind],
     };
-    const name = one.name ??
-      (hasIndex(one.kind) ? chooseKeyName : chooseConstraintName)(state, parts);
+    const name = one.name ?? (hasIndex(kind) ? chooseKeyName : chooseConstraintName)(schema, parts);
     if (one.name === undefined) names.set(one.at, name);
-    const text = reader.text(one.from, one.to);
-    const { kind, included, references } = one;
-    const ordersBy = kind === "check"
-      ? readStoredOrder(reader, state, table, one.from, one.to)
-      : [];
+    const text = reader.text(from, to);
+    const ordersBy = kind === "check" ? readStoredOrder(reader, schema, table, from, to) : [];
     const constraint = { name, kind, columns, included, references, text, ordersBy };
-    const notNull = one.kind === "primary_key"
-      ? table.columns.map((column) =>
-        columns.includes(column.name) ? { ...column, notNull: true } : column
-      )
-      : table.columns;
-    const after = { ...table, columns: notNull, constraints: [...table.constraints, constraint] };
-    state = { ...state, tables: withEntry(state.tables, after) };
+    const notNull = kind === "primary_key" ? columns : [];
+    for (const column of notNull) changeColumn(schema, key, column, { notNull: true });
+    changeTable(schema, key, ({ constraints }) => ({ constraints: [...constraints, constraint] }));
   }
-  return state;
 }
