@@ -1,6 +1,6 @@
 import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
 import type { Statement } from "../statements.ts";
-import type { Refusal, RefusalRule } from "./rule.ts";
+import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
 import { listWords } from "../../../database/distsql/list_words.ts";
@@ -36,40 +36,23 @@ const ROW_SECURITY: Record<string, string> = {
 
 const ADD_CONSTRAINT = "unsupported ALTER TABLE ADD CONSTRAINT statement";
 
-function actions(statement: Statement): SyntaxNode[] {
-  if (getText(statement.node, "objtype") !== "OBJECT_TABLE") return [];
-  return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"));
+function actions({ node }: Statement, ...kinds: string[]): SyntaxNode[] {
+  if (getText(node, "objtype") !== "OBJECT_TABLE") return [];
+  const all = children(node, "cmds").map((command) => child(command, "AlterTableCmd"));
+  return all.filter((action) => kinds.length === 0 || kinds.includes(getText(action, "subtype")));
 }
 
-function getFirst<T>(
-  statement: Statement,
-  look: (action: SyntaxNode, kind: string) => T | undefined,
-): T | undefined {
-  for (const action of actions(statement)) {
-    const found = look(action, getText(action, "subtype"));
-    if (found !== undefined) return found;
-  }
+/** Returns the constraints of a type that a statement adds. */
+function added(statement: Statement, type: string): SyntaxNode[] {
+  return actions(statement).filter((action) => getText(getConstraint(action), "contype") === type);
 }
 
-/** Creates the check of the actions of some kinds. */
-function refuseActions(
-  kinds: readonly string[],
-  look: (action: SyntaxNode, statement: Statement) => string | Refusal | undefined,
-): RefusalRule["refuse"] {
-  return (statement) =>
-    getFirst(
-      statement,
-      (action, kind) => kinds.includes(kind) ? look(action, statement) : undefined,
-    );
-}
-
-/** Creates the check of added constraints of a type. */
-function refuseAdded(type: string): RefusalRule["refuse"] {
-  return (statement) =>
-    getFirst(
-      statement,
-      (action) => getText(getConstraint(action), "contype") === type ? ADD_CONSTRAINT : undefined,
-    );
+/** Returns the first refusal of an action. */
+function getFirst(
+  found: readonly SyntaxNode[],
+  refuse: (action: SyntaxNode) => string | Refusal | undefined,
+): string | Refusal | undefined {
+  return found.map(refuse).find((refusal) => refusal !== undefined);
 }
 
 function getConstraint(action: SyntaxNode): SyntaxNode {
@@ -87,7 +70,16 @@ function refuseConstraint(constraint: SyntaxNode): string | Refusal | undefined 
   return ADD_CONSTRAINT;
 }
 
-function refuseNewColumn(column: SyntaxNode): string | Refusal | undefined {
+function refuseAction(action: SyntaxNode): string | undefined {
+  const kind = getText(action, "subtype");
+  if (ACCEPTED.has(kind)) return undefined;
+  const words = ACTION_WORDS[kind] ??
+    kind.replace("AT_", "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase();
+  return ROW_SECURITY[kind] ?? `unsupported ALTER TABLE ${words} statement`;
+}
+
+function refuseNewColumn(action: SyntaxNode): string | Refusal | undefined {
+  const column = child(child(action, "def"), "ColumnDef");
   const refused = refuseColumn({ ...column, constraints: [] });
   if (refused) return refused;
   if (column.collClause) return "COLLATE clause not supported";
@@ -97,120 +89,91 @@ function refuseNewColumn(column: SyntaxNode): string | Refusal | undefined {
 }
 
 /** Refusals of ALTER TABLE. */
-export const ALTER_RULES: readonly RefusalRule[] = [
+export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
   {
     id: "alter-async",
-    on: ["AlterTableStmt"],
     sqlstate: "42601",
     sure: "I",
     source: "AT (ASYNC goes with VALIDATE CONSTRAINT alone; text inferred)",
-    refuse(statement) {
-      if (!statement.isAsync) return undefined;
-      const isValidation = actions(statement).every((action) =>
-        getText(action, "subtype") === "AT_ValidateConstraint"
-      );
-      return isValidation ? undefined : 'syntax error at or near "ASYNC"';
-    },
+    text: 'syntax error at or near "ASYNC"',
+    when: (statement) =>
+      statement.isAsync &&
+      actions(statement).length > actions(statement, "AT_ValidateConstraint").length,
   },
   {
     id: "alter-index",
-    on: ["AlterTableStmt"],
     sure: "T",
     source: "LINT 2026-08; RENAME is accepted (MTX 2026-08-28); text inferred",
-    refuse({ node }) {
-      return getText(node, "objtype") === "OBJECT_INDEX"
-        ? "unsupported statement: AlterIndex"
-        : undefined;
-    },
+    text: "unsupported statement: AlterIndex",
+    when: ({ node }) => getText(node, "objtype") === "OBJECT_INDEX",
   },
   {
     id: "alter-action",
-    on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18, MTX 2026-08-28, SPIKE 2026-09-23",
-    refuse(statement) {
-      return getFirst(statement, (_action, kind) => {
-        if (ACCEPTED.has(kind)) return undefined;
-        const words = ACTION_WORDS[kind] ??
-          kind.replace("AT_", "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase();
-        return ROW_SECURITY[kind] ?? `unsupported ALTER TABLE ${words} statement`;
-      });
-    },
+    refuse: (statement) => getFirst(actions(statement), refuseAction),
   },
   {
     id: "alter-add-column",
-    on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
-    refuse: refuseActions(
-      ["AT_AddColumn"],
-      (action) => refuseNewColumn(child(child(action, "def"), "ColumnDef")),
-    ),
+    refuse: (statement) => getFirst(actions(statement, "AT_AddColumn"), refuseNewColumn),
   },
   {
     id: "alter-drop-column",
-    on: ["AlterTableStmt"],
     until: "2026-08-03",
     sure: "I",
     source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
-    refuse: refuseActions(["AT_DropColumn"], () => "unsupported ALTER TABLE DROP COLUMN statement"),
+    text: "unsupported ALTER TABLE DROP COLUMN statement",
+    when: (statement) => actions(statement, "AT_DropColumn").length > 0,
   },
   {
     id: "alter-column-default",
-    on: ["AlterTableStmt"],
     until: "2026-07-20",
     sure: "I",
     source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
-    refuse: refuseActions(
-      ["AT_ColumnDefault", "AT_DropNotNull"],
-      () => "unsupported ALTER TABLE ALTER COLUMN statement",
-    ),
+    text: "unsupported ALTER TABLE ALTER COLUMN statement",
+    when: (statement) => actions(statement, "AT_ColumnDefault", "AT_DropNotNull").length > 0,
   },
   {
     id: "alter-add-identity",
-    on: ["AlterTableStmt"],
     sure: "D",
     source: "AT, DSB 2026-10-03",
-    refuse: refuseActions(["AT_AddIdentity"], (action) => {
-      const options = children(getConstraint(action), "options");
-      return isCacheAccepted(cacheSize(options)) ? undefined : IDENTITY_CACHE;
-    }),
+    text: IDENTITY_CACHE,
+    when: (statement) =>
+      actions(statement, "AT_AddIdentity").some((action) =>
+        !isCacheAccepted(cacheSize(children(getConstraint(action), "options")))
+      ),
   },
   {
     id: "alter-foreign-key",
-    on: ["AlterTableStmt"],
     until: "2026-08-26",
     sure: "I",
     source: "REL 2026-08-26 (NOT VALID accepted from then on)",
-    refuse: refuseAdded("CONSTR_FOREIGN"),
+    text: ADD_CONSTRAINT,
+    when: (statement) => added(statement, "CONSTR_FOREIGN").length > 0,
   },
   {
     id: "alter-check",
-    on: ["AlterTableStmt"],
     until: "2026-08-03",
     sure: "I",
     source: "REL 2026-08-03 (NOT VALID accepted from then on)",
-    refuse: refuseAdded("CONSTR_CHECK"),
+    text: ADD_CONSTRAINT,
+    when: (statement) => added(statement, "CONSTR_CHECK").length > 0,
   },
   {
     id: "alter-add-constraint",
-    on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
-    refuse: refuseActions(
-      ["AT_AddConstraint"],
-      (action) => refuseConstraint(getConstraint(action)),
-    ),
+    refuse: (statement) =>
+      getFirst(actions(statement, "AT_AddConstraint").map(getConstraint), refuseConstraint),
   },
   {
     id: "alter-validate",
-    on: ["AlterTableStmt"],
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse: refuseActions(
-      ["AT_ValidateConstraint"],
-      (_action, { isAsync }) =>
-        isAsync ? undefined : "unsupported ALTER TABLE VALIDATE CONSTRAINT statement",
-    ),
+    text: "unsupported ALTER TABLE VALIDATE CONSTRAINT statement",
+    when: (statement) =>
+      !statement.isAsync && actions(statement, "AT_ValidateConstraint").length > 0,
   },
-];
+]);

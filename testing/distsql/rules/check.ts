@@ -18,6 +18,11 @@ export const REFUSAL_RULES: readonly RefusalRule[] = [
   ...ALTER_RULES,
 ];
 
+function applyRule(rule: RefusalRule, statement: Statement): string | Refusal | undefined {
+  if ("refuse" in rule) return rule.refuse(statement);
+  return rule.when(statement) ? rule.text : undefined;
+}
+
 /** Returns the statement inside EXPLAIN, which is rejected like the statement itself. */
 function explained(statement: Statement): Statement {
   const [type, node] = Object.entries(child(statement.node, "query"))[0] ?? [];
@@ -35,7 +40,7 @@ export function checkRefusals(statement: Statement, asOf: string): Refusal | und
   for (const rule of REFUSAL_RULES) {
     if (rule.on && !rule.on.includes(statement.type)) continue;
     if (rule.until && asOf >= rule.until) continue;
-    const found = rule.refuse(statement);
+    const found = applyRule(rule, statement);
     if (found === undefined) continue;
     return typeof found === "string"
       ? { sqlstate: rule.sqlstate ?? "0A000", message: found }

@@ -69,11 +69,10 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     on: ["DropStmt"],
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ node }) {
+    text: "unsupported object in DROP statement",
+    when({ node }) {
       const object = getText(node, "removeType").replace("OBJECT_", "");
-      if (!DROPPABLE.includes(object) || (object === "TRIGGER" && !node.missing_ok)) {
-        return "unsupported object in DROP statement";
-      }
+      return !DROPPABLE.includes(object) || (object === "TRIGGER" && !node.missing_ok);
     },
   },
   {
@@ -81,44 +80,34 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     on: ["DropStmt"],
     sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
-    refuse({ node }) {
-      const cascades = getText(node, "removeType") === "OBJECT_DOMAIN" &&
-        getText(node, "behavior") === "DROP_CASCADE";
-      return cascades ? "CASCADE not supported for DROP DOMAIN" : undefined;
-    },
+    text: "CASCADE not supported for DROP DOMAIN",
+    when: ({ node }) =>
+      getText(node, "removeType") === "OBJECT_DOMAIN" &&
+      getText(node, "behavior") === "DROP_CASCADE",
   },
   {
     id: "rename-object",
     on: ["RenameStmt"],
     sure: "L",
     source: "EMU 2026-09-18 (types); GRAM, LINT 2026-08 (other objects)",
-    refuse({ node }) {
-      return isOneOf(RENAMED_OR_COMMENTED, getText(node, "renameType"))
-        ? undefined
-        : "unsupported object in RENAME statement";
-    },
+    text: "unsupported object in RENAME statement",
+    when: ({ node }) => !isOneOf(RENAMED_OR_COMMENTED, getText(node, "renameType")),
   },
   {
     id: "owner-of-object",
     on: ["AlterOwnerStmt"],
     sure: "T",
     source: "GRAM, LINT 2026-08 (text inferred)",
-    refuse({ node }) {
-      return isOneOf(OWNED, getText(node, "objectType"))
-        ? undefined
-        : "unsupported object in ALTER OWNER statement";
-    },
+    text: "unsupported object in ALTER OWNER statement",
+    when: ({ node }) => !isOneOf(OWNED, getText(node, "objectType")),
   },
   {
     id: "comment-on-object",
     on: ["CommentStmt"],
     sure: "T",
     source: "GRAM 2026-08, MTX 2026-08-28 (text inferred)",
-    refuse({ node }) {
-      return isOneOf(RENAMED_OR_COMMENTED, getText(node, "objtype"))
-        ? undefined
-        : "unsupported object in COMMENT statement";
-    },
+    text: "unsupported object in COMMENT statement",
+    when: ({ node }) => !isOneOf(RENAMED_OR_COMMENTED, getText(node, "objtype")),
   },
   {
     id: "alter-domain",
@@ -126,12 +115,8 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
     refuse({ node }) {
-      const kind = getText(node, "subtype");
-      if (kind === "O" || kind === "C") {
-        return `unsupported ALTER DOMAIN ${
-          kind === "O" ? "SET NOT NULL" : "ADD CONSTRAINT"
-        } statement`;
-      }
+      const action = { O: "SET NOT NULL", C: "ADD CONSTRAINT" }[getText(node, "subtype")];
+      return action && `unsupported ALTER DOMAIN ${action} statement`;
     },
   },
   {
@@ -139,11 +124,9 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     on: ["CreateSeqStmt"],
     sure: "L",
     source: "EMU 2026-09-18, CS",
-    refuse({ node }) {
-      if (isCacheAccepted(cacheSize(children(node, "options")))) return undefined;
-      return "CREATE SEQUENCE is not supported without an explicit cache size. please define " +
-        "CACHE greater than or equal to 65536 or equal to 1";
-    },
+    text: "CREATE SEQUENCE is not supported without an explicit cache size. please define " +
+      "CACHE greater than or equal to 65536 or equal to 1",
+    when: ({ node }) => !isCacheAccepted(cacheSize(children(node, "options"))),
   },
   {
     id: "role-options",
@@ -162,30 +145,22 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     on: ["GrantStmt"],
     sure: "L",
     source: "PGR 2026-08-19, MTX 2026-08-28",
-    refuse({ node }) {
-      if (getText(node, "objtype") !== "OBJECT_SCHEMA") return undefined;
-      return strings(children(node, "objects")).some(isSystemSchema) ? SYSTEM_ENTITY : undefined;
-    },
+    text: SYSTEM_ENTITY,
+    when: ({ node }) =>
+      getText(node, "objtype") === "OBJECT_SCHEMA" &&
+      strings(children(node, "objects")).some(isSystemSchema),
   },
   {
     id: "change-of-system-schema",
     on: ["DropStmt", "RenameStmt", "AlterOwnerStmt", "CommentStmt"],
     sure: "I",
     source: "PGR 2026-08-19, MTX 2026-08-28 (GRANT and REVOKE; inferred for other statements)",
-    refuse({ node }) {
-      const kinds = [
-        getText(node, "removeType"),
-        getText(node, "renameType"),
-        getText(node, "objectType"),
-        getText(node, "objtype"),
-      ];
-      if (!kinds.includes("OBJECT_SCHEMA")) return undefined;
-      const names = [
-        ...strings(children(node, "objects")),
-        getText(node, "subname"),
-        ...strings([child(node, "object")]),
-      ];
-      return names.some(isSystemSchema) ? SYSTEM_ENTITY : undefined;
+    text: SYSTEM_ENTITY,
+    when({ node }) {
+      const kinds = ["removeType", "renameType", "objectType", "objtype"];
+      if (!kinds.some((kind) => getText(node, kind) === "OBJECT_SCHEMA")) return false;
+      const names = strings([...children(node, "objects"), child(node, "object")]);
+      return [...names, getText(node, "subname")].some(isSystemSchema);
     },
   },
   {
@@ -194,20 +169,16 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source:
       "EMU 2026-09-18 (several DDL statements in a transaction; inferred for the parts of one)",
-    refuse({ node }) {
-      return children(node, "schemaElts").length > 0
-        ? "multiple ddl statements not supported in a transaction"
-        : undefined;
-    },
+    text: "multiple ddl statements not supported in a transaction",
+    when: ({ node }) => children(node, "schemaElts").length > 0,
   },
   {
     id: "alter-role",
     on: ["AlterRoleStmt"],
     sure: "T",
     source: "LINT 2026-08 (refused with any option; text inferred)",
-    refuse() {
-      return "unsupported ALTER ROLE statement";
-    },
+    text: "unsupported ALTER ROLE statement",
+    when: () => true,
   },
   {
     id: "alter-role-set",
@@ -215,24 +186,17 @@ export const OBJECT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source:
       "LINT 2026-08 (SET refused, RESET accepted), GRAM 2026-08 (no IN DATABASE; text inferred)",
-    refuse({ node }) {
-      const isReset = ["VAR_RESET", "VAR_RESET_ALL"].includes(
-        getText(child(node, "setstmt"), "kind"),
-      );
-      return isReset && getText(node, "database") === ""
-        ? undefined
-        : "unsupported statement: AlterRoleSet";
-    },
+    text: "unsupported statement: AlterRoleSet",
+    when: ({ node }) =>
+      !["VAR_RESET", "VAR_RESET_ALL"].includes(getText(child(node, "setstmt"), "kind")) ||
+      getText(node, "database") !== "",
   },
   {
     id: "temporary-view",
     on: ["ViewStmt"],
     sure: "I",
     source: "EMU 2026-09-18 (refused; text inferred)",
-    refuse({ node }) {
-      return getText(child(node, "view"), "relpersistence") === "t"
-        ? "TEMPORARY or TEMP view not supported for CREATE VIEW"
-        : undefined;
-    },
+    text: "TEMPORARY or TEMP view not supported for CREATE VIEW",
+    when: ({ node }) => getText(child(node, "view"), "relpersistence") === "t",
   },
 ];

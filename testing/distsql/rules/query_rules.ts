@@ -25,35 +25,28 @@ export const QUERY_RULES: readonly RefusalRule[] = [
     sqlstate: "42809",
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ node }) {
-      const called = findNodes(node, "FuncCall").some((call) =>
+    text: "sys.wait_for_job(unknown) is a procedure",
+    when: ({ node }) =>
+      findNodes(node, "FuncCall").some((call) =>
         strings(children(call, "funcname")).join(".") === "sys.wait_for_job"
-      );
-      return called ? "sys.wait_for_job(unknown) is a procedure" : undefined;
-    },
+      ),
   },
   {
     id: "tablesample",
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ node }) {
-      return findNodes(node, "RangeTableSample").length > 0
-        ? "TABLESAMPLE clause not supported"
-        : undefined;
-    },
+    text: "TABLESAMPLE clause not supported",
+    when: ({ node }) => findNodes(node, "RangeTableSample").length > 0,
   },
   {
     id: "locking-clause",
     sure: "L",
     source: "EMU 2026-09-18; FOR KEY SHARE since 2026-08-25 (REL)",
-    refuse({ node }) {
-      const refused = findNodes(node, "LockingClause").some((clause) =>
+    text: "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported",
+    when: ({ node }) =>
+      findNodes(node, "LockingClause").some((clause) =>
         ["LCS_FORSHARE", "LCS_FORNOKEYUPDATE"].includes(getText(clause, "strength"))
-      );
-      return refused
-        ? "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported"
-        : undefined;
-    },
+      ),
   },
   {
     id: "advisory-locks",
@@ -69,11 +62,10 @@ export const QUERY_RULES: readonly RefusalRule[] = [
     sqlstate: "42704",
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ node }) {
-      const found = functionNames(node).some(({ name, call }) =>
+    text: 'text search configuration "english" does not exist',
+    when: ({ node }) =>
+      functionNames(node).some(({ name, call }) =>
         TEXT_SEARCH.test(name) && !SIMPLE.includes(firstArgument(call) ?? "")
-      );
-      return found ? 'text search configuration "english" does not exist' : undefined;
-    },
+      ),
   },
 ];

@@ -13,11 +13,9 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Rule that rejects statements. */
-export interface RefusalRule {
+/** Name and evidence of a rule. */
+interface RuleFacts {
   readonly id: string;
-  /** Node types of the parse tree that the rule applies to; every statement if omitted. */
-  readonly on?: readonly string[];
   /** Day, YYYY-MM-DD, from which the provider accepts the statement. */
   readonly until?: string;
   /** @default "0A000" */
@@ -25,6 +23,10 @@ export interface RefusalRule {
   readonly sure: RuleCertainty;
   /** Source of the rule. */
   readonly source: string;
+}
+
+/** Rule whose text depends on the statement. */
+interface RefusingRule extends RuleFacts {
   /**
    * Checks one statement.
    *
@@ -32,4 +34,26 @@ export interface RefusalRule {
    * does not apply.
    */
   refuse(statement: Statement): string | Refusal | undefined;
+}
+
+/** Rule with one text. */
+interface FixedRule extends RuleFacts {
+  /** The server's text. */
+  readonly text: string;
+  /** Checks whether the rule applies to a statement. */
+  when(statement: Statement): boolean;
+}
+
+/** Rule for the statements that its list names. */
+export type StatementRule = RefusingRule | FixedRule;
+
+/** Rule that rejects statements. */
+export type RefusalRule = StatementRule & {
+  /** Node types of the parse tree that the rule applies to; every statement if omitted. */
+  readonly on?: readonly string[];
+};
+
+/** Returns rules that apply to one type of statement. */
+export function rulesOn(type: string, rules: readonly StatementRule[]): RefusalRule[] {
+  return rules.map((rule) => ({ ...rule, on: [type] }));
 }

@@ -70,15 +70,12 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     on: ["VariableSetStmt"],
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ node }) {
-      const isTransaction = ["TRANSACTION", "SESSION CHARACTERISTICS", "TRANSACTION SNAPSHOT"]
+    text: 'setting configuration parameter "TRANSACTION" not supported',
+    when: ({ node }) =>
+      ["TRANSACTION", "SESSION CHARACTERISTICS", "TRANSACTION SNAPSHOT"]
         .includes(
           getText(node, "name"),
-        );
-      return isTransaction
-        ? 'setting configuration parameter "TRANSACTION" not supported'
-        : undefined;
-    },
+        ),
   },
   {
     id: "set-fixed-parameter",
@@ -97,38 +94,30 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     on: ["RefreshMatViewStmt", "CreateTableAsStmt"],
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ type }) {
-      return `unsupported statement: ${
-        type === "CreateTableAsStmt" ? "CreateTableAs" : "RefreshMatView"
-      }`;
-    },
+    refuse: ({ type }) => `unsupported statement: ${type.replace(/Stmt$/, "")}`,
   },
   {
     id: "select-into",
     on: ["SelectStmt"],
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ node }) {
-      return node.intoClause ? "unsupported statement: CreateTableAs" : undefined;
-    },
+    text: "unsupported statement: CreateTableAs",
+    when: ({ node }) => Boolean(node.intoClause),
   },
   {
     id: "own-text",
     on: Object.keys(OWN_TEXTS),
     sure: "L",
     source: "EMU 2026-09-18",
-    refuse({ type }) {
-      return OWN_TEXTS[type];
-    },
+    refuse: ({ type }) => OWN_TEXTS[type],
   },
   {
     id: "unknown-statement",
     sure: "L",
     source: "EMU 2026-09-18 (Truncate, CreateExtension, Listen, " +
       "AlterSystem and others; the form of the text is the same)",
-    refuse({ type }) {
-      return ACCEPTED.has(type) ? undefined : `unsupported statement: ${type.replace(/Stmt$/, "")}`;
-    },
+    refuse: ({ type }) =>
+      ACCEPTED.has(type) ? undefined : `unsupported statement: ${type.replace(/Stmt$/, "")}`,
   },
   {
     id: "vacuum",
@@ -145,29 +134,26 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     on: ["DeallocateStmt"],
     sure: "T",
     source: "LINT 2026-08",
-    refuse({ node }) {
-      return getText(node, "name") ? "unsupported statement: Deallocate" : undefined;
-    },
+    text: "unsupported statement: Deallocate",
+    when: ({ node }) => getText(node, "name") !== "",
   },
   {
     id: "copy-file",
     on: ["CopyStmt"],
     sure: "I",
     source: "LINT 2026-08 (only STDIN and STDOUT)",
-    refuse({ node }) {
-      return node.filename || node.is_program ? "unsupported statement: Copy" : undefined;
-    },
+    text: "unsupported statement: Copy",
+    when: ({ node }) => Boolean(node.filename || node.is_program),
   },
   {
     id: "newer-syntax",
     sqlstate: "42601",
     sure: "I",
     source: "EMU 2026-09-18 (version 16; NOT ENFORCED came with PostgreSQL 18)",
-    refuse({ tokens }) {
-      const isNewer = tokens.some(({ text }, at) =>
+    text: 'syntax error at or near "ENFORCED"',
+    when: ({ tokens }) =>
+      tokens.some(({ text }, at) =>
         text.toUpperCase() === "ENFORCED" && tokens[at - 1]?.text.toUpperCase() === "NOT"
-      );
-      return isNewer ? 'syntax error at or near "ENFORCED"' : undefined;
-    },
+      ),
   },
 ];

@@ -1,7 +1,8 @@
 import { displayType, isKeyType, refuseType, typeName } from "../column_types.ts";
 import { child, children, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
+import type { Statement } from "../statements.ts";
 import { TOO_MANY_KEYS } from "./index_rules.ts";
-import type { Refusal, RefusalRule } from "./rule.ts";
+import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 
 function columns(node: SyntaxNode): SyntaxNode[] {
@@ -157,79 +158,66 @@ const CLAUSES: readonly {
 
 /** Refusals of CREATE TABLE and of column definitions. */
 export const TABLE_RULES: readonly RefusalRule[] = [
-  ...CLAUSES.map(({ id, text, sure, has }): RefusalRule => ({
-    id: `table-${id}`,
-    on: ["CreateStmt"],
-    sure,
-    source: sure === "L"
-      ? "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10"
-      : "LINT 2026-08 (refused; text inferred)",
-    refuse: ({ node }) => has(node) ? text : undefined,
-  })),
-  {
-    id: "table-foreign-key",
-    on: ["CreateStmt"],
-    until: "2026-08-26",
-    sure: "I",
-    source: "REL 2026-08-26 (accepted from then on; earlier text inferred)",
-    refuse({ node }) {
-      return hasForeignKey(node) ? "FOREIGN KEY constraint not supported" : undefined;
+  ...rulesOn("CreateStmt", [
+    ...CLAUSES.map(({ id, text, sure, has }) => ({
+      id: `table-${id}`,
+      sure,
+      source: sure === "L"
+        ? "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10"
+        : "LINT 2026-08 (refused; text inferred)",
+      text,
+      when: ({ node }: Statement) => has(node),
+    })),
+    {
+      id: "table-foreign-key",
+      until: "2026-08-26",
+      sure: "I",
+      source: "REL 2026-08-26 (accepted from then on; earlier text inferred)",
+      text: "FOREIGN KEY constraint not supported",
+      when: ({ node }) => hasForeignKey(node),
     },
-  },
-  {
-    id: "table-column",
-    on: ["CreateStmt"],
-    sure: "L",
-    source: "EMU 2026-09-18, DT, CS",
-    refuse({ node }) {
-      for (const column of columns(node)) {
-        const refused = refuseColumn(column);
-        if (refused) return refused;
-      }
+    {
+      id: "table-column",
+      sure: "L",
+      source: "EMU 2026-09-18, DT, CS",
+      refuse: ({ node }) =>
+        columns(node).map(refuseColumn).find((refused) => refused !== undefined),
     },
-  },
-  {
-    id: "table-key-type",
-    on: ["CreateStmt"],
-    sure: "L",
-    source: "LIM 2026-10, DT",
-    refuse({ node }) {
-      const keys = keyColumns(node);
-      const bad = columns(node).find((column) =>
-        keys.includes(getText(column, "colname")) && !isKeyType(child(column, "typeName"))
-      );
-      return bad && `datatype ${displayType(child(bad, "typeName"))} is not supported in a key`;
+    {
+      id: "table-key-type",
+      sure: "L",
+      source: "LIM 2026-10, DT",
+      refuse({ node }) {
+        const keys = keyColumns(node);
+        const bad = columns(node).find((column) =>
+          keys.includes(getText(column, "colname")) && !isKeyType(child(column, "typeName"))
+        );
+        return bad && `datatype ${displayType(child(bad, "typeName"))} is not supported in a key`;
+      },
     },
-  },
-  {
-    id: "table-key-columns",
-    on: ["CreateStmt"],
-    sqlstate: "54011",
-    sure: "D",
-    source: "Q, LIM 2026-10",
-    refuse({ node }) {
-      return tableConstraints(node).some((found) => children(found, "keys").length > 8)
-        ? TOO_MANY_KEYS
-        : undefined;
+    {
+      id: "table-key-columns",
+      sqlstate: "54011",
+      sure: "D",
+      source: "Q, LIM 2026-10",
+      text: TOO_MANY_KEYS,
+      when: ({ node }) =>
+        tableConstraints(node).some((found) => children(found, "keys").length > 8),
     },
-  },
-  {
-    id: "table-columns",
-    on: ["CreateStmt"],
-    sqlstate: "54011",
-    sure: "I",
-    source: "Q (255 columns; text inferred)",
-    refuse({ node }) {
-      return columns(node).length > 255 ? "tables can have at most 255 columns" : undefined;
+    {
+      id: "table-columns",
+      sqlstate: "54011",
+      sure: "I",
+      source: "Q (255 columns; text inferred)",
+      text: "tables can have at most 255 columns",
+      when: ({ node }) => columns(node).length > 255,
     },
-  },
+  ]),
   {
     id: "domain-type",
     on: ["CreateDomainStmt"],
     sure: "I",
     source: "DT (a domain cannot be over what cannot be stored; inferred)",
-    refuse({ node }) {
-      return refuseType(child(node, "typeName"));
-    },
+    refuse: ({ node }) => refuseType(child(node, "typeName")),
   },
 ];
