@@ -10,7 +10,8 @@ const NO_SPACE_AFTER: ReadonlySet<string> = new Set(["(", "[", "."]);
  * are kept.
  */
 export class TokenEdits {
-  readonly #reader: StatementReader;
+  /** The statement to change. */
+  readonly reader: StatementReader;
   readonly #removed: Set<number> = new Set();
   readonly #before: Map<number, string> = new Map();
   readonly #after: Map<number, string> = new Map();
@@ -19,7 +20,7 @@ export class TokenEdits {
    * @param reader The statement to change.
    */
   constructor(reader: StatementReader) {
-    this.#reader = reader;
+    this.reader = reader;
   }
 
   /** True if nothing is changed. */
@@ -29,7 +30,7 @@ export class TokenEdits {
 
   /** Removes the tokens of a range. */
   remove(from: number, to: number): void {
-    for (let at = from; at < to; at++) this.#removed.add(this.#reader.places[at]);
+    for (let at = from; at < to; at++) this.#removed.add(this.reader.places[at]);
   }
 
   /** Replaces the tokens of a range. */
@@ -49,13 +50,13 @@ export class TokenEdits {
   }
 
   #put(texts: Map<number, string>, at: number, text: string): void {
-    const place = this.#reader.places[at];
+    const place = this.reader.places[at];
     texts.set(place, (texts.get(place) ?? "") + text);
   }
 
   /** Returns the changed text of the statement, or of a range. */
   apply(from?: number, to?: number): string {
-    const { tokens, places } = this.#reader;
+    const { tokens, places } = this.reader;
     const first = from === undefined ? 0 : places[from];
     const last = to === undefined ? tokens.length : places[to - 1] + 1;
     let text = "";
@@ -89,7 +90,7 @@ export class TokenEdits {
   #vanishesWithNext(place: number): boolean {
     const next = place + 1;
     const goes = this.#removed.has(next) && !this.#before.has(next);
-    const previous: SqlToken | undefined = this.#reader.tokens[place - 1];
+    const previous: SqlToken | undefined = this.reader.tokens[place - 1];
     return goes && previous !== undefined && previous.kind !== "line_comment";
   }
 }

@@ -1,18 +1,12 @@
 import { findTypeChange } from "../find_type_change.ts";
-import {
-  type DeclaredColumn,
-  type DeclaredSchema,
-  findObject,
-  getKey,
-} from "../declared/declared_schema.ts";
+import { type DeclaredColumn, findObject, getKey } from "../declared/declared_schema.ts";
 import { readNextval, readObject, readPart } from "../declared/read_object.ts";
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import { asyncTableAt } from "../statement_table.ts";
-import { parseStatement, type StatementReader } from "../statement_reader.ts";
+import { parseStatement } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
-import { checkDefault, type ColumnScope, lowerColumn } from "./enum_column.ts";
-import type { Lowered } from "./lowered.ts";
+import { checkDefault, lowerColumn } from "./enum_column.ts";
+import type { Lowered, Lowering } from "./lowered.ts";
 import { dropSerialDefault } from "./serial_column.ts";
 import { lowerType } from "./alter_type.ts";
 import type { Alteration } from "./alteration.ts";
@@ -21,12 +15,8 @@ import { keywordSet } from "../list_words.ts";
 const INTEGERS: ReadonlySet<string> = keywordSet("bigint int8 integer int int4 smallint int2");
 
 /** Checks whether another action of the statement uses or changes the default of a column. */
-function changesDefault(
-  reader: StatementReader,
-  actions: readonly [number, number][],
-  name: string,
-): boolean {
-  return actions.some(([from]) => {
+function changesDefault({ reader, ranges }: Alteration, name: string): boolean {
+  return ranges.some(([from]) => {
     const at = reader.skip(from + 1, "COLUMN");
     const end = reader.nameEnd(at);
     return reader.is(from, "ALTER") && readPart(reader, at) === name &&
@@ -35,18 +25,21 @@ function changesDefault(
 }
 
 /**
- * Translates ALTER COLUMN of a serial column, which is an identity on the provider; `undefined`
- * keeps the action.
+ * Translates ALTER COLUMN of a serial column, which is an identity on the provider.
+ *
+ * @param alteration The statement.
+ * @param column The column.
+ * @param at Position after its name.
+ * @param to End of the action.
  */
 function lowerSerial(
   alteration: Alteration,
   column: DeclaredColumn,
-  [from, to]: readonly [number, number],
-  actions: readonly [number, number][],
+  at: number,
+  to: number,
 ): "done" | "keep" {
-  const { reader, before, table, head, t, lead } = alteration;
-  const at = reader.nameEnd(reader.skip(from + 1, "COLUMN"));
-  const release = (): void => void lead.push(...dropSerialDefault(table!, column, head, before, t));
+  const { reader, before, t, lead } = alteration;
+  const release = (): void => void lead.push(...dropSerialDefault(alteration, column));
   if (reader.is(at, "DROP", "DEFAULT")) {
     release();
     return "done";
@@ -71,7 +64,7 @@ function lowerSerial(
     return "done";
   }
   const typeAt = findTypeChange(reader, at);
-  if (typeAt < 0 || changesDefault(reader, actions, column.name)) return "keep";
+  if (typeAt < 0 || changesDefault(alteration, column.name)) return "keep";
   const { name } = readObject(reader, typeAt);
   if (!INTEGERS.has(name)) {
     t.refuse(
@@ -83,21 +76,14 @@ function lowerSerial(
   return "done";
 }
 
-function lowerAlterColumn(
-  alteration: Alteration,
-  range: readonly [number, number],
-  actions: readonly [number, number][],
-): void {
+function lowerAlterColumn(alteration: Alteration, from: number, to: number): void {
   const { reader, before, table, t } = alteration;
-  const [from, to] = range;
   const nameAt = reader.skip(from + 1, "COLUMN");
   const name = readPart(reader, nameAt);
   const at = reader.nameEnd(nameAt);
   const column = table?.columns.find((one) => one.name === name);
   const text = reader.text(from, to);
-  if (
-    column?.numbering === "serial" && lowerSerial(alteration, column, range, actions) === "done"
-  ) return;
+  if (column?.numbering === "serial" && lowerSerial(alteration, column, at, to) === "done") return;
   const typeAt = findTypeChange(reader, at);
   if (typeAt > 0 && t.options.enums === "check") {
     return lowerType(alteration, column, nameAt, typeAt, to, text);
@@ -107,36 +93,26 @@ function lowerAlterColumn(
   alteration.actions.push(text);
 }
 
-function lowerAction(
-  alteration: Alteration,
-  range: readonly [number, number],
-  actions: readonly [number, number][],
-): void {
-  const { reader, before, after, table, t } = alteration;
-  const [from, to] = range;
+function lowerAction(alteration: Alteration, from: number, to: number): void {
+  const { reader, after, table, t, actions } = alteration;
   if (reader.is(from, "ALTER") && !reader.is(from + 1, "CONSTRAINT")) {
-    return lowerAlterColumn(alteration, range, actions);
+    return lowerAlterColumn(alteration, from, to);
   }
-  if (
-    reader.is(from, "ADD") && !isTableConstraint(reader, from + 1) && t.options.enums === "check"
-  ) {
-    const edits = new TokenEdits(reader);
+  const edits = new TokenEdits(reader);
+  const addsColumn = reader.is(from, "ADD") && !isTableConstraint(reader, from + 1);
+  if (addsColumn && t.options.enums === "check") {
     const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
     const isQuoted = alteration.tableText.includes('"');
     const changed = table && after.tables.get(getKey(table));
-    const { tableName } = alteration;
-    const scope: ColumnScope = { reader, edits, before, table: changed, tableName, isQuoted, t };
-    lowerColumn(at, to, scope);
-    alteration.actions.push(edits.isEmpty ? reader.text(from, to) : edits.apply(from, to));
-    return;
+    lowerColumn(at, to, { ...alteration, edits, table: changed, isQuoted });
   }
-  alteration.actions.push(reader.text(from, to));
+  actions.push(edits.isEmpty ? reader.text(from, to) : edits.apply(from, to));
 }
 
 /** Rejects a constraint with the name of the CHECK that replaces an enum. */
-function checkNames({ reader, table, t }: Alteration, actions: readonly [number, number][]): void {
+function checkNames({ reader, table, t, ranges }: Alteration): void {
   const own = new Set(table?.columns.flatMap((column) => column.labelCheck ?? []));
-  for (const [from] of actions) {
+  for (const [from] of ranges) {
     const name = reader.is(from, "ADD", "CONSTRAINT") ? readPart(reader, from + 2) : "";
     if (own.has(name)) {
       t.refuse(
@@ -151,38 +127,28 @@ function checkNames({ reader, table, t }: Alteration, actions: readonly [number,
  * Translates ALTER TABLE: enum columns become text with a CHECK, and `serial` columns are
  * identities.
  *
- * @param reader The statement.
- * @param before Declarations before it.
- * @param after Declarations after it.
- * @param t Receives rules and refusals.
+ * @param lowering The statement; receives rules and refusals.
  * @returns The statements and steps, in order.
  */
-export function lowerAlterTable(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  after: DeclaredSchema,
-  t: StatementTranslation,
-): Lowered[] {
+export function lowerAlterTable(lowering: Lowering): Lowered[] {
+  const { reader, before } = lowering;
   if (asyncTableAt(reader) >= 0) return [reader];
   const nameAt = reader.alteredTableAt();
   const written = readObject(reader, nameAt);
   const alteration: Alteration = {
-    reader,
-    before,
-    after,
+    ...lowering,
     table: findObject(before.tables, written),
     head: reader.text(0, written.end),
     tableText: reader.text(nameAt, written.end),
     tableName: written.name,
-    t,
+    ranges: reader.list(reader.skip(written.end, "*"), reader.size),
     lead: [],
     actions: [],
     tail: [],
   };
-  const ranges = reader.list(reader.skip(written.end, "*"), reader.size);
-  checkNames(alteration, ranges);
-  for (const range of ranges) lowerAction(alteration, range, ranges);
-  const { head, lead, actions, tail } = alteration;
+  const { head, ranges, lead, actions, tail } = alteration;
+  checkNames(alteration);
+  for (const [from, to] of ranges) lowerAction(alteration, from, to);
   const isSame = lead.length === 0 && tail.length === 0 && actions.length === ranges.length &&
     actions.every((action, index) => action === reader.text(...ranges[index]));
   if (isSame) return [reader];

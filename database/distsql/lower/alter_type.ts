@@ -96,23 +96,20 @@ function writeChange(
   const isText = type.toLowerCase() === "text";
   const keepsCheck = sameLabels(from, to) && using === undefined;
   if (from !== undefined && !keepsCheck) {
-    lead.push(
-      parseStatement(`${head} DROP CONSTRAINT ${writeName(column!.labelCheck ?? "", true)};`),
-    );
+    const check = writeName(column!.labelCheck ?? "", true);
+    lead.push(parseStatement(`${head} DROP CONSTRAINT ${check};`));
   }
   if (wasText && isText) changeValues(alteration, change);
-  else {actions.push(
-      `ALTER COLUMN ${text} SET DATA TYPE ${type}${using === undefined ? "" : ` USING ${using}`}`,
-    );}
+  else {
+    const clause = using === undefined ? "" : ` USING ${using}`;
+    actions.push(`ALTER COLUMN ${text} SET DATA TYPE ${type}${clause}`);
+  }
   if (to === undefined || keepsCheck) return;
   const changed = table &&
     after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
   const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
-  tail.push(
-    parseStatement(
-      `${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`,
-    ),
-  );
+  const definition = `${writeName(check, true)} ${writeLabelCheck(text, to.labels)}`;
+  tail.push(parseStatement(`${head} ADD CONSTRAINT ${definition};`));
 }
 
 /**

@@ -1,16 +1,11 @@
-import type { DeclaredSchema, DeclaredTable } from "../declared/declared_schema.ts";
-import type { StatementReader } from "../statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
-import type { Lowered } from "./lowered.ts";
+import type { DeclaredTable } from "../declared/declared_schema.ts";
+import type { Lowered, Lowering } from "./lowered.ts";
 
 /**
  * ALTER TABLE in progress: statements before its actions, remaining actions, and statements after
  * it.
  */
-export interface Alteration {
-  readonly reader: StatementReader;
-  readonly before: DeclaredSchema;
-  readonly after: DeclaredSchema;
+export interface Alteration extends Lowering {
   /** Table before the statement, if the files declare it. */
   readonly table: DeclaredTable | undefined;
   /** `ALTER TABLE [IF EXISTS] [ONLY] name`. */
@@ -19,7 +14,8 @@ export interface Alteration {
   readonly tableText: string;
   /** Name of the table. */
   readonly tableName: string;
-  readonly t: StatementTranslation;
+  /** Ranges of all actions. */
+  readonly ranges: readonly (readonly [from: number, to: number])[];
   readonly lead: Lowered[];
   readonly actions: string[];
   readonly tail: Lowered[];

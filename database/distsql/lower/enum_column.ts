@@ -1,8 +1,4 @@
-import {
-  type DeclaredSchema,
-  type DeclaredTable,
-  findObject,
-} from "../declared/declared_schema.ts";
+import { type DeclaredTable, findObject } from "../declared/declared_schema.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { type ColumnDefinition, readColumn } from "../rules/column_definition.ts";
@@ -12,21 +8,18 @@ import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { warnOfOrder } from "./enum_order.ts";
+import type { Lowering } from "./lowered.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 
 /** Context for translating the columns of a statement. */
-export interface ColumnScope {
-  readonly reader: StatementReader;
+interface ColumnScope extends Lowering {
   readonly edits: TokenEdits;
-  /** Declarations before the statement. */
-  readonly before: DeclaredSchema;
   /** Table after the statement, if the files declare it. */
   readonly table: DeclaredTable | undefined;
   /** Name of the table. */
   readonly tableName: string;
   /** True if the statement quotes the table's name. */
   readonly isQuoted: boolean;
-  readonly t: StatementTranslation;
 }
 
 /** Rejects a default that is a string and not a label. */
@@ -80,12 +73,10 @@ export function lowerColumn(from: number, to: number, scope: ColumnScope): void 
 
 /** Returns CHECKs for the enum columns that LIKE copies without theirs. */
 function copiedChecks(
-  reader: StatementReader,
+  { reader, before, table, t }: ColumnScope,
   from: number,
   to: number,
-  scope: ColumnScope,
 ): string[] {
-  const { before, table, t } = scope;
   const source = findObject(before.tables, readObject(reader, from + 1));
   const includes = (what: string): boolean => {
     for (let at = from + 2; at < to; at++) {
@@ -97,25 +88,18 @@ function copiedChecks(
     t.refuse("serial-copy", "LIKE … INCLUDING DEFAULTS of a table with a serial column");
   }
   if (source === undefined || includes("CONSTRAINTS")) return [];
-  return source.columns.filter((column) => column.enum !== undefined && !column.isArray).map(
-    (column) => {
-      const check = table?.columns.find((one) => one.name === column.name)?.labelCheck ??
-        column.labelCheck ?? "";
-      const { labels } = before.enums.get(column.enum!)!;
-      return `CONSTRAINT ${writeName(check, true)} ${
-        writeLabelCheck(writeName(column.name, true), labels)
-      }`;
-    },
-  );
+  const copied = source.columns.filter((column) => column.enum !== undefined && !column.isArray);
+  return copied.map(({ name, enum: type, labelCheck }) => {
+    const own = table?.columns.find((one) => one.name === name)?.labelCheck;
+    const check = writeName(own ?? labelCheck ?? "", true);
+    const { labels } = before.enums.get(type!)!;
+    return `CONSTRAINT ${check} ${writeLabelCheck(writeName(name, true), labels)}`;
+  });
 }
 
 /** Translates CREATE TABLE: columns of enums become text with a CHECK of the labels. */
-export function lowerCreateTable(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  after: DeclaredSchema,
-  t: StatementTranslation,
-): StatementReader {
+export function lowerCreateTable(lowering: Lowering): StatementReader {
+  const { reader, after } = lowering;
   const tableAt = reader.find("TABLE", 1) + 1;
   const nameAt = reader.skip(tableAt, "IF", "NOT", "EXISTS");
   const written = readObject(reader, nameAt);
@@ -124,10 +108,10 @@ export function lowerCreateTable(
   let isQuoted = false;
   for (let at = nameAt; at < written.end; at++) isQuoted ||= reader.token(at)?.kind === "quoted";
   const edits = new TokenEdits(reader);
-  const scope: ColumnScope = { reader, edits, before, table, tableName: written.name, isQuoted, t };
+  const scope: ColumnScope = { ...lowering, edits, table, tableName: written.name, isQuoted };
   for (const [from, to] of reader.list(written.end + 1, reader.closing(written.end))) {
     if (reader.is(from, "LIKE")) {
-      for (const check of copiedChecks(reader, from, to, scope)) {
+      for (const check of copiedChecks(scope, from, to)) {
         edits.insertAfter(to - 1, `, ${check}`);
       }
     } else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);

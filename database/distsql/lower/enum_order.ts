@@ -10,6 +10,7 @@ import type { OrderUse } from "../enum_order/order_uses.ts";
 import { rewriteOrder } from "../enum_order/rewrite_order.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
+import type { Lowering } from "./lowered.ts";
 
 /** Returns the columns of enums that a range of a statement names: `t.s`. */
 function nameColumns(
@@ -34,25 +35,22 @@ function nameColumns(
  * warns about a query that compares texts, and rejects a statement that decides about rows. Also
  * rejects values that are not labels.
  *
- * @param statement The statement, with its casts to enums.
- * @param state Declarations before it.
+ * @param lowering The statement, with its casts to enums; receives rules, warnings and refusals.
  * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
  * INDEX.
- * @param t Receives rules, warnings and refusals.
+ * @returns The statement itself, or the changed one.
  */
 export function lowerOrder(
-  statement: StatementReader,
-  state: DeclaredSchema,
+  { reader: statement, before, t }: Lowering,
   table: DeclaredTable | undefined,
-  t: StatementTranslation,
 ): StatementReader {
-  const { reader, unproven, wrongLabels } = rewriteOrder(statement, state, table);
+  const { reader, unproven, wrongLabels } = rewriteOrder(statement, before, table);
   for (const { type } of wrongLabels) {
     t.refuse("type-enum-label", `a value that is not a label of the enum ${type.name}`, type.name);
   }
   if (reader !== statement) t.apply("type-enum-position");
   for (const use of unproven) {
-    const columns = nameColumns(reader, use, state);
+    const columns = nameColumns(reader, use, before);
     const what = columns.length === 0 ? "a value" : columns.join(", ");
     const enums = use.types.map((type) => type.name).join(", ");
     const message =

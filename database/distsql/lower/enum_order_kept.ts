@@ -5,17 +5,23 @@ import {
   type StoredOrder,
 } from "../declared/declared_schema.ts";
 import { hasTextOrder } from "../enum_order/enum_class.ts";
-import type { StatementTranslation } from "../translation.ts";
 import { warnOfOrder } from "./enum_order.ts";
+import type { Lowering } from "./lowered.ts";
 import { columnsOfEnum } from "./sql_text.ts";
 
-/** A change of an enum, with the schema before and after it. */
-export interface EnumChange {
+/** ALTER TYPE of an enum. */
+export interface EnumChange extends Lowering {
   /** The enum before the change. */
   readonly found: DeclaredEnum;
-  readonly before: DeclaredSchema;
-  readonly after: DeclaredSchema;
-  readonly t: StatementTranslation;
+}
+
+/** Rejects the change of an enum. */
+export function refuseChange(
+  { found: { name }, t }: EnumChange,
+  what: string,
+  entry = "type-enum-change",
+): void {
+  t.refuse(entry, what, name);
 }
 
 /**
@@ -38,15 +44,13 @@ function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string
  * Checks whether stored expressions stay correct with other labels; otherwise rejects the change.
  * Warns about columns.
  */
-export function keepsOrder({ found, before, after, t }: EnumChange): boolean {
+export function keepsOrder(change: EnumChange): boolean {
+  const { found, before, after, t } = change;
   const changed = after.enums.get(getKey(found))!;
   const stored = findStoredOrders(before, changed);
   if (stored.length > 0) {
-    t.refuse(
-      "type-enum-change",
-      `a change of the enum ${found.name}, whose order is used by ${stored.join(", ")}`,
-      found.name,
-    );
+    const users = stored.join(", ");
+    refuseChange(change, `a change of the enum ${found.name}, whose order is used by ${users}`);
     return false;
   }
   if (!hasTextOrder(found)) return true;

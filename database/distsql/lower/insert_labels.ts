@@ -1,20 +1,15 @@
-import { type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
+import { findObject } from "../declared/declared_schema.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
-import type { StatementReader } from "../statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { Lowering } from "./lowered.ts";
 
 const VALUES: ReadonlySet<string> = new Set(["VALUES", "SELECT", "DEFAULT", "WITH"]);
 
 /** Rejects an `INSERT … VALUES` with a string for an enum column that is not a label. */
-export function checkInsertedLabels(
-  reader: StatementReader,
-  state: DeclaredSchema,
-  t: StatementTranslation,
-): void {
+export function checkInsertedLabels({ reader, before, t }: Lowering): void {
   if (!reader.is(0, "INSERT", "INTO")) return;
   const written = readObject(reader, 2);
-  const table = findObject(state.tables, written);
+  const table = findObject(before.tables, written);
   const values = reader.find(VALUES, written.end);
   if (table === undefined || !reader.is(values, "VALUES")) return;
   const open = reader.find("(", written.end, values);
@@ -23,7 +18,7 @@ export function checkInsertedLabels(
     : reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));
   const labels = names.map((name) => {
     const type = table.columns.find((column) => column.name === name && !column.isArray)?.enum;
-    return type === undefined ? undefined : state.enums.get(type)?.labels;
+    return type === undefined ? undefined : before.enums.get(type)?.labels;
   });
   for (let row = values + 1; reader.is(row, "("); row = reader.next(row) + 1) {
     const items = reader.list(row + 1, reader.closing(row));

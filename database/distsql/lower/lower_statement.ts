@@ -20,7 +20,7 @@ import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts
 import { lowerCreateTable } from "./enum_column.ts";
 import { lowerOrder } from "./enum_order.ts";
 import { checkInsertedLabels } from "./insert_labels.ts";
-import type { Lowered } from "./lowered.ts";
+import type { Lowered, Lowering } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
 import { keywordSet } from "../list_words.ts";
 
@@ -65,23 +65,18 @@ function takesName(reader: StatementReader, from: number, to: number): boolean {
  * Rejects a function whose signature or body names an enum, or whose body uses an enum's order,
  * because function bodies are not translated.
  */
-function checkFunction(
-  reader: StatementReader,
-  state: DeclaredSchema,
-  t: StatementTranslation,
-): void {
-  const bodies = reader.tokens.flatMap((token) => readLiteral(token) ?? []).flatMap(
-    splitStatements,
-  );
+function checkFunction(lowering: Lowering): void {
+  const { reader, before, t } = lowering;
+  const named = findNamedEnum(reader, before);
+  if (named !== undefined) {
+    return t.refuse("type-enum-use", `the enum ${named} in a function`, named);
+  }
+  const bodies = reader.tokens.flatMap((token) => splitStatements(readLiteral(token) ?? ""));
   for (const part of [reader, ...bodies.map(({ tokens }) => new StatementReader(tokens))]) {
-    const found = part === reader ? findNamedEnum(part, state) : undefined;
-    if (found !== undefined) {
-      return t.refuse("type-enum-use", `the enum ${found} in a function`, found);
-    }
-    if (lowerCasts(part, state, t) !== part) {
+    if (lowerCasts({ ...lowering, reader: part }) !== part) {
       return t.refuse("type-enum-use", "a cast to an enum in a function");
     }
-    const use = findOrderUses(part, state, undefined).uses.find(({ types }) =>
+    const use = findOrderUses(part, before, undefined).uses.find(({ types }) =>
       !types.every(hasTextOrder)
     );
     if (use === undefined) continue;
@@ -101,16 +96,12 @@ function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string |
 }
 
 /** Omits grants on enums, which do not exist on the provider. */
-function lowerGrant(
-  reader: StatementReader,
-  state: DeclaredSchema,
-  t: StatementTranslation,
-): Lowered[] {
+function lowerGrant({ reader, before, t }: Lowering): Lowered[] {
   const on = reader.find("ON", 1);
   if (!reader.is(on + 1, "TYPE")) return [reader];
   const end = reader.find(new Set(["TO", "FROM"]), on);
   const isEnum = reader.list(on + 2, end).every(([at]) =>
-    findObject(state.enums, readObject(reader, at)) !== undefined
+    findObject(before.enums, readObject(reader, at)) !== undefined
   );
   if (!isEnum) return [reader];
   t.apply("type-enum-check");
@@ -121,45 +112,27 @@ function lowerGrant(
  * Translates enums in the expressions of a statement: by position where order matters, otherwise
  * without casts.
  */
-function lowerExpressions(
-  reader: StatementReader,
-  state: DeclaredSchema,
-  table: DeclaredTable | undefined,
-  t: StatementTranslation,
-): StatementReader {
-  return lowerCasts(lowerOrder(reader, state, table, t), state, t);
+function lowerExpressions(lowering: Lowering, table?: DeclaredTable): StatementReader {
+  return lowerCasts({ ...lowering, reader: lowerOrder(lowering, table) });
 }
 
-function lowerTable(
-  reader: StatementReader,
-  nameAt: number,
-  before: DeclaredSchema,
-  after: DeclaredSchema,
-  t: StatementTranslation,
-): StatementReader {
-  if (before.enums.size === 0) return lowerCreateTable(reader, before, after, t);
-  const table = findObject(
-    after.tables,
-    readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS")),
-  );
-  return lowerCreateTable(lowerExpressions(reader, before, table, t), before, after, t);
+function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
+  const { reader, before, after } = lowering;
+  if (before.enums.size === 0) return lowerCreateTable(lowering);
+  const name = readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS"));
+  const lowered = lowerExpressions(lowering, findObject(after.tables, name));
+  return lowerCreateTable({ ...lowering, reader: lowered });
 }
 
 /** Warns about an index on an enum column, which is ordered as text. */
-function warnOfIndex(
-  reader: StatementReader,
-  on: number,
-  table: DeclaredTable,
-  state: DeclaredSchema,
-  t: StatementTranslation,
-): void {
+function warnOfIndex({ reader, before, t }: Lowering, on: number, table: DeclaredTable): void {
   const open = reader.find("(", on);
   for (const [from] of reader.list(open + 1, reader.closing(open))) {
     const name = readPart(reader, reader.nameEnd(from) - 1);
     const column = reader.key(from + 1) === "("
       ? undefined
       : table.columns.find((one) => one.name === name);
-    const type = column?.enum === undefined ? undefined : state.enums.get(column.enum);
+    const type = column?.enum === undefined ? undefined : before.enums.get(column.enum);
     if (type === undefined || hasTextOrder(type)) continue;
     t.warn(
       "type-enum-order",
@@ -169,15 +142,11 @@ function warnOfIndex(
   }
 }
 
-function lowerCreate(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  after: DeclaredSchema,
-  t: StatementTranslation,
-): Lowered[] {
+function lowerCreate(lowering: Lowering): Lowered[] {
+  const { reader, before, t } = lowering;
   if (reader.is(1, "TYPE")) {
     if (!reader.is(readObject(reader, 2).end, "AS", "ENUM", "(")) return [reader];
-    lowerCreateEnum(reader, before, t);
+    lowerCreateEnum(lowering);
     return [];
   }
   if (reader.is(1, "DOMAIN")) {
@@ -188,16 +157,16 @@ function lowerCreate(
   }
   const object = reader.find(new Set(["TABLE", "FUNCTION", "INDEX", "VIEW"]), 1);
   if (reader.is(object, "FUNCTION")) {
-    checkFunction(reader, before, t);
+    checkFunction(lowering);
     return [reader];
   }
   // includes CREATE UNLOGGED TABLE
-  if (reader.is(object, "TABLE")) return [lowerTable(reader, object + 1, before, after, t)];
-  if (!reader.is(object, "INDEX")) return [lowerExpressions(reader, before, undefined, t)];
+  if (reader.is(object, "TABLE")) return [lowerTable(lowering, object + 1)];
+  if (!reader.is(object, "INDEX")) return [lowerExpressions(lowering)];
   const on = reader.find("ON", object);
   const table = findObject(before.tables, readObject(reader, reader.skip(on + 1, "ONLY")));
-  if (table) warnOfIndex(reader, on, table, before, t);
-  return [lowerExpressions(reader, before, table, t)];
+  if (table) warnOfIndex(lowering, on, table);
+  return [lowerExpressions(lowering, table)];
 }
 
 /** Statements in which a type can only be the target of a cast. */
@@ -205,18 +174,14 @@ const WITH_EXPRESSIONS: ReadonlySet<string> = keywordSet(`
   SELECT WITH INSERT VALUES EXPLAIN ( UPDATE DELETE CALL MERGE
 `);
 
-function lowerEnums(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  after: DeclaredSchema,
-  t: StatementTranslation,
-): Lowered[] {
-  if (reader.is(0, "CREATE")) return lowerCreate(reader, before, after, t);
-  if (reader.is(0, "GRANT") || reader.is(0, "REVOKE")) return lowerGrant(reader, before, t);
-  if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(reader, before, after, t) ?? [reader];
-  if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(reader, before, t) ?? [reader];
-  checkInsertedLabels(reader, before, t);
-  if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerExpressions(reader, before, undefined, t)];
+function lowerEnums(lowering: Lowering): Lowered[] {
+  const { reader } = lowering;
+  if (reader.is(0, "CREATE")) return lowerCreate(lowering);
+  if (reader.is(0, "GRANT") || reader.is(0, "REVOKE")) return lowerGrant(lowering);
+  if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(lowering) ?? [reader];
+  if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(lowering) ?? [reader];
+  checkInsertedLabels(lowering);
+  if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerExpressions(lowering)];
   return [reader];
 }
 
@@ -240,32 +205,28 @@ export function lowerStatement(
   const folded = foldWithNames(declared, statement);
   t.scope.declared = folded.state;
   const [before, after] = [withEnums(declared, t), withEnums(folded.state, t)];
+  const lowering: Lowering = { reader: statement, before, after, t };
   const hasEnums = before.enums.size > 0 || after.enums.size > 0;
   switch (`${statement.key(0)} ${statement.key(1)}`) {
     case "DROP SEQUENCE":
-      return lowerDropSequence(statement, before, t);
+      return lowerDropSequence(lowering);
     case "ALTER SEQUENCE":
-      return lowerAlterSequence(statement, before, t);
+      return lowerAlterSequence(lowering);
     case "ALTER TABLE": {
-      const named = nameConstraints(statement, folded.names, t);
-      const lowered = hasEnums
-        ? lowerExpressions(named, before, alteredTable(named, before, after), t)
-        : named;
-      return lowerAlterTable(lowered, before, after, t);
+      const named = { ...lowering, reader: nameConstraints(statement, folded.names, t) };
+      if (!hasEnums) return lowerAlterTable(named);
+      const reader = lowerExpressions(named, alteredTable(named));
+      return lowerAlterTable({ ...lowering, reader });
     }
     case "CREATE TABLE":
-      return [lowerTable(statement, 2, before, after, t)];
+      return [lowerTable(lowering, 2)];
     default:
-      return hasEnums ? lowerEnums(statement, before, after, t) : [statement];
+      return hasEnums ? lowerEnums(lowering) : [statement];
   }
 }
 
 /** Returns the table of an ALTER TABLE, with the columns that it has before or after. */
-function alteredTable(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  after: DeclaredSchema,
-): DeclaredTable | undefined {
+function alteredTable({ reader, before, after }: Lowering): DeclaredTable | undefined {
   const name = readObject(reader, reader.alteredTableAt());
   const [old, table] = [findObject(before.tables, name), findObject(after.tables, name)];
   if (old === undefined || table === undefined) return table;

@@ -8,8 +8,7 @@ import { readObject, readPart } from "../declared/read_object.ts";
 import { writeName } from "../sql_name.ts";
 import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
-import type { Lowered } from "./lowered.ts";
+import type { Lowered, Lowering } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
 
 /** Returns the serial column of a sequence, if it is an identity column on the provider. */
@@ -29,11 +28,7 @@ function serialColumn(
  * Translates DROP SEQUENCE: omits sequences that were dropped with an identity; with CASCADE drops
  * the identity.
  */
-export function lowerDropSequence(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  t: StatementTranslation,
-): Lowered[] {
+export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
   const cascades = reader.is(reader.size - 1, "CASCADE");
   const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
   const start = reader.skip(2, "IF", "EXISTS");
@@ -46,13 +41,12 @@ export function lowerDropSequence(
     else if (serial === undefined) kept.push(reader.text(from, to));
     else if (cascades) {
       t.apply("serial-default");
-      lowered.push({
-        sql: `ALTER TABLE ${serial[0]} ALTER COLUMN ${writeName(serial[1], true)} DROP IDENTITY;`,
-      });
-    } else {t.refuse(
-        "serial-sequence",
-        `DROP SEQUENCE ${sequence!.name}, which numbers ${serial[0]}.${serial[1]}`,
-      );}
+      const column = writeName(serial[1], true);
+      lowered.push({ sql: `ALTER TABLE ${serial[0]} ALTER COLUMN ${column} DROP IDENTITY;` });
+    } else {
+      const what = `DROP SEQUENCE ${sequence!.name}, which numbers ${serial[0]}.${serial[1]}`;
+      t.refuse("serial-sequence", what);
+    }
   }
   if (kept.length === reader.list(start, end).length) return [reader];
   if (kept.length > 0) {
@@ -67,11 +61,7 @@ export function lowerDropSequence(
  * Translates ALTER SEQUENCE of a serial column: OWNED BY the same column is omitted, another owner
  * is rejected.
  */
-export function lowerAlterSequence(
-  reader: StatementReader,
-  before: DeclaredSchema,
-  t: StatementTranslation,
-): Lowered[] {
+export function lowerAlterSequence({ reader, before, t }: Lowering): Lowered[] {
   const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
   const sequence = findObject(before.sequences, written);
   const serial = sequence && serialColumn(before, sequence);

@@ -1,13 +1,9 @@
-import {
-  type DeclaredColumn,
-  type DeclaredSchema,
-  type DeclaredTable,
-  getKey,
-} from "../declared/declared_schema.ts";
+import { type DeclaredColumn, getKey } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { chooseRelationName } from "../declared/names.ts";
 import { writeName } from "../sql_name.ts";
-import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import type { DistSqlStep } from "../translation.ts";
+import type { Alteration } from "./alteration.ts";
 import { writeObject } from "./sql_text.ts";
 
 /**
@@ -15,41 +11,33 @@ import { writeObject } from "./sql_text.ts";
  * without a default. As in PostgreSQL its sequence and position are kept, unless the text drops the
  * sequence.
  *
- * @param table The table.
- * @param column The column.
- * @param head `ALTER TABLE [ONLY] name`.
- * @param state Declarations before the statement.
- * @param t Receives the rule.
+ * @param alteration The statement, which changes the column.
+ * @param column A column of its table.
  */
 export function dropSerialDefault(
-  table: DeclaredTable,
+  { before, head, table, t }: Alteration,
   column: DeclaredColumn,
-  head: string,
-  state: DeclaredSchema,
-  t: StatementTranslation,
 ): DistSqlStep[] {
   t.apply("serial-default");
   const name = writeName(column.name, true);
   const drop = { sql: `${head} ALTER COLUMN ${name} DROP IDENTITY;` };
-  const sequence = column.sequence === undefined ? undefined : state.sequences.get(column.sequence);
+  const sequence = column.sequence === undefined
+    ? undefined
+    : before.sequences.get(column.sequence);
   if (sequence === undefined) return [drop];
   if (t.scope.droppedSequences.has(sequence.name)) {
     t.scope.goneSequences.add(getKey(sequence));
     return [drop];
   }
-  const parts = {
-    schema: sequence.schema,
-    table: table.name,
-    columns: [column.name],
-    label: "kept",
-  };
-  const kept = { schema: sequence.schema, name: chooseRelationName(state, parts) };
+  const { schema } = sequence;
+  const parts = { schema, table: table!.name, columns: [column.name], label: "kept" };
+  const kept = { schema, name: chooseRelationName(before, parts) };
   const [from, to] = [writeObject(sequence), writeObject(kept)];
   return [
     { sql: `CREATE SEQUENCE ${to} CACHE ${t.options.identityCache};` },
     { sql: `SELECT setval(${writeLiteral(to)}, last_value, is_called) FROM ${from};` },
     drop,
     { sql: `ALTER SEQUENCE ${to} RENAME TO ${writeName(sequence.name, true)};` },
-    { sql: `ALTER SEQUENCE ${from} OWNED BY ${writeObject(table)}.${name};` },
+    { sql: `ALTER SEQUENCE ${from} OWNED BY ${writeObject(table!)}.${name};` },
   ];
 }

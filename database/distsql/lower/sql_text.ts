@@ -2,6 +2,7 @@ import type { DeclaredColumn, DeclaredSchema, ObjectName } from "../declared/dec
 import { DEFAULT_SCHEMA, getKey } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { writeName } from "../sql_name.ts";
+import { parseStatement, type StatementReader } from "../statement_reader.ts";
 
 /** Writes the quoted name of an object; omits `public`, which is in the search path. */
 export function writeObject({ schema, name }: ObjectName): string {
@@ -13,6 +14,11 @@ export function writeObject({ schema, name }: ObjectName): string {
 export function writeLabelCheck(column: string, labels: readonly string[]): string {
   if (labels.length === 0) return `CHECK (${column} IS NULL)`;
   return `CHECK (${column} IN (${labels.map(writeLiteral).join(", ")}))`;
+}
+
+/** Writes an ALTER TABLE with one or more actions. */
+export function writeAlterTable(table: string, actions: string): StatementReader {
+  return parseStatement(`ALTER TABLE ${table} ${actions};`);
 }
 
 /** Column of an enum type, with its table. */

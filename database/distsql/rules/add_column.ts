@@ -1,3 +1,4 @@
+import { keywordSet } from "../list_words.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { DistSqlStep } from "../translation.ts";
 import { uniqueSteps } from "./add_constraint.ts";
@@ -18,13 +19,9 @@ import { cleanAttributes } from "./table_constraint.ts";
  * Functions that return another value at each call. The transaction's time is kept constant for all
  * rows.
  */
-const VOLATILE: ReadonlySet<string> = new Set([
-  "CLOCK_TIMESTAMP",
-  "TIMEOFDAY",
-  "RANDOM",
-  "GEN_RANDOM_UUID",
-  "NEXTVAL",
-]);
+const VOLATILE: ReadonlySet<string> = keywordSet(
+  "CLOCK_TIMESTAMP TIMEOFDAY RANDOM GEN_RANDOM_UUID NEXTVAL",
+);
 
 /** Clauses that require a table recreation. */
 const RECREATES: ReadonlySet<string> = new Set(["primary_key", "generated", "identity"]);
@@ -168,7 +165,7 @@ function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[]
   const attributes = column.clauses.slice(next, end);
   if (clause.kind === "references") return attributes;
   for (const { from, to } of attributes) {
-    cleanAttributes(reader, from, to, false, new TokenEdits(reader), t);
+    cleanAttributes(new TokenEdits(reader), from, to, false, t);
   }
   return [];
 }

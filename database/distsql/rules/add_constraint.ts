@@ -125,13 +125,9 @@ function translateChecked(
 ): AlterResult {
   const { kind, from, to } = constraint;
   if (kind === "foreign_key" && !t.can("foreign_keys")) {
-    t.warn("foreign-key-dropped");
-    return undefined;
+    return void t.warn("foreign-key-dropped");
   }
-  if (!t.can("check_not_valid")) {
-    t.refuse("add-constraint-recreate", "ADD CONSTRAINT");
-    return undefined;
-  }
+  if (!t.can("check_not_valid")) return void t.refuse("add-constraint-recreate", "ADD CONSTRAINT");
   const text = edits.apply(from, to);
   if (isNotValid(reader, constraint)) {
     const isValidatedLater = constraint.name && t.scope.validated.has(constraint.name.name);
@@ -158,13 +154,12 @@ export function translateAddConstraint(action: AlterAction): AlterResult {
   const { reader, from, to, target, t } = action;
   const constraint = readTableConstraint(reader, from + 1, to);
   const edits = new TokenEdits(reader);
-  cleanConstraint(reader, constraint, edits, t);
+  cleanConstraint(edits, constraint, t);
   const isKey = constraint.kind === "primary_key" || constraint.kind === "unique";
   if (isKey) refuseJsonKeys(target.known, constraint.columns.map(({ name }) => name), t);
   switch (constraint.kind) {
     case "primary_key":
-      t.refuse("primary-key-change", "ADD PRIMARY KEY");
-      return undefined;
+      return void t.refuse("primary-key-change", "ADD PRIMARY KEY");
     case "unique":
       if (constraint.usesIndex) {
         return { keep: edits.isEmpty ? reader.text(from, to) : edits.apply(from, to) };
@@ -183,10 +178,7 @@ export function translateAddConstraint(action: AlterAction): AlterResult {
 }
 
 function addNotNull(constraint: TableConstraint, { target, t }: AlterAction): AlterResult {
-  if (!t.can("check_not_valid")) {
-    t.refuse("set-not-null-recreate", "ADD NOT NULL");
-    return undefined;
-  }
+  if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "ADD NOT NULL");
   t.apply("set-not-null");
   return notNullSteps(constraint.columns[0], constraint.name, target, t);
 }

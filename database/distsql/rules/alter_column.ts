@@ -16,8 +16,7 @@ const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
  */
 function keepSince(keep: string, t: StatementTranslation): AlterResult {
   if (t.can("column_defaults")) return { keep };
-  t.refuse("alter-column-recreate", "ALTER COLUMN");
-  return undefined;
+  return void t.refuse("alter-column-recreate", "ALTER COLUMN");
 }
 
 /**
@@ -47,14 +46,10 @@ export function translateAlterColumn(action: AlterAction): AlterResult {
   const typeAt = findTypeChange(reader, at);
   if (typeAt >= 0) return changeType(typeAt, column.name, action);
   if (reader.is(at, "SET", "EXPRESSION")) {
-    t.refuse("alter-column-type", `a change of column ${column.name}`);
-    return undefined;
+    return void t.refuse("alter-column-type", `a change of column ${column.name}`);
   }
   if (reader.is(at, "SET", "NOT", "NULL")) {
-    if (!t.can("check_not_valid")) {
-      t.refuse("set-not-null-recreate", "SET NOT NULL");
-      return undefined;
-    }
+    if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "SET NOT NULL");
     t.apply("set-not-null");
     return notNullSteps(column, undefined, target, t);
   }
@@ -68,12 +63,9 @@ export function translateAlterColumn(action: AlterAction): AlterResult {
   }
   const setsStorage = reader.is(at, "SET", "STATISTICS") || reader.is(at, "SET", "COMPRESSION") ||
     reader.is(at, "SET", "(") || reader.is(at, "RESET", "(");
-  if (setsStorage) {
-    t.warn("table-settings");
-    return undefined;
-  }
+  if (setsStorage) return void t.warn("table-settings");
   const edits = new TokenEdits(reader);
-  if (reader.is(at, "ADD", "GENERATED")) normalizeIdentity(reader, at + 1, to, edits, t);
-  else normalizeCache(reader, at, to, "identity-cache", edits, t);
+  if (reader.is(at, "ADD", "GENERATED")) normalizeIdentity(edits, at + 1, to, t);
+  else normalizeCache(edits, at, to, "identity-cache", t);
   return { keep: edits.isEmpty ? text : edits.apply(from, to) };
 }

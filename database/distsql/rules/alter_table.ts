@@ -18,16 +18,10 @@ import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
 import { isTableConstraint } from "./table_constraint.ts";
 import { keywordSet } from "../list_words.ts";
 
-function strip(t: StatementTranslation): undefined {
-  t.warn("table-settings");
-}
-
 /** Options of a view that protect rows: ALTER TABLE also applies to views. */
-const VIEW_OPTIONS: ReadonlySet<string> = new Set([
-  "SECURITY_BARRIER",
-  "SECURITY_INVOKER",
-  "CHECK_OPTION",
-]);
+const VIEW_OPTIONS: ReadonlySet<string> = keywordSet(
+  "SECURITY_BARRIER SECURITY_INVOKER CHECK_OPTION",
+);
 
 function translateSetting({ reader, from, to, t }: AlterAction): undefined {
   for (let at = from; at < to; at++) {
@@ -35,7 +29,7 @@ function translateSetting({ reader, from, to, t }: AlterAction): undefined {
       return void t.refuse("row-security", `${reader.key(from)} of a view's options`);
     }
   }
-  return strip(t);
+  return void t.warn("table-settings");
 }
 
 function translateRowSecurity(isRemoval: boolean, t: StatementTranslation): undefined {
@@ -51,27 +45,21 @@ function translateSwitch({ reader, from, to, t }: AlterAction): AlterResult {
     const isWholeTable = reader.is(at + 1, "ALL") || reader.is(at + 1, "USER");
     if (reader.is(at, "TRIGGER") && isWholeTable) return { keep: reader.text(from, to) };
   }
-  return strip(t);
+  return void t.warn("table-settings");
 }
 
 function translateDrop({ reader, from, to, target: { known }, t }: AlterAction): AlterResult {
   const keep = { keep: reader.text(from, to) };
   if (reader.key(from + 1) === "CONSTRAINT") {
-    if (isPrimaryKey(known, readPart(reader, reader.skip(from + 2, "IF", "EXISTS")))) {
-      t.refuse("primary-key-change", "DROP of a primary key");
-      return undefined;
-    }
-    return keep;
+    const name = readPart(reader, reader.skip(from + 2, "IF", "EXISTS"));
+    if (!isPrimaryKey(known, name)) return keep;
+    return void t.refuse("primary-key-change", "DROP of a primary key");
   }
   const column = readPart(reader, reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS"));
   if (isInPrimaryKey(known, column)) {
-    t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
-    return undefined;
+    return void t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
   }
-  if (!t.can("drop_column")) {
-    t.refuse("drop-column-recreate", "DROP COLUMN");
-    return undefined;
-  }
+  if (!t.can("drop_column")) return void t.refuse("drop-column-recreate", "DROP COLUMN");
   t.warn("drop-column");
   return keep;
 }
@@ -98,11 +86,8 @@ function translateAction(action: AlterAction): AlterResult {
   if (key === "VALIDATE") return translateValidate(action);
   if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(action);
   if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(action);
-  if (FAMILY_STARTS.has(key)) {
-    t.refuse("table-inheritance", "inheritance and partitions");
-    return undefined;
-  }
-  return { keep: reader.text(from, to) };
+  if (!FAMILY_STARTS.has(key)) return { keep: reader.text(from, to) };
+  return void t.refuse("table-inheritance", "inheritance and partitions");
 }
 
 type KeptAction = Extract<AlterResult, { keep: string }>;
@@ -131,7 +116,7 @@ function emitResults(
   results: readonly AlterResult[],
   target: AlterTarget,
   lead: string,
-  guard: Pick<DistSqlStep, "ifTable">,
+  guard: Guard,
   t: StatementTranslation,
 ): void {
   const steps: DistSqlStep[] = [];
@@ -159,15 +144,13 @@ function getLead(reader: StatementReader): string {
   return reader.tokens.slice(0, reader.places[0]).map((token) => token.text).join("");
 }
 
+type Guard = Pick<DistSqlStep, "ifTable">;
+
 /**
  * Returns the condition of IF EXISTS, which applies to every step, including those that are not
  * ALTER TABLE.
  */
-function getGuard(
-  reader: StatementReader,
-  at: number,
-  nameAt: number,
-): Pick<DistSqlStep, "ifTable"> {
+function getGuard(reader: StatementReader, at: number, nameAt: number): Guard {
   return reader.is(at, "IF", "EXISTS") ? { ifTable: quoteNameAt(reader, nameAt) } : {};
 }
 
@@ -201,11 +184,8 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
   if (asyncAt >= 0) {
     const table = readName(reader, asyncAt);
     t.apply("validate-constraint");
-    const job = {
-      kind: "constraint",
-      table: table.text,
-      name: readName(reader, table.end + 2).text,
-    } as const;
+    const { text: name } = readName(reader, table.end + 2);
+    const job = { kind: "constraint", table: table.text, name } as const;
     return t.emit(reader.source, { job, ...getGuard(reader, 3, asyncAt) });
   }
   if (reader.is(2, "ALL", "IN", "TABLESPACE")) return void t.warn("table-settings");

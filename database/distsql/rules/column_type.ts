@@ -2,7 +2,7 @@ import { readName } from "../sql_name.ts";
 import { type DeclaredDomain, findObject } from "../declared/declared_schema.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
-import { keywordSet } from "../list_words.ts";
+import { keywordSet, listWords } from "../list_words.ts";
 
 /** Types of columns that are numbered by a sequence. */
 export const SERIAL: ReadonlySet<string> = keywordSet(
@@ -17,20 +17,9 @@ const STORABLE: ReadonlySet<string> = new Set([
   ...SMALL_INTEGERS,
   ...NUMERIC,
   ...JSON_TYPES,
-  ...["bigint", "int8", "real", "float4", "double", "float8", "float"],
-  ...["char", "character", "nchar", "national", "bpchar", "varchar", "text"],
-  ...[
-    "date",
-    "time",
-    "timetz",
-    "timestamp",
-    "timestamptz",
-    "interval",
-    "boolean",
-    "bool",
-    "bytea",
-    "uuid",
-  ],
+  ...listWords("bigint int8 real float4 double float8 float"),
+  ...listWords("char character nchar national bpchar varchar text"),
+  ...listWords("date time timetz timestamp timestamptz interval boolean bool bytea uuid"),
 ]);
 
 /** PostgreSQL's built-in types that cannot be stored. */

@@ -38,12 +38,12 @@ function isNullsOrder(reader: StatementReader, at: number): boolean {
 
 /** Removes the sort order and operator class from a key; returns the direction. */
 function translateKey(
-  reader: StatementReader,
+  edits: TokenEdits,
   from: number,
   to: number,
-  edits: TokenEdits,
   t: StatementTranslation,
 ): "asc" | "desc" {
+  const { reader } = edits;
   const head = keyHeadEnd(reader, from);
   const isExpression = reader.key(head - 1) === ")";
   if (isExpression && !t.can("expression_indexes")) {
@@ -79,12 +79,8 @@ function translateKey(
   return direction;
 }
 
-function translateMethod(
-  reader: StatementReader,
-  at: number,
-  edits: TokenEdits,
-  t: StatementTranslation,
-): number {
+function translateMethod(edits: TokenEdits, at: number, t: StatementTranslation): number {
+  const { reader } = edits;
   if (reader.key(at) !== "USING") return at;
   const method = readName(reader, at + 1);
   if (method.name === "brin") t.warn("index-method");
@@ -99,12 +95,12 @@ function translateMethod(
  * WHERE if supported.
  */
 function translateTail(
-  reader: StatementReader,
+  edits: TokenEdits,
   from: number,
   isUnique: boolean,
-  edits: TokenEdits,
   t: StatementTranslation,
 ): void {
+  const { reader } = edits;
   for (let at = from; at < reader.size;) {
     let end = reader.next(at);
     if (reader.is(at, "WHERE")) {
@@ -194,19 +190,19 @@ export function translateCreateIndex(reader: StatementReader, t: StatementTransl
   }
   const tableAt = at;
   const table = readName(reader, at);
-  at = translateMethod(reader, table.end, edits, t);
+  at = translateMethod(edits, table.end, t);
   if (reader.key(at) === "(") {
     const keys = reader.list(at + 1, reader.closing(at));
     if (keys.length > MAX_KEY_COLUMNS) {
       t.refuse("index-key-columns", `a key of ${keys.length} columns`);
     }
-    const directions = new Set(keys.map(([from, to]) => translateKey(reader, from, to, edits, t)));
+    const directions = new Set(keys.map(([from, to]) => translateKey(edits, from, to, t)));
     const columns = keys.filter(([from]) => isColumn(reader, from)).map(([from]) =>
       readPart(reader, from)
     );
     refuseJsonKeys(findTable(reader, tableAt, t), columns, t);
     if (directions.size > 1) t.warn("index-sort-order");
-    translateTail(reader, reader.next(at), isUnique, edits, t);
+    translateTail(edits, reader.next(at), isUnique, t);
   }
   t.emit(edits.apply(), { job: { kind: "index", table: table.text, name: index } });
 }

@@ -7,13 +7,9 @@ import { isExtensionFunction } from "./extension_functions.ts";
 import { keywordSet } from "../list_words.ts";
 
 const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
-const UUID_OTHERS: ReadonlySet<string> = new Set([
-  "uuid_generate_v1",
-  "uuid_generate_v1mc",
-  "uuid_generate_v3",
-  "uuid_generate_v5",
-  "uuidv7",
-]);
+const UUID_OTHERS: ReadonlySet<string> = keywordSet(
+  "uuid_generate_v1 uuid_generate_v1mc uuid_generate_v3 uuid_generate_v5 uuidv7",
+);
 const TEXT_SEARCH: ReadonlySet<string> = keywordSet(`
   to_tsvector to_tsquery plainto_tsquery phraseto_tsquery websearch_to_tsquery ts_headline
   json_to_tsvector jsonb_to_tsvector
@@ -32,13 +28,8 @@ function isSimple(reader: StatementReader, open: number): boolean {
 }
 
 /** Translates a call: renames or rejects functions that do not exist. */
-function translateCall(
-  reader: StatementReader,
-  at: number,
-  end: number,
-  edits: TokenEdits,
-  t: StatementTranslation,
-): void {
+function translateCall(edits: TokenEdits, at: number, end: number, t: StatementTranslation): void {
+  const { reader } = edits;
   const name = getName(reader.token(end - 1)!);
   const isQualified = end - at > 1;
   const isPgcrypto = name === "gen_random_uuid" && isQualified &&
@@ -57,13 +48,12 @@ function translateCall(
 
 /** Removes a COLLATE clause from a definition; in a query it is kept with a warning. */
 function translateCollation(
-  reader: StatementReader,
+  edits: TokenEdits,
   at: number,
   isDefinition: boolean,
-  edits: TokenEdits,
   t: StatementTranslation,
 ): void {
-  const collation = readName(reader, at + 1);
+  const collation = readName(edits.reader, at + 1);
   if (!isDefinition) return t.warn("collation");
   edits.remove(at, collation.end);
   if (SAME_ORDER.has(collation.name)) t.apply("collation");
@@ -87,11 +77,11 @@ export function translateExpressions(
   for (let at = 0; at < reader.size;) {
     const isAttribute = reader.key(at - 1) === ".";
     if (reader.key(at) === "COLLATE" && !isAttribute) {
-      translateCollation(reader, at, isDefinition, edits, t);
+      translateCollation(edits, at, isDefinition, t);
     }
     const end = isAttribute ? at : reader.nameEnd(at);
     if (reader.key(at) === "::" || reader.is(at, "CAST", "(")) checkCast(reader, at, t);
-    if (end > at && reader.key(end) === "(") translateCall(reader, at, end, edits, t);
+    if (end > at && reader.key(end) === "(") translateCall(edits, at, end, t);
     at = Math.max(end, at + 1);
   }
   return edits.isEmpty ? reader : parseStatement(edits.apply());

@@ -1,5 +1,4 @@
 import { isAcceptedCache } from "../options.ts";
-import type { StatementReader } from "../statement_reader.ts";
 import type { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 
@@ -9,13 +8,13 @@ import type { StatementTranslation } from "../translation.ts";
  * @returns True if the options contain CACHE.
  */
 export function normalizeCache(
-  reader: StatementReader,
+  edits: TokenEdits,
   from: number,
   to: number,
   rule: string,
-  edits: TokenEdits,
   t: StatementTranslation,
 ): boolean {
+  const { reader } = edits;
   for (let at = from; at < to; at++) {
     if (reader.key(at) !== "CACHE" || reader.token(at + 1)?.kind !== "number") continue;
     if (!isAcceptedCache(Number(reader.token(at + 1)!.text.replaceAll("_", "")))) {
@@ -30,20 +29,19 @@ export function normalizeCache(
 /**
  * Adds the CACHE that the provider requires to `GENERATED … AS IDENTITY`.
  *
- * @param reader The statement.
+ * @param edits Receives the change.
  * @param from Position of GENERATED.
  * @param to End of the clause, including its options in parentheses.
- * @param edits Receives the change.
  * @param t Receives the rule.
  */
 export function normalizeIdentity(
-  reader: StatementReader,
+  edits: TokenEdits,
   from: number,
   to: number,
-  edits: TokenEdits,
   t: StatementTranslation,
 ): void {
-  if (normalizeCache(reader, from, to, "identity-cache", edits, t)) return;
+  const { reader } = edits;
+  if (normalizeCache(edits, from, to, "identity-cache", t)) return;
   t.apply("identity-cache");
   const cache = `CACHE ${t.options.identityCache}`;
   if (reader.key(to - 1) !== ")") edits.insertAfter(to - 1, ` (${cache})`);

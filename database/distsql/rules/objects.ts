@@ -28,7 +28,7 @@ export function translateSequence(reader: StatementReader, t: StatementTranslati
     edits.replace(at + 1, reader.nameEnd(at + 1), "bigint");
     t.warn("sequence-type");
   }
-  const hasCache = normalizeCache(reader, name.end, reader.size, "sequence-cache", edits, t);
+  const hasCache = normalizeCache(edits, name.end, reader.size, "sequence-cache", t);
   if (isCreate && !hasCache) {
     edits.insertAfter(reader.size - 1, ` CACHE ${t.options.identityCache}`);
     t.apply("sequence-cache");

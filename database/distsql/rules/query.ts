@@ -1,16 +1,11 @@
+import { keywordSet, listWords } from "../list_words.ts";
 import { quoteNameAt, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 
 const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
   "",
-  ")",
-  "HAVING",
-  "ORDER",
-  "LIMIT",
-  "WINDOW",
-  "UNION",
-  "FETCH",
+  ...listWords(") HAVING ORDER LIMIT WINDOW UNION FETCH"),
 ]);
 
 /** Checks FOR UPDATE and similar clauses; `substring(x FOR 3)` has another FOR. */
@@ -60,12 +55,7 @@ export function translateRowChange(reader: StatementReader, t: StatementTranslat
   if (reader.find("WHERE", 0) < 0) t.warn("whole-table-change");
 }
 
-const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set([
-  "RESTART",
-  "CONTINUE",
-  "CASCADE",
-  "RESTRICT",
-]);
+const TRUNCATE_OPTIONS: ReadonlySet<string> = keywordSet("RESTART CONTINUE CASCADE RESTRICT");
 
 /**
  * Translates TRUNCATE to a DELETE per table. Rejects RESTART IDENTITY and CASCADE, which DELETE

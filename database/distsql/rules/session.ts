@@ -52,10 +52,8 @@ function translateModes(reader: StatementReader, t: StatementTranslation): void 
   for (let at = 1; at < reader.size; at++) {
     const word = reader.token(at)!.text.toLowerCase();
     if (word === "serializable" || word === "'serializable'" || word === "snapshot") {
-      return t.refuse(
-        "isolation-serializable",
-        `${reader.key(0)} ${reader.key(1)} with ${word.toUpperCase()}`,
-      );
+      const what = `${reader.key(0)} ${reader.key(1)} with ${word.toUpperCase()}`;
+      return t.refuse("isolation-serializable", what);
     }
   }
   t.warn("set-transaction");

@@ -1,3 +1,4 @@
+import { keywordSet } from "../list_words.ts";
 import { type QualifiedName, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { TokenEdits } from "../token_edits.ts";
@@ -35,13 +36,7 @@ export interface TableConstraint {
 }
 
 const MAX_KEY_COLUMNS = 8;
-const ATTRIBUTE_STARTS: ReadonlySet<string> = new Set([
-  "NOT",
-  "DEFERRABLE",
-  "INITIALLY",
-  "ENFORCED",
-  "NO",
-]);
+const ATTRIBUTE_STARTS: ReadonlySet<string> = keywordSet("NOT DEFERRABLE INITIALLY ENFORCED NO");
 const KINDS: Readonly<Record<string, TableConstraintKind>> = {
   CHECK: "check",
   FOREIGN: "foreign_key",
@@ -116,14 +111,14 @@ export function isNotValid(reader: StatementReader, constraint: TableConstraint)
  * foreign keys. Rejects constraints without an equivalent.
  */
 export function cleanConstraint(
-  reader: StatementReader,
-  constraint: TableConstraint,
   edits: TokenEdits,
+  constraint: TableConstraint,
   t: StatementTranslation,
 ): void {
+  const { reader } = edits;
   const { kind, bodyFrom, bodyTo, to, columns } = constraint;
   if (kind === "exclude") t.refuse("constraint-exclude", "EXCLUDE");
-  cleanAttributes(reader, bodyTo, to, kind === "foreign_key", edits, t);
+  cleanAttributes(edits, bodyTo, to, kind === "foreign_key", t);
   if (kind !== "unique" && kind !== "primary_key") return;
   if (columns.length > MAX_KEY_COLUMNS) {
     t.refuse("index-key-columns", `a key of ${columns.length} columns`);
@@ -145,13 +140,13 @@ export function cleanConstraint(
 
 /** Removes DEFERRABLE, INITIALLY and ENFORCED where they are rejected or have no effect. */
 export function cleanAttributes(
-  reader: StatementReader,
+  edits: TokenEdits,
   from: number,
   to: number,
   isForeignKey: boolean,
-  edits: TokenEdits,
   t: StatementTranslation,
 ): void {
+  const { reader } = edits;
   for (let at = from; at < to; at++) {
     if (reader.is(at, "NOT", "ENFORCED")) t.refuse("constraint-not-enforced", "NOT ENFORCED");
     else if (reader.is(at, "ENFORCED") && !reader.is(at - 1, "NOT")) {
