@@ -6,24 +6,7 @@ import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
 import { changeColumn, changeTable } from "./schema_draft.ts";
-import { getTable, type TableFold } from "./table_fold.ts";
-
-/** Constraint of a statement that has no name yet. */
-export interface PendingConstraint {
-  /** Start of its definition, where `CONSTRAINT name` would be written. */
-  readonly at: number;
-  readonly kind: DeclaredConstraint["kind"];
-  readonly name?: string;
-  /** Columns of a key; those of a CHECK are determined when the table is complete. */
-  readonly columns: readonly string[];
-  readonly included: readonly string[];
-  /** Columns in a generated name. */
-  readonly nameColumns: readonly string[];
-  readonly references?: DeclaredConstraint["references"];
-  /** Start of the definition without its name. */
-  readonly from: number;
-  readonly to: number;
-}
+import { getTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
 
 /** Parses a REFERENCES clause; without columns it references the primary key. */
 function readReferences(
