@@ -1,6 +1,11 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
 
+/** Returns true if a question can be asked on the terminal. */
+export function isTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
 /**
  * Asks a yes/no question on the terminal.
  *
@@ -19,8 +24,8 @@ export async function askOnTerminal(question: string): Promise<boolean | undefin
  * @returns The line without spaces around it; `undefined` when there is no terminal to ask on.
  */
 export async function askForLine(question: string): Promise<string | undefined> {
+  if (!isTerminal()) return undefined;
   const { stdin, stderr } = process;
-  if (!stdin.isTTY || !stderr.isTTY) return undefined;
   const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: stdin, output: stderr });
   try {

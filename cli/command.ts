@@ -49,6 +49,8 @@ export interface CommandContext {
   /** Absolute path of the project's folder. */
   readonly root: string;
   readonly output: Output;
+  /** True if a terminal is attached on which questions can be asked. */
+  readonly canAsk: boolean;
   /** Asks a yes/no question; `undefined` if no terminal is attached. */
   confirm(question: string): Promise<boolean | undefined>;
   /** Asks for a line of text; `undefined` if no terminal is attached. */

@@ -4,7 +4,7 @@ import { explainMissing } from "../env/optional_package.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 import { PARSER_PACKAGE } from "./optional_packages.ts";
 import { isAppError } from "../errors/app_error.ts";
-import { askForLine, askOnTerminal, readStandardInput } from "./ask.ts";
+import { askForLine, askOnTerminal, isTerminal, readStandardInput } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
@@ -86,6 +86,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       cwd,
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
+      canAsk: !output.isJson && (confirm !== askOnTerminal || isTerminal()),
       confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
       ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
       readInput,

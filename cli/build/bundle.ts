@@ -1,5 +1,6 @@
 import type { BuildFailure, Plugin } from "esbuild";
 import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import {
@@ -11,11 +12,11 @@ import {
 } from "./bundle_batch.ts";
 import { type BundleError, toBundleError } from "./bundle_error.ts";
 import { bundledProjectPlugin } from "./bundled_project.ts";
-import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
+import { type DenoGraph, findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
-import { createModulePaths } from "./module_paths.ts";
+import { createModulePaths, type ModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
 import {
   createExternalCheck,
@@ -33,7 +34,7 @@ import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
 import { addSourceContents } from "./precompile/source_contents.ts";
 import { compileQueries } from "./precompile_queries/compile_queries.ts";
 import { compiledQueriesPlugin } from "./precompile_queries/compiled_queries_plugin.ts";
-import { COMPILED as QUERY } from "./precompile_queries/specifiers.ts";
+import { COMPILED as QUERY, listRemoteModules } from "./precompile_queries/specifiers.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -101,7 +102,7 @@ async function createBuild(
   const denoConfig = findDenoConfig(root);
   const graph = denoConfig === undefined
     ? undefined
-    : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
+    : await loadFunctionGraph(denoConfig, functions, { paths, settings });
   const common = getBuildOptions(root, settings);
   const createResolvers = () => graph === undefined ? [] : [denoPlugin(graph, paths)];
   const isExternal = createExternalCheck([
@@ -119,6 +120,18 @@ async function createBuild(
   const isDeno = denoConfig !== undefined;
   const shared = { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers };
   return { ...shared, schemas, queries, readProject };
+}
+
+/** Loads the graph of the functions, with the modules that compiled queries import. */
+async function loadFunctionGraph(
+  config: string,
+  functions: readonly FunctionFile[],
+  { paths, settings }: { readonly paths: ModulePaths; readonly settings: BundleSettings },
+): Promise<DenoGraph> {
+  const urls = functions.map(({ file }) => pathToFileURL(file).href);
+  const graph = await loadDenoGraph(config, urls);
+  const added = settings.precompile ? listRemoteModules(graph, paths) : [];
+  return added.length === 0 ? graph : await loadDenoGraph(config, [...urls, ...added]);
 }
 
 /** Compiles prepared queries. Without the result, functions build them with drizzle. */

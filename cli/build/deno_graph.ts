@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { MISSING_PROGRAM, runProgram } from "../programs/run_program.ts";
 
@@ -63,11 +62,11 @@ export function findDenoConfig(root: string): string | undefined {
  * `jsr:` and `https:`.
  *
  * @param config Absolute path of deno.json.
- * @param files Absolute paths of the functions.
+ * @param urls URLs of the functions.
  * @returns The module graph.
  * @throws {ConfigurationError} If Deno is missing or cannot resolve the project.
  */
-export async function loadDenoGraph(config: string, files: readonly string[]): Promise<DenoGraph> {
+export async function loadDenoGraph(config: string, urls: readonly string[]): Promise<DenoGraph> {
   const deno = process.versions.deno === undefined ? "deno" : process.execPath;
   const folder = mkdtempSync(join(tmpdir(), "trellis-build-"));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
@@ -76,7 +75,7 @@ export async function loadDenoGraph(config: string, files: readonly string[]): P
     const entries = join(folder, "entries.mjs");
     writeFileSync(
       entries,
-      files.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""),
+      urls.map((url) => `import ${JSON.stringify(url)};\n`).join(""),
     );
     const { exitCode, stdout, stderr } = await runProgram(
       deno,

@@ -149,7 +149,10 @@ class DenoResolver {
     const dependency = dependencies?.find((each) =>
       each.specifier === path || toBareSpecifier(each.specifier) === path
     );
-    const { specifier, error } = dependency?.code ?? {};
+    // a replaced module of this package imports others than its source
+    const isOwnFile = namespace === REMOTE_NAMESPACE && path.startsWith(".");
+    const { specifier, error } = dependency?.code ??
+      (isOwnFile ? { specifier: new URL(path, importer).href } : {});
     if (error !== undefined) return { errors: [{ text: error }] };
     const module = specifier === undefined ? undefined : this.findModule(specifier);
     if (module === undefined) return undefined;

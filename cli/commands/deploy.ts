@@ -2,7 +2,13 @@ import { type Command, type CommandContext, ExitCode, UsageError } from "../comm
 import { type Deployment, initState, openDeployment } from "../deploy/deployment.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
 import { type DeploymentStep, runSteps, type StepReport } from "../deploy/run_steps.ts";
-import { confirmPlan, createApplySteps, type ShownPlan, showPlan } from "../deploy/plan_steps.ts";
+import {
+  confirmPlan,
+  createApplySteps,
+  requireConfirmation,
+  type ShownPlan,
+  showPlan,
+} from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 
 /** The command `trellis deploy`. */
@@ -71,6 +77,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   if (options.plan === true && options.rollback === true) {
     throw new UsageError("--plan and --rollback exclude each other");
   }
+  if (options.plan !== true && options.rollback !== true) requireConfirmation(context);
   const deployment = await openDeployment(context, stage);
   output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
   // a plan changes nothing

@@ -33,16 +33,17 @@ export async function openDeployment(
   stageName: string,
 ): Promise<Deployment> {
   const { root, options, output } = context;
-  const [{ planFiles }, { resolveStage }, { openSecretValues }] = await Promise.all([
-    import("../infra/plan_files.ts"),
-    import("../stages/stage_settings.ts"),
-    import("../secrets/secret_values.ts"),
-  ]);
+  const [{ planFiles }, { getStageRegion, resolveStage }, { openSecretValues }] = await Promise.all(
+    [
+      import("../infra/plan_files.ts"),
+      import("../stages/stage_settings.ts"),
+      import("../secrets/secret_values.ts"),
+    ],
+  );
   const plan = await planFiles({ root, options, output });
   const { config: { infra }, projectName, folder } = plan;
   const stage = resolveStage(infra, projectName, stageName);
   const prefix = `${projectName}-${stageName}`;
-  const region = stage.variables.region;
   const terraform = await openTerraform({
     folder,
     stage,
@@ -51,7 +52,7 @@ export async function openDeployment(
       if (/: (?:Creation|Modifications|Destruction) complete/.test(line)) output.note(`  ${line}`);
     },
   });
-  const secrets = openSecretValues(prefix, typeof region === "string" ? region : undefined);
+  const secrets = openSecretValues(prefix, getStageRegion(stage));
   return { context, stage, prefix, plan, terraform, secrets };
 }
 
@@ -70,11 +71,6 @@ export async function initState({ terraform, prefix, stage }: Deployment): Promi
     `The state of ${stage.name} contains the resources of ${found}, not of ${prefix}. ` +
       "Check infra.state and infra.projectName in trellis.config.ts; nothing was changed",
   );
-}
-
-/** Returns the region of the stage, as an option of AWS clients. */
-export function getRegion({ stage: { variables: { region } } }: Deployment): { region?: string } {
-  return typeof region === "string" ? { region } : {};
 }
 
 /** Types that must exist before the database is prepared: roles for grants, secrets for values. */

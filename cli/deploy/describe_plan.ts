@@ -43,9 +43,20 @@ const WITH_DATA: readonly string[] = [
   "aws_sqs_queue",
 ];
 
+/**
+ * Resources without data that every change of routes replaces, the new one first: they are no reason
+ * to refuse a plan.
+ */
+const REPLACED_BY_ROUTES: readonly string[] = [
+  "aws_api_gateway_deployment",
+  "aws_apigatewayv2_deployment",
+];
+
 /** A change that the reader of a plan should look at. */
 export interface DescribedChange extends ResourceChange {
   readonly action: "create" | "change" | "replace" | "destroy";
+  /** True if a resource is destroyed or replaced that a change of routes leaves. */
+  readonly isDestructive: boolean;
   /** True if data is lost. */
   readonly losesData: boolean;
   /** Cost in USD per month of a new resource that costs money without use. */
@@ -64,6 +75,8 @@ export function describeChanges(changes: readonly ResourceChange[]): DescribedCh
     return {
       ...change,
       action,
+      isDestructive: action === "destroy" ||
+        action === "replace" && !REPLACED_BY_ROUTES.includes(change.type),
       losesData: isLost && WITH_DATA.includes(change.type),
       monthlyCost: action === "create" && Object.hasOwn(MONTHLY_COSTS, change.type)
         ? MONTHLY_COSTS[change.type]
@@ -72,17 +85,31 @@ export function describeChanges(changes: readonly ResourceChange[]): DescribedCh
   });
 }
 
-/** Counts of a plan: `3 to create, 1 to change, 0 to replace, 0 to destroy`. */
-export function summarizeChanges(changes: readonly DescribedChange[]): string {
+const PAST = { create: "created", change: "changed", replace: "replaced", destroy: "destroyed" };
+
+function countActions(
+  changes: readonly DescribedChange[],
+  describe: (count: number, action: DescribedChange["action"]) => string,
+): string {
   if (changes.length === 0) return "no changes";
   return (["create", "change", "replace", "destroy"] as const).map((action) =>
-    `${changes.filter((each) => each.action === action).length} to ${action}`
+    describe(changes.filter((each) => each.action === action).length, action)
   ).join(", ");
 }
 
+/** Counts of a plan: `3 to create, 1 to change, 0 to replace, 0 to destroy`. */
+export function summarizeChanges(changes: readonly DescribedChange[]): string {
+  return countActions(changes, (count, action) => `${count} to ${action}`);
+}
+
+/** Counts of an applied plan: `3 created, 1 changed, 0 replaced, 0 destroyed`. */
+export function summarizeApplied(changes: readonly ResourceChange[]): string {
+  return countActions(describeChanges(changes), (count, action) => `${count} ${PAST[action]}`);
+}
+
 /**
- * Returns the lines that show a plan: what is destroyed or replaced, what costs money, then the rest
- * by type.
+ * Returns the lines that show a plan: what loses data, what else is destroyed or replaced, what costs
+ * money, then the rest by type.
  *
  * @param changes The changes.
  * @param paint Colors of the terminal.
@@ -91,7 +118,8 @@ export function renderChanges(
   changes: readonly DescribedChange[],
   paint: { red(text: string): string; yellow(text: string): string },
 ): string[] {
-  const destructive = changes.filter(({ action }) => action === "destroy" || action === "replace");
+  const destructive = changes.filter(({ isDestructive }) => isDestructive)
+    .toSorted((one, other) => Number(other.losesData) - Number(one.losesData));
   const costly = changes.filter(({ monthlyCost }) => monthlyCost !== undefined);
   const others = changes.filter((each) => !destructive.includes(each) && !costly.includes(each));
   return [

@@ -6,7 +6,8 @@ import type {
 } from "../../database/migrations/function/migration_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
-import { type Deployment, getRegion, StepError } from "./deployment.ts";
+import { getStageRegion } from "../stages/stage_settings.ts";
+import { type Deployment, StepError } from "./deployment.ts";
 
 /** The outcome of an invocation. */
 export type InvocationOutcome =
@@ -46,7 +47,7 @@ export async function openMigrationFunction(
   const { InvokeCommand, LambdaClient } = await import("@aws-sdk/client-lambda")
     .catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A migration function"));
   const client: LambdaClient = new LambdaClient({
-    ...getRegion(deployment),
+    ...getStageRegion(deployment.stage),
     // the SDK would repeat a request whose connection was lost while the first invocation is active
     maxAttempts: 1,
     requestHandler: { requestTimeout: REQUEST_MS },

@@ -3,11 +3,24 @@ import {
   describeChanges,
   type DescribedChange,
   renderChanges,
+  summarizeApplied,
   summarizeChanges,
 } from "./describe_plan.ts";
 import { type Deployment, initState, listFoundations, StepError } from "./deployment.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
 import type { PlanRequest, SavedPlan } from "./terraform.ts";
+
+const NO_TERMINAL = "No terminal is attached for a confirmation: use --yes";
+
+/**
+ * Throws if nobody can be asked, before the build and the plan take their time.
+ *
+ * @param context The command.
+ * @throws {UsageError} If neither a terminal is attached nor `--yes` is given.
+ */
+export function requireConfirmation({ canAsk, options }: CommandContext): void {
+  if (!canAsk && options.yes !== true) throw new UsageError(NO_TERMINAL);
+}
 
 /** A plan that was shown. */
 export interface ShownPlan {
@@ -54,7 +67,7 @@ export async function confirmPlan(
   if (options.yes === true) return isPermitted(context, changes);
   const answer = await context.confirm(`Deploy ${prefix}: ${summary}?`);
   if (answer === undefined) {
-    throw new UsageError("No terminal is attached for a confirmation: use --yes");
+    throw new UsageError(NO_TERMINAL);
   }
   if (!answer) output.line("Nothing was changed.");
   return answer;
@@ -64,8 +77,9 @@ function isPermitted(
   { options, output }: CommandContext,
   changes: readonly DescribedChange[],
 ): boolean {
-  const isDestructive = changes.some(({ action }) => action === "destroy" || action === "replace");
-  if (!isDestructive || options["allow-destroy"] === true) return true;
+  if (!changes.some(({ isDestructive }) => isDestructive) || options["allow-destroy"] === true) {
+    return true;
+  }
   output.line(
     `${output.red("stopped")} the plan destroys or replaces resources: read it, and add ` +
       "--allow-destroy if it is intended. Nothing was changed",
@@ -100,14 +114,14 @@ export function createApplySteps(
       const part = await terraform.plan({ targets });
       await terraform.apply(part);
       isPartlyApplied = true;
-      return summarizeChanges(describeChanges(part.changes));
+      return summarizeApplied(part.changes);
     },
     async applyRest(): Promise<string | undefined> {
       const rest = isPartlyApplied ? await terraform.plan() : saved;
       if (rest.isEmpty) return undefined;
       refuseUnseen(rest, saved);
       await terraform.apply(rest);
-      return summarizeChanges(describeChanges(rest.changes));
+      return summarizeApplied(rest.changes);
     },
   };
 }

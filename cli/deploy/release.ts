@@ -3,7 +3,8 @@ import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { systemClock } from "../../core/async/clock.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
-import { type Deployment, getRegion, StepError } from "./deployment.ts";
+import { getStageRegion } from "../stages/stage_settings.ts";
+import { type Deployment, StepError } from "./deployment.ts";
 
 /** The output `release` of the generated Terraform. */
 interface ReleaseOutput {
@@ -54,10 +55,10 @@ export async function shiftRelease(
   if (release === undefined) return undefined;
   const { percent = 10, minutes = 5 } = deployment.plan.config.infra.release ?? {};
   const { output } = deployment.context;
-  const aliases = await openAliases(release.alias, getRegion(deployment));
+  const aliases = await openAliases(release.alias, getStageRegion(deployment.stage));
   const shifts = await listShifts(release, aliases);
   if (shifts.length === 0) return "all aliases have the newest version";
-  const isRaised = await openAlarm(release.alarm, getRegion(deployment));
+  const isRaised = await openAlarm(release.alarm, getStageRegion(deployment.stage));
   if (await isRaised()) {
     throw new StepError(
       `the alarm ${release.alarm} is on, so a release could not be judged: nothing was moved`,
@@ -127,7 +128,7 @@ export async function rollBackRelease(deployment: Deployment): Promise<string> {
         "now, deploy the previous commit",
     );
   }
-  const aliases = await openAliases(release.alias, getRegion(deployment));
+  const aliases = await openAliases(release.alias, getStageRegion(deployment.stage));
   const found = await Promise.all(
     Object.values(release.functions).map(async ({ name }) => ({
       name,

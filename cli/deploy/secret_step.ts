@@ -1,5 +1,6 @@
 import type { PlannedSource } from "../infra/sources.ts";
 import { generateSecret } from "../secrets/generate_secret.ts";
+import type { SecretValues } from "../secrets/secret_values.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /**
@@ -18,7 +19,7 @@ export async function checkSecrets(
   const missing = plan.secrets.filter((_, index) => states[index] !== "set");
   if (missing.length === 0) return `${plan.secrets.length} have a value`;
   if (context.options["generate-secrets"] === true && missing.every(isGeneratable)) {
-    for (const source of missing) await secrets.put(source, generateSecret());
+    for (const source of missing) await generateValue(source, secrets);
     return `${missing.length} generated, ${plan.secrets.length - missing.length} had a value`;
   }
   const [subject, object] = missing.length === 1
@@ -26,6 +27,17 @@ export async function checkSecrets(
     : [`${missing.length} values are`, "them"];
   const fixes = missing.map((source) => describeFix(source, stage.name));
   throw new StepError(`${subject} missing. Put ${object} first:\n${fixes.join("\n")}`);
+}
+
+/** Puts a random value. */
+async function generateValue(source: PlannedSource, secrets: SecretValues): Promise<void> {
+  if (await secrets.put(source, generateSecret())) return;
+  throw new StepError(
+    `the secret ${
+      secrets.getName(source)
+    } does not exist in AWS, although Terraform has created it: ` +
+      "the region of the AWS clients differs, or it was deleted by hand. Set infra.region in trellis.config.ts",
+  );
 }
 
 function describeFix({ variable, existing }: PlannedSource, stage: string): string {

@@ -22,7 +22,10 @@ export interface StageSecrets {
 export async function readStageSecrets(context: CommandContext): Promise<StageSecrets | undefined> {
   const { root, options, output } = context;
   const stage = readStage(options);
-  const { planFiles } = await import("../infra/plan_files.ts");
+  const [{ planFiles }, { getStageRegion, resolveStage }] = await Promise.all([
+    import("../infra/plan_files.ts"),
+    import("../stages/stage_settings.ts"),
+  ]);
   const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
   if (errors.length > 0) {
     for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
@@ -30,5 +33,6 @@ export async function readStageSecrets(context: CommandContext): Promise<StageSe
     return undefined;
   }
   const prefix = `${projectName}-${stage}`;
-  return { stage, prefix, sources: secrets, values: openSecretValues(prefix, config.infra.region) };
+  const region = getStageRegion(resolveStage(config.infra, projectName, stage));
+  return { stage, prefix, sources: secrets, values: openSecretValues(prefix, region) };
 }

@@ -26,11 +26,13 @@ export interface SecretValues {
  * Opens the secrets and parameters of a stage with the official clients of AWS.
  *
  * @param prefix Prefix of the stage's resources: `notes-dev`.
- * @param region The region; the AWS settings of the shell decide without it.
+ * @param settings The region; the AWS settings of the shell decide without it.
  * @returns Functions that read no values.
  */
-export function openSecretValues(prefix: string, region?: string): SecretValues {
-  const settings = region === undefined ? {} : { region };
+export function openSecretValues(
+  prefix: string,
+  settings: { readonly region?: string },
+): SecretValues {
   const loadSecrets = async () => {
     const library = await import("@aws-sdk/client-secrets-manager").catch(
       explainMissing(ENV_PACKAGES, "@aws-sdk/client-secrets-manager", "trellis secrets"),

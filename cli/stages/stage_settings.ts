@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { InfraSettings } from "../config/infra.ts";
 import type { StageInfra } from "../config/stage_infra.ts";
 
@@ -18,6 +19,17 @@ export type StageSource = Pick<InfraSettings, "region" | "stages" | "state">;
 
 /** The entry of `infra.stages` for stages without one of their own. */
 export const ANY_STAGE = "*";
+
+/**
+ * Returns the region of a stage as an option of AWS clients: the setting, else the variable that
+ * Terraform reads. Without either, the AWS settings of the shell decide.
+ *
+ * @param stage The stage.
+ */
+export function getStageRegion({ variables }: ResolvedStage): { region?: string } {
+  const region = variables.region ?? process.env.TF_VAR_region;
+  return typeof region === "string" && region !== "" ? { region } : {};
+}
 
 /** Returns true if stages are configured, so that each of them has its own state. */
 export function hasStages({ stages = {}, state }: StageSource): boolean {

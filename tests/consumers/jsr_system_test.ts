@@ -120,9 +120,17 @@ for (const template of IS_FULL ? TEMPLATE_NAMES : TEMPLATE_NAMES.slice(0, 1)) {
       assertStringIncludes(tested, "2 passed | 0 failed");
       // it imports files of the project
       await deno(["task", "trellis", "generate", "openapi"]);
+      if (template === "notes") await buildSessionCheck(folder, deno);
       if (IS_FULL) await buildProject(template, folder, deno);
     });
   });
+}
+
+/** Builds functions that check sessions with a statement of a module that no function imports. */
+async function buildSessionCheck(folder: string, deno: Project["deno"]): Promise<void> {
+  await deno(["task", "trellis", "build"]);
+  const bundle = await Deno.readTextFile(join(folder, "dist/NotesGet/index.mjs"));
+  assertStringIncludes(bundle, 'from "sessions" inner join "users"');
 }
 
 /** Runs the checks of a project, builds it, and calls its functions with values of a wrong type. */

@@ -8,6 +8,8 @@ export interface SecretsServer {
   readonly parameters: Map<string, string>;
   /** The operations that were called, with the names: `GetSecretValue notes-dev/AUTH_SECRET`. */
   readonly calls: string[];
+  /** The regions that requests were signed for. */
+  readonly regions: Set<string>;
   /** Answers the next calls with an error. */
   fail(type: string, status: number, times?: number): void;
   stop(): Promise<void>;
@@ -28,6 +30,7 @@ export function startSecretsServer(): SecretsServer {
   const secrets = new Map<string, string | undefined>();
   const parameters = new Map<string, string>();
   const calls: string[] = [];
+  const regions = new Set<string>();
   let failure = { type: "", status: 0, times: 0 };
 
   /** Returns the name for the ARN of a secret, which ends with six random characters. */
@@ -80,6 +83,9 @@ export function startSecretsServer(): SecretsServer {
 
   const http = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const operation = request.headers.get("x-amz-target") ?? "";
+    const [, region] = /Credential=[^/]+\/\d+\/([^/]+)/
+      .exec(request.headers.get("authorization") ?? "") ?? [];
+    regions.add(region);
     const body: Body = await request.json();
     const subject = body.SecretId ?? body.Name ?? body.Path ?? (body.Names ?? []).join(",");
     calls.push(`${operation.split(".")[1]} ${subject}`);
@@ -99,6 +105,7 @@ export function startSecretsServer(): SecretsServer {
     secrets,
     parameters,
     calls,
+    regions,
     fail: (type, status, times = 1) => void (failure = { type, status, times }),
     stop: () => http.shutdown(),
   };

@@ -195,6 +195,26 @@ Deno.test("secrets set puts values from standard input by the official clients, 
   });
 });
 
+Deno.test("secrets list asks the region of the stage, else that of Terraform, else that of the shell", async () => {
+  const withRegion = PROJECT["trellis.config.ts"].replace(
+    "infra: {",
+    'infra: { stages: { prod: { region: "eu-west-1" } },',
+  );
+  await withShop(async (root, { regions }) => {
+    await Deno.writeTextFile(`${root}/trellis.config.ts`, withRegion);
+    const read = async (stage: string) => {
+      regions.clear();
+      await run(root, `secrets list --stage ${stage}`);
+      return [...regions];
+    };
+    assertEquals(await read("dev"), ["eu-central-1"]);
+    await withEnv({ TF_VAR_region: "us-west-2" }, async () => {
+      assertEquals(await read("dev"), ["us-west-2"]);
+      assertEquals(await read("prod"), ["eu-west-1"]);
+    });
+  });
+});
+
 Deno.test("secrets set refuses an unknown name, a secret of others, no value and a stage that is no name", async () => {
   await withShop(async (root) => {
     const cases: [string, number, string][] = [

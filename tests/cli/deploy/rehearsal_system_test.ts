@@ -224,7 +224,7 @@ Deno.test({
   ignore: !hasOffline,
   fn: async (test) => {
     await rehearse(async (rehearsal) => {
-      const { root, trellis, deploy, readState, requests, secrets } = rehearsal;
+      const { root, trellis, deploy, readState, requests, secrets, releases } = rehearsal;
       await test.step("init and generate write a project for two stages", async () => {
         await init(rehearsal);
         await addTable(rehearsal);
@@ -239,6 +239,14 @@ Deno.test({
         assertEquals(success, true, text);
         assertStringIncludes(text, "2 passed | 0 failed");
         assertEquals(await requestFromDev(rehearsal, "/tags"), { count: 0 });
+      });
+      await test.step("deploy refuses at once if nobody can be asked", async () => {
+        const refused = await deploy("--stage dev");
+        assertEquals([refused.exitCode, refused.stdout], [2, ""]);
+        assertStringIncludes(
+          refused.stderr,
+          "No terminal is attached for a confirmation: use --yes",
+        );
       });
       await test.step("deploy stops before code exists if a secret has no value, and says what to do", async () => {
         const stopped = await deploy("--stage dev --yes");
@@ -329,25 +337,47 @@ Deno.test({
           "The state of test contains the resources of my-api-dev, not of my-api-test",
         );
       });
-      await test.step("a change of the schema is migrated before the new code", async () => {
+      await test.step("a change of the schema and a new route are deployed without --allow-destroy", async () => {
         await Deno.writeTextFile(
           join(root, "migrations/0004_colors.sql"),
           `ALTER TABLE "tags" ADD COLUMN "color" text;\n`,
         );
+        await Deno.mkdir(join(root, "src/functions/api/tags"));
+        await Deno.writeTextFile(
+          join(root, "src/functions/api/tags/count.get.ts"),
+          ROUTE.replace("../../queries", "../../../queries"),
+        );
+        await generate(rehearsal);
         setAliases(rehearsal, "dev", "1");
+        releases.aliases.set("my-api-dev-TagsCount", { FunctionVersion: "1" });
         const changed = await deploy("--stage dev --yes");
         assertDone(changed);
-        assertStringIncludes(changed.stdout, "done plan: no changes\ndone roles: nothing to do\n");
+        // every change of routes replaces the deployment of a REST API
+        assertStringIncludes(
+          changed.stdout,
+          "  replace module.api.aws_api_gateway_deployment.this\n",
+        );
+        assertMatch(
+          changed.stdout,
+          /done plan: \d+ to create, \d+ to change, 1 to replace, 0 to d/,
+        );
+        assertMatch(
+          changed.stdout,
+          /done roles: [1-9]\d* created, 0 changed, 0 replaced, 0 destroyed/,
+        );
         assertMatch(changed.stdout, /done migrations: .*: 1 applied\ndone grants: /);
-        assertStringIncludes(changed.stdout, "done apply: nothing to do\n");
-        assertStringIncludes(changed.stdout, "done release: 5 functions released\n");
+        assertMatch(
+          changed.stdout,
+          /done apply: \d+ created, \d+ changed, 1 replaced, 0 destroyed/,
+        );
+        assertStringIncludes(changed.stdout, "done release: 6 functions released\n");
       });
       await test.step("--rollback moves the aliases back, and leaves the database", async () => {
         const back = await deploy("--stage dev --rollback");
         assertDone(back);
         assertEquals(
           back.stdout,
-          "done rollback: 5 functions have their previous version. The database is unchanged\n" +
+          "done rollback: 6 functions have their previous version. The database is unchanged\n" +
             `done smoke: GET ${rehearsal.url}/health: 200\n`,
         );
         const { FunctionVersion } = rehearsal.releases.aliases.get("my-api-dev-Tags")!;

@@ -1,0 +1,34 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
+import { checkSecrets } from "../../../cli/deploy/secret_step.ts";
+
+/** A deployment of `dev` with one secret, in an account that accepts values or not. */
+function createDeployment(isThere: boolean, put: string[]): Deployment {
+  return {
+    context: { options: { "generate-secrets": true } },
+    plan: { secrets: [{ variable: "AUTH_SECRET", isSecret: true, service: "secretsmanager" }] },
+    stage: { name: "dev" },
+    secrets: {
+      getName: () => "notes-dev/AUTH_SECRET",
+      find: () => Promise.resolve(isThere ? "empty" : "missing"),
+      put: (_source: unknown, value: string) => {
+        put.push(value);
+        return Promise.resolve(isThere);
+      },
+    },
+  } as unknown as Deployment;
+}
+
+Deno.test("checkSecrets() puts random values with --generate-secrets", async () => {
+  const put: string[] = [];
+  assertEquals(await checkSecrets(createDeployment(true, put)), "1 generated, 0 had a value");
+  assertEquals(put.map((value) => /^[0-9a-f]{64}$/.test(value)), [true]);
+});
+
+Deno.test("checkSecrets() stops the deployment when the secret is not where the AWS clients look for it", async () => {
+  await assertRejects(
+    () => checkSecrets(createDeployment(false, [])),
+    StepError,
+    "the secret notes-dev/AUTH_SECRET does not exist in AWS, although Terraform has created it",
+  );
+});
