@@ -109,7 +109,6 @@ export interface ParsedArguments {
 /**
  * Reads the options and arguments of a command.
  *
- * @param command The command.
  * @param given The arguments after the command name.
  * @returns Values by option, and arguments in order.
  * @throws {UsageError} If an option is unknown or lacks its value, or an argument is missing or
@@ -149,11 +148,7 @@ export function parseArguments(command: Command, given: readonly string[]): Pars
   }
 }
 
-/**
- * Renders the help text of a command.
- *
- * @param command The command.
- */
+/** Renders the help text of a command. */
 export function renderHelp(command: Command): string {
   const options = [...command.options, ...COMMON_OPTIONS].map((option) =>
     [renderOption(option), option.description] as const
@@ -178,11 +173,7 @@ export function renderHelp(command: Command): string {
   ].join("\n");
 }
 
-/**
- * Renders the usage line of a command: `db mark-applied <tag> [options]`.
- *
- * @param command The command.
- */
+/** Renders the usage line of a command: `db mark-applied <tag> [options]`. */
 export function renderUsage({ name, args = [] }: Command): string {
   const parts = args.map((argument) =>
     argument.isOptional ? `[${argument.name}]` : `<${argument.name}>`
@@ -200,11 +191,7 @@ function renderArguments({ args = [] }: Command): string[] {
   ];
 }
 
-/**
- * Renders an option for help texts and the reference: `-h, --help`.
- *
- * @param option The option.
- */
+/** Renders an option for help texts and the reference: `-h, --help`. */
 export function renderOption({ name, short, value }: CommandOption): string {
   return `${short === undefined ? "" : `-${short}, `}--${name}${
     value === undefined ? "" : ` <${value}>`

@@ -60,7 +60,6 @@ export function planGeneratedFiles({ root, files, marker, ownFolders }: PlanOpti
  * partial file. The function is synchronous, so signals cannot interrupt it halfway.
  *
  * @param root Absolute path of the project.
- * @param changes The plan.
  * @throws {ConfigurationError} If a file cannot be written.
  */
 export function applyGeneratedFiles(root: string, changes: readonly FileChange[]): void {

@@ -9,11 +9,7 @@ export interface Diagnostic {
   readonly functions?: readonly string[];
 }
 
-/**
- * Formats a diagnostic like a compiler: `src/a.ts:3: the message (FunctionName)`.
- *
- * @param diagnostic The diagnostic.
- */
+/** Formats a diagnostic like a compiler: `src/a.ts:3: the message (FunctionName)`. */
 export function formatDiagnostic({ file, line, message, functions = [] }: Diagnostic): string {
   return `${file}:${line}: ${message}${
     functions.length === 0 ? "" : ` (${summarizeList(functions)})`
@@ -22,11 +18,7 @@ export function formatDiagnostic({ file, line, message, functions = [] }: Diagno
 
 const MANY = 5;
 
-/**
- * Joins the first entries of a list and appends how many were omitted.
- *
- * @param texts The list.
- */
+/** Joins the first entries of a list and appends how many were omitted. */
 export function summarizeList(texts: readonly string[]): string {
   return texts.slice(0, MANY).join(", ") +
     (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
@@ -35,7 +27,6 @@ export function summarizeList(texts: readonly string[]): string {
 /**
  * Reports the changes of generated files, one line for each changed file.
  *
- * @param output The output.
  * @param changes The planned changes.
  * @param isCheck True if nothing was written.
  * @param onKept Called for each file that was not generated and is therefore kept.
@@ -60,7 +51,6 @@ export function reportChanges(
 /**
  * Formats a number of things: `1 operation`, `2 operations`.
  *
- * @param number The number.
  * @param what The singular.
  */
 export function count(number: number, what: string): string {

@@ -43,7 +43,6 @@ interface Manifest {
 /**
  * Checks the files of a built package.
  *
- * @param folder The package.
  * @returns A line for each fault.
  */
 export async function findFaults(folder: string): Promise<string[]> {

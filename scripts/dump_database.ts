@@ -29,7 +29,6 @@ JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT EXISTS (SELECT FROM pg_c
  * Functions, views and types are not supported.
  *
  * @param db A client on PostgreSQL.
- * @param schemas The schemas.
  * @returns The statements, each with a semicolon and a line break.
  */
 export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]): Promise<string> {

@@ -81,7 +81,6 @@ export function isPermissive(licence: string): boolean {
 /**
  * Lists the packages whose licence is not accepted.
  *
- * @param packages The list.
  * @returns One line for each fault.
  */
 export function findFaults(packages: readonly LicensedPackage[]): string[] {

@@ -27,11 +27,7 @@ export function listAssignments(declaration: Declaration): readonly ts.Expressio
   return assigned.get(declaration) ?? [];
 }
 
-/**
- * Checks whether an expression assigns its right side: `=`, `??=`, `||=`, `&&=`.
- *
- * @param node The expression.
- */
+/** Checks whether an expression assigns its right side: `=`, `??=`, `||=`, `&&=`. */
 export function isAssignment(node: ts.BinaryExpression): boolean {
   switch (node.operatorToken.kind) {
     case ts.SyntaxKind.EqualsToken:

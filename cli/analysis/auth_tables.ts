@@ -57,7 +57,6 @@ const EXPIRY_PROPERTIES = ["expiresAt", "lastRequest"];
 /**
  * Checks whether a use of the auth package concerns a table.
  *
- * @param need The use.
  * @param model The table's key in `AuthConfig.schema`.
  * @param columns The table's columns, if they are known.
  */
@@ -141,7 +140,6 @@ function getPatternOperations(patterns: readonly string[], isExtended: boolean):
 
 /**
  * Returns the operations on each auth table for a use of the auth package.
- * @param need The use.
  * @param models The keys of `AuthConfig.schema`. The routes of plugins may do anything with their
  * tables.
  * @param settings What the configuration contains.
@@ -182,9 +180,7 @@ export function getAuthOperations(
 /**
  * Returns the columns that a use of the auth package needs for an operation.
  *
- * @param need The use.
  * @param model The table's key in `AuthConfig.schema`.
- * @param operation The operation.
  * @param columns The table's columns.
  * @param hiddenFields Columns with `returned: false`, as `model.property`.
  * @returns Column names in the database; `undefined` if the operation needs the whole table.

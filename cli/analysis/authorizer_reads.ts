@@ -66,8 +66,6 @@ function getMember(part: Part, name: string): Member {
  * Follows variables, destructuring and project functions that receive the request or a part of it.
  * Static analysis only.
  *
- * @param project The sources.
- * @param definition The definition of the authorizer.
  * @returns The reads as REST API identity sources.
  */
 export function findAuthorizerReads(

@@ -34,7 +34,6 @@ export interface Collection {
 /**
  * Creates the collection of a project's effects.
  *
- * @param project The sources.
  * @param evaluator Evaluates constants.
  * @returns The collection.
  */

@@ -11,8 +11,6 @@ import { ts, unwrap } from "./typescript.ts";
 /**
  * Collects a call: the code it runs and how its result is used.
  *
- * @param c The collector.
- * @param node The call.
  * @param path The use of the result.
  */
 export function collectCall(c: Collector, node: ts.CallExpression, path: Path): void {
@@ -145,12 +143,7 @@ function getSpecifiers(c: Collector, given: ts.Expression): (ts.StringLiteralLik
     : [undefined];
 }
 
-/**
- * Collects the evaluation of the module that a specifier resolves to.
- *
- * @param c The collector.
- * @param specifier The specifier.
- */
+/** Collects the evaluation of the module that a specifier resolves to. */
 export function load(c: Collector, specifier: ts.StringLiteralLike): void {
   const found = c.project.resolve(specifier);
   if (found.kind === "missing") c.unresolved(specifier, `cannot find module "${specifier.text}"`);

@@ -9,10 +9,6 @@ import { ts } from "./typescript.ts";
 
 /**
  * Collects the use of a class: static members, instances created with `new`, or its evaluation.
- *
- * @param c The collector.
- * @param node The class.
- * @param path The use of the class.
  */
 export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
   const [first, ...rest] = path;

@@ -56,8 +56,6 @@ export function isProcessModule(module: string): boolean {
  * Collects an environment variable that is read directly: `process.env.STAGE`. It counts as
  * optional.
  *
- * @param c The collector.
- * @param node The reference.
  * @param path The use of `process`.
  */
 export function collectProcess(c: Collector, node: ts.Node, path: Path): void {

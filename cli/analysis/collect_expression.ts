@@ -13,8 +13,6 @@ import { ts, unwrap } from "./typescript.ts";
 /**
  * Collects an expression: the code its evaluation runs and how its value is used.
  *
- * @param c The collector.
- * @param expression The expression.
  * @param path The use of its value.
  */
 export function collectExpression(c: Collector, expression: ts.Expression, path: Path): void {

@@ -3,13 +3,7 @@ import type { Collector } from "./collector.ts";
 import { CALL, type CallStep, isCall, isUnused, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/**
- * Collects the use of a function: its calls, including `bind`, `call` and `apply`.
- *
- * @param c The collector.
- * @param node The function.
- * @param path The use of the function.
- */
+/** Collects the use of a function: its calls, including `bind`, `call` and `apply`. */
 export function collectFunction(c: Collector, node: ts.FunctionLikeDeclaration, path: Path): void {
   if (isUnused(path) || node.body === undefined) return;
   const [first, second, ...rest] = path;
@@ -37,13 +31,7 @@ export function collectFunction(c: Collector, node: ts.FunctionLikeDeclaration, 
   if (path.some(isCall)) c.reach(node, []);
 }
 
-/**
- * Binds the arguments of a call to the parameters of a function.
- *
- * @param c The collector.
- * @param node The function.
- * @param given The arguments.
- */
+/** Binds the arguments of a call to the parameters of a function. */
 export function bindArguments(
   c: Collector,
   node: ts.SignatureDeclaration,

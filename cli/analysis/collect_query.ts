@@ -8,13 +8,7 @@ const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
 /** Properties of a query other than its function: reading them runs nothing. */
 const METADATA = ["queryName", "tables", "transaction"];
 
-/**
- * Collects the use of a `defineQuery(options, fn)`.
- *
- * @param c The collector.
- * @param node The call.
- * @param path The use of the query.
- */
+/** Collects the use of a `defineQuery(options, fn)`. */
 export function collectQuery(c: Collector, node: ts.CallExpression, path: Path): void {
   if (METADATA.includes(path[0] as string)) return;
   c.release(path);
@@ -69,12 +63,7 @@ function getName(
   return "a query";
 }
 
-/**
- * Collects the tables that `RequiresTable` declares for a method.
- *
- * @param c The collector.
- * @param member The method.
- */
+/** Collects the tables that `RequiresTable` declares for a method. */
 export function collectRequiredTables(c: Collector, member: ts.MethodDeclaration): void {
   for (const decorator of ts.getDecorators(member) ?? []) {
     const { expression } = decorator;

@@ -29,9 +29,6 @@ const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;
 /**
  * Collects the tables of SQL text that is passed to a driver: `db.$client.unsafe("…")`,
  * `db.execute("…")`, `sql.raw("…")`.
- *
- * @param c The collector.
- * @param call The call.
  */
 export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
   const callee = unwrap(call.expression);
@@ -59,12 +56,7 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
   }
 }
 
-/**
- * Collects the tables in a template with drizzle's `sql` or a driver's client as its tag.
- *
- * @param c The collector.
- * @param node The template with its tag.
- */
+/** Collects the tables in a template with drizzle's `sql` or a driver's client as its tag. */
 export function collectSqlTemplate(c: Collector, node: ts.TaggedTemplateExpression): void {
   if (isSql(c, node.tag) || isClient(c, node.tag)) collectText(c, node, readText(c, node.template));
 }

@@ -5,7 +5,6 @@ import { ts } from "./typescript.ts";
 /**
  * Collects the code that statements run. Functions and classes run only when they are used.
  *
- * @param c The collector.
  * @param node A statement, a block or a file.
  * @param result The use of the function's result.
  */
@@ -36,8 +35,6 @@ export function collectStatements(c: Collector, node: ts.Node, result: Path): vo
 /**
  * Collects an expression that is returned by a function.
  *
- * @param c The collector.
- * @param expression The expression.
  * @param result The use of the function's result.
  */
 export function collectResult(c: Collector, expression: ts.Expression, result: Path): void {

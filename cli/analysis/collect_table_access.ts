@@ -37,9 +37,6 @@ const LATER: Readonly<Record<string, readonly DatabaseOperation[]>> = {
 /**
  * Collects the tables that a call accesses, to compare them with the declared ones. Yields no
  * grants.
- *
- * @param c The collector.
- * @param call The call.
  */
 export function collectTableAccess(c: Collector, call: ts.CallExpression): void {
   const callee = unwrap(call.expression);
@@ -70,12 +67,7 @@ export function collectTableAccess(c: Collector, call: ts.CallExpression): void 
   if (table !== undefined) c.emit({ kind: "table-access", node, table, operation: Select });
 }
 
-/**
- * Collects the tables in a template such as `sql`, with unknown operations.
- *
- * @param c The collector.
- * @param template The template.
- */
+/** Collects the tables in a template such as `sql`, with unknown operations. */
 export function collectTemplateTables(c: Collector, template: ts.TemplateLiteral): void {
   if (!ts.isTemplateExpression(template)) return;
   for (const { expression } of template.templateSpans) {

@@ -13,8 +13,6 @@ import { ts } from "./typescript.ts";
 /**
  * Collects the use of an identifier.
  *
- * @param c The collector.
- * @param name The identifier.
  * @param path The use of its value.
  */
 export function collectName(c: Collector, name: ts.Identifier, path: Path): void {
@@ -26,9 +24,7 @@ export function collectName(c: Collector, name: ts.Identifier, path: Path): void
 /**
  * Collects the use of a resolved name.
  *
- * @param c The collector.
  * @param target The declaration, module or package that the name resolves to.
- * @param at The reference.
  * @param path The use of its value.
  */
 export function collectTarget(c: Collector, target: Target, at: ts.Node, path: Path): void {
@@ -72,10 +68,7 @@ function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Pat
 /**
  * Collects the use of a package's namespace object.
  *
- * @param c The collector.
- * @param node The reference.
  * @param module The package and its entry point.
- * @param path The use of the namespace.
  */
 export function collectNamespace(c: Collector, node: ts.Node, module: string, path: Path): void {
   const [name, ...rest] = path;

@@ -4,11 +4,7 @@ import { INSTANCE, isCall, isUnused, type Path } from "./effects.ts";
 import { hasModifier } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
-/**
- * Finds the class that `this` belongs to, and whether `this` is the class itself.
- *
- * @param node The `this` expression.
- */
+/** Finds the class that `this` belongs to, and whether `this` is the class itself. */
 export function findEnclosingClass(
   node: ts.Node,
 ): { node: ts.ClassLikeDeclaration; isStatic: boolean } | undefined {
@@ -42,7 +38,6 @@ function findEnclosingOwner(
 /**
  * Collects the use of `this` or `super`.
  *
- * @param c The collector.
  * @param node The keyword.
  * @param path The use of its value.
  */

@@ -22,7 +22,6 @@ export interface ScopedCall {
  * Evaluates a call of drizzle that returns a table, a schema or a creator of tables.
  *
  * @param evaluator Evaluates the arguments.
- * @param call The call.
  * @param name The exported name: `pgTable`.
  * @returns The value; `undefined` for other functions.
  */
@@ -57,8 +56,6 @@ export function callDrizzle(
  * Evaluates a call of a method of a drizzle schema or table, or of a creator of tables.
  *
  * @param evaluator Evaluates the arguments.
- * @param call The call.
- * @param owner The schema, table or creator.
  * @param method The name of the method; omitted for a creator.
  * @returns The value; `undefined` for other calls.
  */
@@ -84,7 +81,6 @@ export function callDrizzleValue(
  * Reads `getTableName(table)`.
  *
  * @param evaluator Evaluates the argument.
- * @param call The call.
  * @returns The name; `undefined` for other calls.
  */
 export function readTableName(

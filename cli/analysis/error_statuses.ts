@@ -28,7 +28,6 @@ const MAX_CLASSES = 20;
  * `new AppError("CODE")`, or of a class of the project that extends one of them.
  *
  * @param evaluator Evaluates the class and the code.
- * @param node The expression.
  * @returns The status; `"unknown"` for an `AppError` whose code is only known at run time;
  * `undefined` for other classes.
  */

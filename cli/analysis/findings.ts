@@ -18,11 +18,7 @@ export interface Findings {
   list(): Finding[];
 }
 
-/**
- * Creates an empty list of findings.
- *
- * @param project The sources.
- */
+/** Creates an empty list of findings. */
 export function createFindings(project: Project): Findings {
   const found = new Map<string, Finding & { functions: string[] }>();
   return {
@@ -44,7 +40,6 @@ export function createFindings(project: Project): Findings {
 /**
  * Compares strings independent of the locale.
  *
- * @param a A string.
  * @param b Another.
  */
 export function compareText(a: string, b: string): number {

@@ -62,7 +62,6 @@ interface Found {
  * spreads and wrappers such as `const api = (options) => defineApiHandler({ ...options, auth:
  * "session" })`. Static analysis only.
  *
- * @param project The sources.
  * @param evaluator Evaluates constants.
  * @param file Absolute path of the function's file.
  * @returns The definition. Options are read on demand.
@@ -85,9 +84,7 @@ export function readHandlerDefinition(
 /**
  * Finds how the handler that an expression gives is defined, such as a route of a router.
  *
- * @param project The sources.
  * @param evaluator Evaluates constants.
- * @param expression The expression.
  * @returns The definition. Options are read on demand.
  */
 export function readHandlerExpression(

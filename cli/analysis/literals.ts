@@ -22,7 +22,6 @@ export const PACKAGE_ENUMS: Readonly<Record<string, Readonly<Record<string, stri
  * Returns the constant that a value is.
  *
  * @param evaluator Reads the operands of an expression.
- * @param value The value.
  * @param at The node that is unknown if the value is no constant.
  */
 export function toLiteral(evaluator: Evaluator, value: Value, at: ts.Node): Literal {

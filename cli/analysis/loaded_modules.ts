@@ -4,7 +4,6 @@ import type { SourceModule } from "./source_module.ts";
 /**
  * Lists the modules that files load, with the files themselves.
  *
- * @param project The sources.
  * @param files Absolute paths.
  * @param isIncluded Checks the path of a module; modules that it refuses are not read.
  */

@@ -11,8 +11,6 @@ export interface NamedMember {
 /**
  * Reads a member access, directly or through a constant: `const { query } = db`, `const rows = db.query`.
  *
- * @param c The collector.
- * @param expression The expression.
  * @returns The member; `undefined` for other expressions and computed names.
  */
 export function readNamedMember(c: Collector, expression: ts.Expression): NamedMember | undefined {
@@ -33,12 +31,7 @@ export function readNamedMember(c: Collector, expression: ts.Expression): NamedM
   return readNamedMember(c, declaration.initializer);
 }
 
-/**
- * Finds the declaration of a name.
- *
- * @param c The collector.
- * @param node The name.
- */
+/** Finds the declaration of a name. */
 export function getDeclaration(c: Collector, node: ts.Node): ts.Node | undefined {
   if (!ts.isIdentifier(node)) return undefined;
   const target = c.project.getTarget(node);

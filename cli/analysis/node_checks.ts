@@ -1,11 +1,6 @@
 import { ts } from "./typescript.ts";
 
-/**
- * Checks whether other nodes contain a node.
- *
- * @param node The node.
- * @param scope The other nodes.
- */
+/** Checks whether other nodes contain a node. */
 export function isWithin(node: ts.Node, scope: readonly ts.Node[]): boolean {
   return scope.some((each) =>
     node.getSourceFile() === each.getSourceFile() && node.pos >= each.pos && node.end <= each.end
@@ -37,8 +32,6 @@ export function isAssigned(name: ts.Identifier): boolean {
 /**
  * Checks whether a node is the leftmost part of the operand of `new` or `@`. A call in that
  * position needs parentheses: `new (schema())()`.
- *
- * @param part The node.
  */
 export function isLeftmostOfNew(part: ts.Node): boolean {
   let node = part;

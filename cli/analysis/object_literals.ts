@@ -29,7 +29,6 @@ export function asObject(value: Value): ScopedObject | undefined {
  * Returns a property of an object literal, including spread objects.
  *
  * @param evaluator Evaluates spreads and computed names.
- * @param object The object.
  * @param name The property's name.
  */
 export function getProperty(
@@ -87,7 +86,6 @@ export function readProperty(
  * Returns the property names of an object, including spread objects.
  *
  * @param evaluator Evaluates spreads and computed names.
- * @param expression The object.
  */
 export function getNames(evaluator: Evaluator, { node, bindings }: ScopedExpression): Names {
   const value = evaluator.evaluate(node, bindings);

@@ -4,7 +4,6 @@ const REGISTRY = /^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(@[^/]*)?(\/.*)?$/;
 /**
  * Removes registry and version: `npm:zod@4.6.7/mini` becomes `zod/mini`.
  *
- * @param specifier Any specifier.
  * @returns The bare specifier; others than those of a registry are returned unchanged.
  */
 export function toBareSpecifier(specifier: string): string {

@@ -47,14 +47,7 @@ export const PACKAGE_QUERIES: ReadonlyMap<string, PackageQuery> = new Map([
 
 const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
 
-/**
- * Collects the use of a function that runs queries of this package.
- *
- * @param c The collector.
- * @param node The reference.
- * @param name Name of the function.
- * @param path The use of the function.
- */
+/** Collects the use of a function that runs queries of this package. */
 export function collectPackageQuery(
   c: Collector,
   node: ts.Node,

@@ -25,15 +25,7 @@ export function collectOriginSecret(c: Collector, { node }: PackageUse): void {
   c.emit({ kind: "env", name: "ORIGIN_VERIFY_SECRET", isRequired: false, node });
 }
 
-/**
- * Collects a variable that a function of this package reads unless its options set the value.
- *
- * @param c The collector.
- * @param node The reference.
- * @param step The call.
- * @param option The option that sets the value.
- * @param variable The variable.
- */
+/** Collects a variable that a function of this package reads unless its options set the value. */
 export function collectDefault(
   c: Collector,
   node: ts.Node,

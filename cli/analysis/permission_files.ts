@@ -64,8 +64,6 @@ export function renderPermissionFiles(
 /**
  * Returns the database role of a function: `fn_notes_by_note_id_get` for `NotesByNoteIdGet`.
  *
- * @param functionName The function.
- * @param prefix The prefix of the role.
  * @returns At most 63 characters; a longer name is cut and gets a hash as a suffix.
  */
 function getRoleName(functionName: string, prefix: string): string {

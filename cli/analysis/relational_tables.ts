@@ -9,9 +9,6 @@ import { ts, unwrap } from "./typescript.ts";
 /**
  * Collects the tables of drizzle's relational queries: `db.query.notes.findMany({ with: { author:
  * true } })`.
- *
- * @param c The collector.
- * @param call The call.
  */
 export function collectRelationalQuery(c: Collector, call: ts.CallExpression): void {
   const method = unwrap(call.expression);

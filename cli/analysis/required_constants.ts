@@ -80,8 +80,6 @@ export function isAuthTable(step: Step | undefined): boolean {
 /**
  * Reads a value that must be known statically.
  *
- * @param c The collector.
- * @param node The expression.
  * @param path A path that begins with the required constant.
  * @returns True if the value was read; false for a name or call that must be followed.
  */
@@ -187,12 +185,7 @@ function collectPluginTables(c: Collector, schema: ts.ObjectLiteralExpression): 
   }
 }
 
-/**
- * Describes a required constant for a message.
- *
- * @param c The collector.
- * @param step The step.
- */
+/** Describes a required constant for a message. */
 export function describeRequiredConstant(c: Collector, step: string): string {
   if (step === AUTH_EXTENSION) return "the plugins of AuthConfig";
   if (step === AUTH_MODE) return "the auth mode of a handler";
@@ -266,7 +259,6 @@ function getNode(value: Value): ts.Node | undefined {
  * Returns a value as a table: a drizzle table, or its declared name.
  *
  * @param evaluator Reads names.
- * @param value The value.
  */
 export function asTable(evaluator: Evaluator, value: Value): TableName | undefined {
   if (value.kind === "table") return value.table;

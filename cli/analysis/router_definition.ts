@@ -28,9 +28,7 @@ export interface RouterDefinition {
 /**
  * Reads the routes of a function that `defineRouter` creates. Static analysis only.
  *
- * @param project The sources.
  * @param evaluator Evaluates constants.
- * @param fn The function.
  * @param definition The definition of the function's handler.
  * @returns The routes in the order of their declaration; empty for other functions.
  */

@@ -29,10 +29,7 @@ export class Slicer {
   readonly #subject: string;
   readonly #slice: SliceBuilder;
 
-  /**
-   * @param project The sources.
-   * @param subject The evaluated things, in messages.
-   */
+  /** @param subject The evaluated things, in messages. */
   constructor(project: Project, subject = "schemas") {
     this.#project = project;
     this.#subject = subject;

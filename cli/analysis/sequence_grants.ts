@@ -16,7 +16,6 @@ export interface SequenceGrant {
 /**
  * Returns the grants of a function on sequences that its SQL text names.
  *
- * @param project The sources.
  * @param reached Everything that the function reaches.
  */
 export function getSequenceGrants(project: Project, reached: Reached): SequenceGrant[] {

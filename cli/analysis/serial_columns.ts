@@ -25,11 +25,7 @@ export function getSerialColumns(definition: ts.CallExpression): string[] {
   });
 }
 
-/**
- * Returns the first call of a chain: `serial("id")` of `serial("id").primaryKey()`.
- *
- * @param expression The chain.
- */
+/** Returns the first call of a chain: `serial("id")` of `serial("id").primaryKey()`. */
 export function getFirstCall(expression: ts.Expression): ts.CallExpression | undefined {
   let first: ts.CallExpression | undefined;
   for (let at: ts.Expression = expression;;) {

@@ -35,7 +35,6 @@ export class SliceBuilder {
    *
    * @param key The identity of the unit.
    * @param unit Its description.
-   * @param write Writes its code.
    * @returns Its index.
    */
   reserve(key: UnitKey, unit: SliceUnit, write: () => string): number {

@@ -12,7 +12,6 @@ export interface Edit {
 /**
  * Replaces parts of a text.
  *
- * @param text The text.
  * @param from The position where the result starts.
  * @param edits The replacements, in any order; they do not overlap.
  */
@@ -28,11 +27,7 @@ export function applyEdits(text: string, from: number, edits: readonly Edit[]): 
 
 const MAX_LABEL = 60;
 
-/**
- * Shortens code to a label of one line.
- *
- * @param text The code.
- */
+/** Shortens code to a label of one line. */
 export function shorten(text: string): string {
   const line = text.replace(/\s+/g, " ");
   return line.length > MAX_LABEL ? `${line.slice(0, MAX_LABEL)} …` : line;
@@ -40,9 +35,6 @@ export function shorten(text: string): string {
 
 /**
  * Returns the specifier of a package's import in the same file, including registry and version.
- *
- * @param project The sources.
- * @param at The reference to the import.
  */
 export function findSpecifier(project: Project, at: ts.Node): string | undefined {
   let node: ts.Node | undefined = ts.isIdentifier(at) ? findDeclaration(at) : undefined;
@@ -52,12 +44,7 @@ export function findSpecifier(project: Project, at: ts.Node): string | undefined
   return project.resolve(specifier).kind === "package" ? specifier.text : undefined;
 }
 
-/**
- * Resolves `schemas.Note`, where `schemas` is a namespace import, to that export only.
- *
- * @param project The sources.
- * @param node The expression.
- */
+/** Resolves `schemas.Note`, where `schemas` is a namespace import, to that export only. */
 export function findNamespaceMember(project: Project, node: ts.Expression): Target | undefined {
   if (ts.isIdentifier(node)) {
     return findDeclaration(node) === undefined ? undefined : project.getTarget(node);
@@ -70,7 +57,6 @@ export function findNamespaceMember(project: Project, node: ts.Expression): Targ
 /**
  * Returns the name under which a variable is exported; `undefined` if it is not exported.
  *
- * @param project The sources.
  * @param node The variable's declaration.
  */
 export function getExportName(

@@ -77,7 +77,6 @@ function scriptKind(path: string): ts.ScriptKind {
 /**
  * Checks whether a node has a modifier.
  *
- * @param node Any node.
  * @param kind The modifier's kind.
  */
 export function hasModifier(node: ts.Node, kind: ts.SyntaxKind): boolean {

@@ -36,11 +36,7 @@ export function findAccessesOutsideQueries(outside: Reached): Problem[] {
   return [...accesses, ...opaque];
 }
 
-/**
- * Describes a package that depends on this one.
- *
- * @param module The package.
- */
+/** Describes a package that depends on this one. */
 export function describeWrapper(module: string): string {
   return `${module} depends on ${TRELLIS}, and packages are not analyzed: list its grants in ` +
     "permissions.functions of trellis.config.ts (an empty list if it needs none)";
@@ -107,7 +103,6 @@ const accessesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap()
  *
  * @param collection The effects.
  * @param evaluator Evaluates constants.
- * @param query The query.
  */
 export function findUndeclaredAccesses(
   collection: Collection,

@@ -15,8 +15,6 @@ export { ts };
 
 /**
  * Removes parentheses and type assertions around an expression: `(value as Type)!` becomes `value`.
- *
- * @param expression The expression.
  */
 export function unwrap(expression: ts.Expression): ts.Expression {
   let node = expression;

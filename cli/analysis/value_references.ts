@@ -21,7 +21,6 @@ export interface ValueVisitor {
  * Visits the identifiers in a node that refer to values at run time. Skips types, keys, labels and
  * the names that the node itself declares.
  *
- * @param root The node.
  * @param visitor The callbacks.
  */
 export function visitValues(root: ts.Node, visitor: ValueVisitor): void {

@@ -76,11 +76,7 @@ export interface Evaluator {
   getKey(name: ts.PropertyName, bindings?: Bindings): string | undefined;
 }
 
-/**
- * Creates the result for a node whose value is only known at run time.
- *
- * @param node The node.
- */
+/** Creates the result for a node whose value is only known at run time. */
 export function unknown(node: ts.Node): { kind: "unknown"; node: ts.Node } {
   return { kind: "unknown", node };
 }
@@ -99,11 +95,7 @@ export function printTable(table: TableName): string {
   return table.schema === undefined ? table.name : `${table.schema}.${table.name}`;
 }
 
-/**
- * Parses a declared table name: `app.notes` is `notes` in the schema `app`.
- *
- * @param text The declared name.
- */
+/** Parses a declared table name: `app.notes` is `notes` in the schema `app`. */
 export function parseTable(text: string): TableName {
   const dot = text.indexOf(".");
   return dot < 0 ? { name: text } : { schema: text.slice(0, dot), name: text.slice(dot + 1) };

@@ -29,7 +29,6 @@ export interface JobSources {
 /**
  * Reads the jobs that functions declare or import, and whether the same code enqueues them. Static analysis only.
  *
- * @param sources The sources.
  * @param files Absolute paths of the functions.
  * @returns The jobs by name, in alphabetical order.
  */

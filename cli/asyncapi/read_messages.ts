@@ -39,7 +39,6 @@ export interface MessageReceivers {
  * functions. Static analysis only.
  *
  * @param root Absolute path of the project.
- * @param files The functions.
  */
 export function readMessages(root: string, files: readonly FunctionFile[]): MessageReceivers {
   const project = new Project(root);

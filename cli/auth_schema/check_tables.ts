@@ -10,7 +10,6 @@ import { hasAuthConfig } from "./load_config.ts";
  * configuration need. Loads the configuration as `generate auth-schema` does, without a database.
  *
  * @param root Absolute path of the project.
- * @param config The settings of the project.
  * @returns Why the configuration cannot be checked; `undefined` if it was, or there is none.
  * @throws {ConfigurationError} If a table or a column is missing.
  */

@@ -18,7 +18,6 @@ export interface ForeignTables {
  * @param root Absolute path of the project.
  * @param file Absolute path of the generated file, which may be missing.
  * @param tables The needed tables.
- * @param schema `AuthConfig.schema`.
  * @returns The tables, and what they lack.
  */
 export function findForeignTables(

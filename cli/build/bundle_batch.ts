@@ -67,9 +67,6 @@ export interface BundleMetadata {
 /**
  * Bundles functions with one call of esbuild.
  *
- * @param build The build.
- * @param batch The functions.
- * @param plugins The plugins.
  * @param onMetadata Called with the metadata of each bundle.
  */
 export async function bundleBatch(

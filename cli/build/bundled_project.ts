@@ -50,7 +50,6 @@ function readPermissions(folder: string): Record<string, string> {
  * Creates a plugin that puts the migrations and grants of the project into migration functions.
  *
  * @param paths Finds the modules of `@trellis/fn`.
- * @param readProject Reads the project.
  * @returns The plugin; it must precede plugins that load modules.
  */
 export function bundledProjectPlugin(

@@ -43,7 +43,6 @@ export interface DenoGraph {
  * Finds the configuration of a Deno project. A project belongs to Node.js if package.json is
  * nearer, or in the same folder while Node.js runs this process.
  *
- * @param root The project folder.
  * @returns Absolute path of deno.json; `undefined` for a Node.js project.
  */
 export function findDenoConfig(root: string): string | undefined {

@@ -33,8 +33,6 @@ const RESOLVED_IN_FILES = /^[^.]|^\.{1,2}\/.*\.(?:[cm]?ts|tsx)$/;
  * Creates a plugin with which esbuild resolves like Deno: import maps, `npm:`, `jsr:` and `https:`
  * modules, packages in Deno's cache.
  *
- * @param graph The module graph.
- * @param paths Maps modules to packages.
  * @returns The plugin.
  */
 export function denoPlugin(

@@ -3,7 +3,6 @@ import { OPTIONAL_PACKAGES } from "../optional_packages.ts";
 /**
  * Returns the command that installs an optional package of `@trellis/fn`.
  *
- * @param name A package.
  * @returns The command; `undefined` for other packages.
  */
 export function getInstallCommand(name: string): string | undefined {

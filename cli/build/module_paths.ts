@@ -5,17 +5,9 @@ import { createWrapperCheck } from "../analysis/wrapper_packages.ts";
 
 /** Maps modules to packages. A path is absolute, or the URL of a remote module. */
 export interface ModulePaths {
-  /**
-   * Returns the root of `@trellis/fn` if the module belongs to it.
-   *
-   * @param path The module.
-   */
+  /** Returns the root of `@trellis/fn` if the module belongs to it. */
   trellisRoot(path: string): string | undefined;
-  /**
-   * Returns the package of a module: `zod`; `undefined` for project files.
-   *
-   * @param path The module.
-   */
+  /** Returns the package of a module: `zod`; `undefined` for project files. */
   getPackage(path: string): string | undefined;
   /**
    * Checks whether a package depends on `@trellis/fn`, directly or through others, so that it may

@@ -37,7 +37,6 @@ export function createExternalCheck(configured: readonly string[]): (name: strin
  *
  * @param name The function's name.
  * @param needs The needs found in its sources.
- * @param settings The configuration.
  * @returns The parts. PGlite is only included if configured: it reads files next to its own code.
  */
 export function selectParts(

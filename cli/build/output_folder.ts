@@ -20,11 +20,7 @@ export type BundleChange = "created" | "updated" | "unchanged";
 
 /** Writes bundles: first to a temporary folder, then all at once to the output folder. */
 export interface OutputFolder {
-  /**
-   * Lists functions whose `index.mjs` was not generated.
-   *
-   * @param names All functions.
-   */
+  /** Lists functions whose `index.mjs` was not generated. */
   unmanagedFiles(names: readonly string[]): string[];
   /**
    * Writes a bundle to the temporary folder.
@@ -40,7 +36,6 @@ export interface OutputFolder {
    * Moves the bundles to the output folder and removes bundles of deleted functions. Synchronous,
    * so that signals cannot interrupt it.
    *
-   * @param names All functions.
    * @returns The removed folders.
    */
   commit(names: readonly string[]): string[];

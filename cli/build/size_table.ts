@@ -60,8 +60,6 @@ export function listLargestPackages(packages: readonly PackageSize[], bytes: num
 /**
  * Formats a number of bytes: `1.2 MB`, `88 kB`. Uses decimal units, like Lambda's quotas and
  * package registries.
- *
- * @param bytes The number.
  */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;

@@ -65,8 +65,6 @@ function renderRoute(path: string, method: string, item: object): string {
  * Compares the types of a document with the file on disk. Writes nothing.
  *
  * @param root Absolute path of the project.
- * @param file The file.
- * @param document The document.
  */
 export async function planClientTypes(
   root: string,

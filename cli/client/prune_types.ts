@@ -10,7 +10,6 @@ const OPERATION_PARTS: readonly string[] = ["parameters", "requestBody"];
  * reader needs: methods that a path does not have, kinds of parameters that an operation does not
  * have, and headers of any name. This more than halves the text that an editor parses.
  *
- * @param nodes The declarations.
  * @returns The declarations with smaller interfaces `paths`, `components` and `operations`.
  */
 export function pruneTypes(nodes: ts.Node[]): ts.Node[] {

@@ -9,8 +9,6 @@ const METHODS = ["get", "head", "post", "put", "patch", "delete", "options", "tr
  * Compares two OpenAPI documents. A change is breaking if a request of an old client may be refused
  * by the new server, or an answer of the new server may not fit what the old client expects.
  *
- * @param before The old document.
- * @param after The new document.
  * @returns The changes, in the order of the paths.
  */
 export function compareDocuments(before: Json, after: Json): Change[] {

@@ -13,7 +13,6 @@ import { asSchema, type Json, resolveView } from "./schema_view.ts";
 /**
  * Compares two versions of an operation.
  *
- * @param old The old version.
  * @param now The new version.
  */
 export function compareOperations(old: OperationVersion, now: OperationVersion): Change[] {

@@ -18,8 +18,6 @@ interface ResponseVersion {
  * Compares the responses of an operation, from new to old: what the new server answers must fit
  * what the old client expects.
  *
- * @param old The old version.
- * @param now The new version.
  * @param report Creates a change.
  */
 export function compareResponses(

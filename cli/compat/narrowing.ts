@@ -18,7 +18,6 @@ import {
  * compared is a reason too, unless both schemas have it with the same value. Properties that an
  * object does not declare are taken as never sent.
  *
- * @param from The schema that values fit.
  * @param to The schema that they must fit.
  * @returns The reasons; none if each value fits.
  */

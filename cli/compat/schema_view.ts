@@ -42,7 +42,6 @@ export function asSchema(value: unknown): Json {
 /**
  * Follows the references of a schema. Keywords beside a reference are combined with it.
  *
- * @param view The schema.
  * @returns The schema that is meant.
  * @throws {TypeError} If a reference points nowhere, or to itself.
  */

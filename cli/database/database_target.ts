@@ -27,7 +27,6 @@ export interface TargetSources {
 /**
  * Finds the database in options, environment and settings, in this order. Opens no connection.
  *
- * @param sources The sources.
  * @param side The prefix of the options.
  * @returns The target, or `undefined` if no database is configured.
  * @throws {UsageError} If options contradict each other.
@@ -63,7 +62,6 @@ export function findDatabase(
 /**
  * Returns the configured database, like {@link findDatabase}.
  *
- * @param sources The sources.
  * @param side The prefix of the options.
  * @returns The target.
  * @throws {ConfigurationError} If no database is configured; the message lists the options.

@@ -12,7 +12,6 @@ export function namesDistSql(file: string): boolean {
  * Returns true if a project is deployed to Aurora DSQL: by its settings, or because a source
  * configures it.
  *
- * @param config The settings of the project.
  * @param hasSource Returns true if a source names Aurora DSQL. Called if the settings do not decide.
  */
 export function isDeployedToDistSql(

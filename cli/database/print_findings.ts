@@ -5,8 +5,6 @@ import type { Output } from "../output.ts";
  * Prints the findings of a plan to standard error: location, rule, beginning of the statement, and
  * advice. Prints nothing with `--json`, where findings are part of the result.
  *
- * @param output The output.
- * @param findings The findings.
  * @param folder The folder of the files.
  */
 export function printFindings(output: Output, findings: readonly PlanFinding[], folder = ""): void {

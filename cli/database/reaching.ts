@@ -10,7 +10,6 @@ import { readDriverError } from "../../errors/driver_error.ts";
  * but not the statement, which may contain data.
  *
  * @param label The printable name of the database.
- * @param work The work.
  * @returns The result of the work.
  * @throws {DatabaseError} If the database cannot be reached or rejects a statement.
  */

@@ -1,7 +1,6 @@
 /**
  * Removes secrets from a connection string; user, host and database are kept.
  *
- * @param url The connection string.
  * @returns A printable string.
  */
 export function redactUrl(url: string): string {

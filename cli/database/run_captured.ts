@@ -13,9 +13,7 @@ export interface CapturedRun {
 /**
  * Runs a command within another one. Captures its output and shows its progress.
  *
- * @param command The command.
  * @param context The context of the outer command.
- * @param options The options of the command.
  * @returns The outcome; a thrown error is part of it.
  */
 export async function runCaptured(

@@ -32,7 +32,6 @@ interface TargetSettings {
 /**
  * Converts a selected database to the settings of its connection.
  *
- * @param selected The database.
  * @param settings Settings that go with any address.
  */
 export function toDatabaseTarget(

@@ -14,7 +14,6 @@ export interface JobsDatabase {
  * Runs work on the database with the table of jobs, and closes it.
  *
  * @param context The command line.
- * @param work The work.
  * @returns The result of the work.
  */
 export async function withJobsDatabase<T>(

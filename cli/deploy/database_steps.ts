@@ -14,7 +14,6 @@ import { type MigrationFunction, openMigrationFunction } from "./migration_funct
  * Finds the database of a stage: the option `--endpoint`, the cluster in Terraform's outputs, else the
  * variables and settings that `trellis db migrate` uses.
  *
- * @param deployment The deployment.
  * @returns The options of database commands with the target; `undefined` without a database.
  */
 async function findStageDatabase(
@@ -69,7 +68,6 @@ function pickVariables(
 /**
  * Applies the pending migrations.
  *
- * @param deployment The deployment.
  * @returns One line about the result.
  * @throws {StepError} If a migration failed.
  */
@@ -103,7 +101,6 @@ async function requireTables(context: CommandContext, database: DatabaseConfig):
 /**
  * Applies the generated roles and grants.
  *
- * @param deployment The deployment.
  * @returns One line about the result.
  * @throws {StepError} If a statement failed.
  */

@@ -23,8 +23,6 @@ export class StepError extends Error {
 /**
  * Reads the project and prepares Terraform for a stage.
  *
- * @param context The command.
- * @param stageName The stage.
  * @returns What the steps share.
  * @throws {StepError} If the sources have errors.
  */
@@ -60,7 +58,6 @@ export async function openDeployment(
  * Prepares the state of the stage and refuses the state of another one, also one that was created
  * before the generated files contained a check.
  *
- * @param deployment The deployment.
  * @throws {StepError} If the state belongs to another stage.
  */
 export async function initState({ terraform, prefix, stage }: Deployment): Promise<void> {
@@ -86,7 +83,6 @@ const FOUNDATIONS: readonly string[] = [
  * Lists the resources that migrations, grants and values of secrets need: new ones, and changes of the
  * migration function.
  *
- * @param plan The plan.
  * @param migrationModule Address of the migration function's module.
  * @returns Their addresses.
  */

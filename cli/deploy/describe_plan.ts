@@ -63,11 +63,7 @@ export interface DescribedChange extends ResourceChange {
   readonly monthlyCost?: string;
 }
 
-/**
- * Describes the changes of a plan.
- *
- * @param changes The changes.
- */
+/** Describes the changes of a plan. */
 export function describeChanges(changes: readonly ResourceChange[]): DescribedChange[] {
   return changes.map((change) => {
     const action = getAction(change.actions);
@@ -111,7 +107,6 @@ export function summarizeApplied(changes: readonly ResourceChange[]): string {
  * Returns the lines that show a plan: what loses data, what else is destroyed or replaced, what costs
  * money, then the rest by type.
  *
- * @param changes The changes.
  * @param paint Colors of the terminal.
  */
 export function renderChanges(

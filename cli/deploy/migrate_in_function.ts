@@ -35,7 +35,6 @@ export interface MigrateInFunctionOptions {
 /**
  * Applies the pending migrations through the migration function, in as many invocations as they need.
  *
- * @param fn The function.
  * @param options Files and messages.
  * @returns One line about the result.
  * @throws {StepError} If a migration fails, or if there is no progress.
@@ -75,7 +74,6 @@ export async function migrateInFunction(
 /**
  * Applies the permission files through the migration function.
  *
- * @param fn The function.
  * @param request Files, and values of their variables.
  * @returns One line about the result.
  * @throws {StepError} If a statement failed.

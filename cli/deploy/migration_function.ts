@@ -33,7 +33,6 @@ const ENDED = ["Sandbox.Timedout", "Runtime.ExitError", "Runtime.OutOfMemory"];
 /**
  * Opens the migration function of a stage.
  *
- * @param deployment The deployment.
  * @param functionName The function's name in the project.
  * @param onNote Called with messages about waiting.
  * @param clock Waits.

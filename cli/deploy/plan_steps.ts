@@ -33,8 +33,6 @@ export interface ShownPlan {
 /**
  * Prepares the state of the stage, plans, and prints what the reader should look at.
  *
- * @param deployment The deployment.
- * @param request What to plan.
  * @returns The plan.
  * @throws {StepError} If the state belongs to another stage.
  */
@@ -54,7 +52,6 @@ export async function showPlan(
  * Asks before anything changes. A plan that destroys needs a second permission where no terminal is
  * attached.
  *
- * @param deployment The deployment.
  * @param plan The plan that was shown.
  * @returns True if the plan may be applied.
  * @throws {UsageError} If neither an answer nor `--yes` is given.
@@ -98,7 +95,6 @@ export interface ApplySteps {
 /**
  * Creates the steps that apply a plan.
  *
- * @param deployment The deployment.
  * @param shown The plan that was shown.
  */
 export function createApplySteps(

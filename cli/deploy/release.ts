@@ -42,7 +42,6 @@ const UNDER_WAY = "; release under way since ";
  * Moves the aliases to the new versions: first a share of the requests, then all of them. An alarm in
  * between moves them back.
  *
- * @param deployment The deployment.
  * @param wait Waits a number of milliseconds.
  * @returns One line about the result; `undefined` without aliases.
  * @throws {StepError} If the alarm was raised.
@@ -116,7 +115,6 @@ async function moveBack(
 /**
  * Moves the aliases back to the versions before the last release, or ends a release that is under way.
  *
- * @param deployment The deployment.
  * @returns One line about the result.
  * @throws {StepError} If there is nothing to go back to.
  */

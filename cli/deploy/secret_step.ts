@@ -7,7 +7,6 @@ import { type Deployment, StepError } from "./deployment.ts";
  * Checks that all secrets and parameters of the stage have a value. With `--generate-secrets`, puts
  * random values for those that the stage owns.
  *
- * @param deployment The deployment.
  * @returns One line about the result; `undefined` if the functions read none.
  * @throws {StepError} If a value is missing.
  */

@@ -10,7 +10,6 @@ const TIMEOUT_MS = 15_000;
 /**
  * Requests the deployed API, if it has a path for this.
  *
- * @param deployment The deployment.
  * @returns One line about the answer; `undefined` without a path or an API.
  * @throws {StepError} If the API does not answer, or with an error.
  */

@@ -5,7 +5,6 @@ import { type Deployment, StepError } from "./deployment.ts";
 /**
  * Checks that the sources have no errors and that generated files are up to date.
  *
- * @param deployment The deployment.
  * @returns One line about the result.
  * @throws {StepError} If a source has an error or a file is stale.
  */
@@ -27,7 +26,6 @@ export async function checkSources(deployment: Deployment): Promise<string> {
 /**
  * Builds the bundles of all functions.
  *
- * @param deployment The deployment.
  * @returns The summary of `trellis build`.
  * @throws {StepError} If a function cannot be built.
  */

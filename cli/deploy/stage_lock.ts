@@ -41,7 +41,6 @@ const EXPIRY_MS = 15 * 60_000;
  * and releases. Terraform locks the state only while it runs. The lock is an object beside the state in its
  * bucket, or a file on this machine.
  *
- * @param deployment The deployment.
  * @param run The deployment. It calls `check` before each step.
  * @param clock Reads the time.
  * @throws {StepError} If another deployment of the stage is running.

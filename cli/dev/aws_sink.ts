@@ -50,8 +50,6 @@ type Json = Record<string, unknown>;
  * AWS SDK for JavaScript 3 (2026-11): AWS JSON 1.0 and 1.1, AWS query. Nothing is sent over the
  * network.
  *
- * @param request The request.
- * @param response The response.
  * @param body The request body.
  * @param url The base URL of this server.
  * @param onSent Called with each message.

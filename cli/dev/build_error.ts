@@ -23,11 +23,7 @@ export class BuildError extends Error {
   /** The source errors. */
   readonly errors: readonly SourceError[];
 
-  /**
-   * @param functionName The function.
-   * @param errors The source errors.
-   * @param options The cause.
-   */
+  /** @param options The cause. */
   constructor(
     readonly functionName: string,
     errors: readonly SourceError[],
@@ -38,20 +34,12 @@ export class BuildError extends Error {
   }
 }
 
-/**
- * Formats a source error as one line: `src/notes.ts:12:5: Expected ";"`.
- *
- * @param error The source error.
- */
+/** Formats a source error as one line: `src/notes.ts:12:5: Expected ";"`. */
 export function formatSourceError({ message, file, line, column }: SourceError): string {
   return file === undefined ? message : `${file}:${line}:${column}: ${message}`;
 }
 
-/**
- * Formats a source error with its line and a caret below the column.
- *
- * @param error The source error.
- */
+/** Formats a source error with its line and a caret below the column. */
 export function renderSourceError(error: SourceError): string {
   const { source, column = 1 } = error;
   if (source === undefined || source.length > 200) return formatSourceError(error);
@@ -89,7 +77,6 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
  * Converts an error that a module threw while it was loaded. The location comes from the stack
  * trace, if it contains a file of the project.
  *
- * @param functionName The function.
  * @param error The thrown value.
  * @param root Absolute path of the project.
  */

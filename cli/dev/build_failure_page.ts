@@ -9,7 +9,6 @@ const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem " +
  * Renders the response of a function that cannot be built: HTML for browsers, JSON for all other
  * clients.
  *
- * @param error The build error.
  * @param accept The `Accept` header of the request.
  */
 export function renderBuildFailure(error: BuildError, accept: string): ProxyResult {

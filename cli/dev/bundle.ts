@@ -47,7 +47,6 @@ export const LOCAL_BUILD = {
  * Bundles the sources of a function. Project files, including aliased ones, are bundled, so that a
  * change to any of them yields a new module. Packages stay external, so that they are loaded once.
  *
- * @param options The function.
  * @param inputs Receives the stamp of each source before it is read, even if the build fails.
  * @returns The module.
  * @throws {BuildError} If a source is invalid or an import cannot be resolved.

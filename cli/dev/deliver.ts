@@ -21,7 +21,6 @@ export type Wiring = Readonly<Record<string, FunctionInfra>>;
  * Finds the functions that receive a message, by the same rules as the generated infrastructure:
  * the queue or topic of a function (by default its name) and the pattern of an event function.
  *
- * @param sent The message.
  * @param functions The functions of the project.
  * @param wiring The configuration of the functions.
  */
@@ -120,7 +119,6 @@ function toComparable(name: string): string {
 /**
  * Converts a message to the event that the function receives.
  *
- * @param sent The message.
  * @param fn The receiver.
  */
 export function toDeliveredEvent(sent: SentMessage, fn: FunctionFile): unknown {

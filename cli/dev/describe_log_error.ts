@@ -27,7 +27,6 @@ interface LoggedError {
  * Describes the error of a log line for the terminal: database fields, then each error of the cause
  * chain with its stack frames in the project.
  *
- * @param line The log line.
  * @param root Absolute path of the project; frames show paths below it.
  * @returns The text to append to the line, and more lines.
  */

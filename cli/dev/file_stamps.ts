@@ -16,8 +16,6 @@ export function getStamp(path: string): string {
 /**
  * Checks whether any file has changed. Polling works on every file system and costs a few
  * microseconds per file.
- *
- * @param inputs The files.
  */
 export function isChanged(inputs: Inputs): boolean {
   for (const [path, stamp] of inputs) if (getStamp(path) !== stamp) return true;

@@ -49,7 +49,6 @@ export interface Gateway {
  * Listens on the loopback address. Requests to another host name, or from a page of another host,
  * are rejected.
  *
- * @param handle Handles requests.
  * @param port The port; 0 picks a free one.
  * @returns The server.
  * @throws {ConfigurationError} If the port is in use.
@@ -164,7 +163,6 @@ export function toUrl(target: string): URL {
 /**
  * Reads the body of a request.
  *
- * @param request The request.
  * @param maxBytes The limit; by default that of API Gateway.
  * @throws {PayloadTooLargeError} If it exceeds the limit.
  */
@@ -197,7 +195,6 @@ function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
  * Converts an error thrown outside a function to a response with the ids of its request, and logs
  * it unless it is a client error.
  *
- * @param request The request.
  * @param error The thrown value.
  * @returns The response.
  */
@@ -226,7 +223,6 @@ export function toFailure(request: Pick<IncomingMessage, "headers">, error: unkn
 /**
  * Sends a proxy result.
  *
- * @param response The response.
  * @param result The value that the function returned.
  */
 export function sendResult(response: ServerResponse, result: ProxyResult): void {
@@ -259,7 +255,6 @@ function setHead(response: ServerResponse, result: ProxyResult): void {
 /**
  * Creates the Lambda context of a local call.
  *
- * @param functionName The function.
  * @param resources Declared resources: `timeout` in seconds (default 30), `memorySize` in MB.
  */
 export function createLocalContext(

@@ -12,7 +12,6 @@ import { S3_PATH } from "./s3/s3_target.ts";
  * Returns the environment variables that the configuration gives to deployed functions, with local
  * substitutes for resources: the URL of a queue points to this server.
  *
- * @param config The configuration.
  * @param url The base URL of this server.
  * @returns Values by name. All functions run in one process, so each name has one value.
  */
@@ -46,7 +45,6 @@ function toLocalValue(value: EnvironmentValue, url: string): string | undefined 
  * Returns the variable that points clients of S3 to this server, if the configuration gives buckets
  * to functions. Other projects keep the developer's settings.
  *
- * @param config The configuration.
  * @param url The base URL of this server.
  */
 export function getBucketEnvironment(

@@ -7,8 +7,6 @@ import type { FunctionFile } from "../discovery/function_files.ts";
  * function but the configuration of better-auth.
  *
  * @param root Absolute path of the project.
- * @param functions The functions.
- * @param config The configuration.
  */
 export async function buildLocalDocument(
   root: string,

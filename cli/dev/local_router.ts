@@ -14,7 +14,6 @@ export interface LocalMatch {
 /**
  * Creates a router that also finds functions whose files were just added.
  *
- * @param store The functions.
  * @returns Finds a function; throws `NotFoundError` or `MethodNotAllowedError` if there is none.
  */
 export function createLocalRouter(

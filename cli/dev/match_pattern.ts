@@ -6,7 +6,6 @@ export type EventPattern = Readonly<Record<string, unknown>>;
  * the values. Supports exact values, `prefix`, `suffix`, `exists`, `anything-but` and
  * `equals-ignore-case` (EventBridge user guide, 2026-11). An unknown rule matches nothing.
  *
- * @param pattern The pattern.
  * @param value The event, or a part of it.
  */
 export function matchesPattern(pattern: EventPattern, value: unknown): boolean {

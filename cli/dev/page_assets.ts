@@ -45,8 +45,6 @@ export async function readAsset(name: string): Promise<Asset | undefined> {
 /**
  * Builds the policy of a self-contained page: it allows exactly its inline styles and scripts, by
  * hash.
- *
- * @param html The page.
  */
 export function getContentSecurityPolicy(html: string): string {
   const hashes = (tag: string) =>

@@ -23,7 +23,6 @@ export function createPendingWork(): PendingWork {
  * Waits for a promise, but not longer than the given time.
  *
  * @param timeoutMs Milliseconds.
- * @param work The promise.
  */
 export async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -5,7 +5,6 @@ import type { ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
  * Answers a preflight request for a function, without calling its handler.
  *
  * @param handler The handler of the requested method.
- * @param event The event of the preflight request.
  * @returns The response; `undefined` if the function does not answer preflights, or allows no other
  * origins.
  */

@@ -21,7 +21,6 @@ const PURPOSE = "Sending requests from this page";
  * Serves the API reference of the local page: Swagger UI, whose requests go to this server with the
  * session of the browser. If swagger-ui-dist is not installed, a page without scripts says so.
  *
- * @param response The response.
  * @param name The path below the page: `""` for the page itself.
  * @param readDocument Builds the document.
  */

@@ -96,7 +96,6 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
  * Converts an error of a request to a response: build errors to a page or JSON with the source
  * location, all others like API Gateway.
  *
- * @param request The request.
  * @param error The thrown error.
  */
 export function toGatewayFailure(

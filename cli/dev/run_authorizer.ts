@@ -7,7 +7,6 @@ import type { FunctionStore } from "./function_store.ts";
 /**
  * Returns the configured authorizer, else the only one; `undefined` if the project has none.
  *
- * @param store The functions.
  * @param configured Name in the configuration.
  * @throws {ConfigurationError} If there are several.
  */

@@ -31,7 +31,6 @@ export interface SeedContext {
  * Seeds a new database: executes the statements of a SQL file, or calls the function `seed` (or the
  * default export) of a module.
  *
- * @param options The file.
  * @throws {ConfigurationError} If the file is missing, exports no function or fails.
  */
 export async function runSeed(options: SeedOptions): Promise<void> {

@@ -28,11 +28,7 @@ const PAGE_ROWS = 25;
 
 const MAX_TEXT = 500;
 
-/**
- * Lists the tables of a database with their row counts.
- *
- * @param config The database.
- */
+/** Lists the tables of a database with their row counts. */
 export async function listTables(config: DatabaseConfig): Promise<BrowsedTable[]> {
   const db = await getDrizzleClient(config);
   const tables: BrowsedTable[] = [];
@@ -46,7 +42,6 @@ export async function listTables(config: DatabaseConfig): Promise<BrowsedTable[]
  * Reads a page of rows in the order of the primary key. Values of sensitive columns are redacted,
  * by the rules of the log.
  *
- * @param config The database.
  * @param schema The table's schema.
  * @param name The table's name.
  * @param offset Number of rows to skip.

@@ -26,7 +26,6 @@ export interface RequestHead {
  * Converts a request to an event of a REST API. A body that is not valid UTF-8 is encoded as
  * base64.
  *
- * @param request The request.
  * @param url The parsed URL.
  * @param parts Values that the gateway determined.
  * @returns The event.

@@ -64,7 +64,6 @@ export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, Trigge
 /**
  * Builds the event of a trigger.
  *
- * @param fn The function.
  * @param input The body and query parameters.
  * @returns The event that Lambda would pass.
  * @throws {ValidationError} If the input is invalid for this kind of function.

@@ -18,7 +18,6 @@ const MAX_NAME = 64;
 /**
  * Returns the subfolders of functions with their triggers.
  *
- * @param folder The folder of the functions.
  * @param naming The configuration.
  * @throws {ConfigurationError} If a trigger is unknown, or a folder is missing or has a trigger already.
  */
@@ -47,7 +46,6 @@ export function readFolders(
 /**
  * Returns the configured names of functions by absolute path.
  *
- * @param folder The folder of the functions.
  * @param naming The configuration.
  * @throws {ConfigurationError} If a file is missing or a name is invalid.
  */

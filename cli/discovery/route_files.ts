@@ -92,7 +92,6 @@ export function readRouteFiles(
 /**
  * Names the functions of routes: the short name, with the method if several files have the same.
  *
- * @param routes The routes.
  * @param fixed Names from the configuration, by file.
  * @returns Names by file.
  */
@@ -116,7 +115,6 @@ export function nameRouteFiles(
  * Derives the name of a route: `GET /notes/{noteId}` becomes `NotesByNoteIdGet`.
  *
  * @param method Method in upper case.
- * @param path The path.
  */
 export function nameRoute(method: string, path: string): string {
   const segments = path.split("/").filter(Boolean).map((segment) =>
@@ -135,7 +133,6 @@ export function getRouteShape(
 /**
  * Refuses two files that define the same.
  *
- * @param files The files.
  * @param what What the key is, for the message.
  * @param getKey Returns what must be distinct.
  * @throws {ConfigurationError} Naming both files.

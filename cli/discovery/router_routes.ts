@@ -18,7 +18,6 @@ export interface RouterRoutes {
  * Reads the routes of a router from its sources, without executing them.
  *
  * @param root Absolute path of the project.
- * @param fn The function.
  */
 export function readRouterRoutes(root: string, fn: FunctionFile): RouterRoutes {
   const project = new Project(root);

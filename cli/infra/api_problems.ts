@@ -9,11 +9,7 @@ type Infra = Pick<ResolvedConfig["infra"], "api" | "release">;
 /** Settings that only REST APIs have. */
 const REST_ONLY = ["usagePlan", "quotaLimit"] as const satisfies (keyof ApiInfra)[];
 
-/**
- * Checks the settings of `infra.api` that depend on the gateway.
- *
- * @param api The setting.
- */
+/** Checks the settings of `infra.api` that depend on the gateway. */
 export function checkApiSettings(api: ApiInfra): Problem[] {
   const { type = "rest", jwt } = api;
   const errors: Problem[] = [];
@@ -49,7 +45,6 @@ function isJwt(value: unknown): boolean {
 /**
  * Finds functions that their gateway, or the lack of one, cannot serve.
  *
- * @param plan The resources.
  * @param infra The configuration.
  */
 export function findApiErrors({ routes, withUrl }: ResourcePlan, infra: Infra): Problem[] {

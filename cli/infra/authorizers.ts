@@ -15,12 +15,7 @@ export interface Authorizers {
   readonly warnings: readonly Problem[];
 }
 
-/**
- * Selects the authorizers: the configured one, else the only one.
- *
- * @param functions All functions.
- * @param settings The configuration.
- */
+/** Selects the authorizers: the configured one, else the only one. */
 export function chooseAuthorizers(
   functions: readonly InfraFunction[],
   settings: Pick<InfraSettings, "api" | "websocket">,

@@ -9,18 +9,12 @@ const DEFINER = "defineChangeStreamHandler";
 
 /**
  * Checks whether a function consumes the changes of a table in the change stream of the database.
- *
- * @param fn The function.
  */
 export function consumesChanges({ definer, settings }: InfraFunction): boolean {
   return definer === DEFINER && !isOtherSource(settings);
 }
 
-/**
- * Checks whether a function needs the generated change stream.
- *
- * @param fn The function.
- */
+/** Checks whether a function needs the generated change stream. */
 export function readsChanges(fn: InfraFunction): boolean {
   return fn.definer === "defineJobStreamHandler" || consumesChanges(fn);
 }

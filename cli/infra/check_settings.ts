@@ -62,8 +62,6 @@ const BOOLEANS = /^(?:fifo|contentBasedDeduplication|usagePlan)$/;
 /**
  * Checks the settings of functions, queues, topics, buses, buckets and APIs.
  *
- * @param settings The configuration.
- * @param files The functions.
  * @returns Errors that name the setting and the fix.
  */
 export function checkSettings(
@@ -202,9 +200,7 @@ const USUAL_STAGE = "staging";
  * Checks for errors that AWS would only report during apply: names that are too long, overlapping
  * notifications of a bucket.
  *
- * @param functions The functions.
  * @param projectName Prefix of all names.
- * @param settings Prefix of bucket names, and the stages, whose names are in all names.
  */
 export function checkLimits(
   functions: readonly InfraFunction[],

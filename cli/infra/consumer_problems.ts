@@ -9,9 +9,6 @@ const MAX_FIFO_BATCH = 10;
 /**
  * Checks for errors of the consumers of queues that AWS would only report during apply, and for two
  * consumers of one queue.
- *
- * @param functions The functions.
- * @param queues The setting `infra.queues`.
  */
 export function checkConsumers(
   functions: readonly InfraFunction[],

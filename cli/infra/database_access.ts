@@ -45,12 +45,7 @@ const USUAL_NAMES: ReadonlyMap<string, ClientField> = new Map([
   ["DATABASE_USERNAME", "username"],
 ]);
 
-/**
- * Plans how a function reaches its database, from the client's configuration in the sources.
- *
- * @param fn The function.
- * @param setting The setting `infra.database`.
- */
+/** Plans how a function reaches its database, from the client's configuration in the sources. */
 export function planDatabaseAccess(
   fn: InfraFunction,
   setting: InfraSettings["database"],
@@ -259,11 +254,7 @@ function toList(name: string, description: string): TerraformVariable {
   return { name, description, type: "list(string)", default: [] };
 }
 
-/**
- * Lists the Terraform variables that functions with these accesses need.
- *
- * @param all The accesses of all functions.
- */
+/** Lists the Terraform variables that functions with these accesses need. */
 export function listDatabaseVariables(all: Iterable<DatabaseAccess>): TerraformVariable[] {
   const accesses = [...all];
   return [

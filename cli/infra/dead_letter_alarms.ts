@@ -22,8 +22,6 @@ export const ALARM_ACTIONS: Readonly<Record<string, Expression>> = {
 /**
  * Renders the alarms of dead-letter queues, which otherwise would be noticed only when their
  * messages have expired. Queues of functions in `queue/` have an alarm in their module.
- *
- * @param names Names of the queues.
  */
 export function renderDeadLetterAlarms(names: readonly Expression[]): HclBlock[] {
   if (names.length === 0) return [];

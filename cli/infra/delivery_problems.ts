@@ -14,12 +14,7 @@ const PRICE_CLASSES: readonly unknown[] = ["PriceClass_100", "PriceClass_200", "
 /** A function with the settings that its file exports. */
 type CheckedFunction = FunctionFile & { readonly settings?: FunctionInfra };
 
-/**
- * Checks the CDN, image repositories and push platforms.
- *
- * @param settings The configuration.
- * @param functions The functions.
- */
+/** Checks the CDN, image repositories and push platforms. */
 export function checkDelivery(
   settings: InfraSettings,
   functions: readonly CheckedFunction[],

@@ -50,9 +50,6 @@ export interface Environments {
  * Terraform variable for each required variable without a value. Optional variables without a value
  * are omitted. Values of secrets are never written.
  *
- * @param functions The functions.
- * @param settings The configuration.
- * @param names The resources.
  * @returns Values, policies and variables.
  */
 export function planEnvironments(

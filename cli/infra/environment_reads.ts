@@ -24,7 +24,6 @@ const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler"
 /**
  * Lists the variables that a function reads, in its sources and in this package.
  *
- * @param fn The function.
  * @param database Variables of its database, and whether each is a secret.
  */
 export function listReads(

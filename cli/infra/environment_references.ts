@@ -41,9 +41,7 @@ export function isLiteral(given: EnvironmentValue): boolean {
 /**
  * Converts a configured value to a reference; returns an error message if it is invalid.
  *
- * @param given The configured value.
  * @param place The path of the setting, for messages.
- * @param names The resources.
  */
 export function toReference(
   given: EnvironmentValue,

@@ -1,11 +1,7 @@
 import { block, expression, type HclBlock } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 
-/**
- * Renders the URL of a function, and the right of everyone to call it if IAM does not decide.
- *
- * @param fn The function.
- */
+/** Renders the URL of a function, and the right of everyone to call it if IAM does not decide. */
 export function renderFunctionUrl(fn: InfraFunction): HclBlock[] {
   const { id, options, settings: { url } } = fn;
   if (url === undefined) return [];

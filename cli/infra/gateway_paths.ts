@@ -36,7 +36,6 @@ const FIXED_PART = /^[A-Za-z0-9._:~$-]+$/;
 /**
  * Builds the tree of API Gateway resources from the routes.
  *
- * @param functions The functions in `api/`.
  * @param isHttp True for an HTTP API, where paths are no resources.
  * @returns The paths, and errors that API Gateway would report.
  */

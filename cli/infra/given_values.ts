@@ -12,10 +12,8 @@ export interface GivenValue {
 /**
  * Finds the value of a variable: the function's own, else the shared one, else the queue of jobs.
  *
- * @param name The variable.
  * @param fn The function that reads it.
  * @param shared The setting `infra.environment`.
- * @param functions All functions.
  */
 export function findGiven(
   name: string,

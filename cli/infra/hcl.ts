@@ -6,11 +6,7 @@ export class Expression {
   /** The expression. */
   readonly hcl: string;
 
-  /**
-   * Creates an expression.
-   *
-   * @param hcl The expression.
-   */
+  /** Creates an expression. */
   constructor(hcl: string) {
     this.hcl = hcl;
   }
@@ -71,7 +67,6 @@ export function renderPolicy(
  *
  * @param type `resource`
  * @param labels `["aws_sqs_queue", "mail"]`
- * @param body Its parts.
  */
 export function block(
   type: string,
@@ -90,11 +85,7 @@ export function comment(text: string): HclPart {
   return new HclComment(text);
 }
 
-/**
- * Quotes a string for Terraform and escapes `${` and `%{`.
- *
- * @param text Any text.
- */
+/** Quotes a string for Terraform and escapes `${` and `%{`. */
 export function quote(text: string): string {
   const escaped = text
     .replace(/[\\"]/g, "\\$&")

@@ -19,8 +19,6 @@ export interface IdentityProblems {
  * Checks that the identity sources contain everything that the authorizer reads. Otherwise API
  * Gateway would reuse a cached decision for a request with a different header or query parameter.
  *
- * @param plan The authorizer.
- * @param settings The setting `infra.api`.
  * @returns Errors and warnings.
  */
 export function checkIdentitySources(

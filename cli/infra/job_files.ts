@@ -23,20 +23,12 @@ const OLDEST_JOB_SECONDS = 900;
 /** Name of the policy of functions that read the change stream. */
 export const CHANGES_POLICY = "read-changes";
 
-/**
- * Checks whether a function is the relay of jobs.
- *
- * @param fn The function.
- */
+/** Checks whether a function is the relay of jobs. */
 export function isRelay({ definer }: InfraFunction): boolean {
   return definer === "defineJobRelayHandler";
 }
 
-/**
- * Checks whether a function runs the jobs in the change stream of the database.
- *
- * @param fn The function.
- */
+/** Checks whether a function runs the jobs in the change stream of the database. */
 export function runsInsertedJobs({ definer }: InfraFunction): boolean {
   return definer === "defineJobStreamHandler";
 }
@@ -162,8 +154,6 @@ export const CHANGES_READER: Expression = renderStreamPolicy("ReadChanges", [
 /**
  * Renders the trigger of a function that consumes the change stream. Only insertions of jobs are
  * delivered. A batch that keeps failing is dropped: the relay runs its jobs.
- *
- * @param fn The function.
  */
 export function renderChangesTrigger({ id }: InfraFunction): HclBlock {
   const pattern = { data: { op: ["c"], source: { table: ["trellis_jobs"] } } };

@@ -5,8 +5,6 @@ import type { ResourcePlan } from "./plan_resources.ts";
 
 /**
  * Finds consumers of the change stream that it does not reach: it belongs to the generated cluster.
- *
- * @param plan The resources.
  */
 export function findJobErrors({ functions, getEnvironment }: ResourcePlan): Problem[] {
   return functions.filter(readsChanges).flatMap((fn): Problem[] => {
@@ -24,11 +22,7 @@ export function findJobErrors({ functions, getEnvironment }: ResourcePlan): Prob
   });
 }
 
-/**
- * Finds what jobs need and the project lacks.
- *
- * @param plan The resources.
- */
+/** Finds what jobs need and the project lacks. */
 export function findJobWarnings({ functions }: ResourcePlan): Problem[] {
   const usesJobs = functions.some(({ jobs }) => jobs.has("enqueue") || jobs.has("work"));
   if (!usesJobs || functions.some(isRelay)) return [];

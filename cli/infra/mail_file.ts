@@ -21,11 +21,7 @@ export const IDENTITY_VARIABLE: TerraformVariable = {
   default: true,
 };
 
-/**
- * Checks whether a function handles bounces and complaints.
- *
- * @param fn The function.
- */
+/** Checks whether a function handles bounces and complaints. */
 export function handlesMailEvents(fn: InfraFunction): boolean {
   return fn.definer === "defineMailEventHandler" &&
     (fn.kind === "topic" || getResource(fn) === DEFAULT_BUS);
@@ -36,8 +32,6 @@ export function handlesMailEvents(fn: InfraFunction): boolean {
  * destinations of bounces and complaints.
  *
  * @param identity The domain or the address.
- * @param functions All functions.
- * @param topics The topics.
  */
 export function renderMail(
   identity: string,

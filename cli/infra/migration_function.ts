@@ -3,11 +3,7 @@ import type { InfraFunction, Problem } from "./infra_plan.ts";
 /** Lambda's longest timeout. Migrations that need longer continue in the next invocation. */
 const TIMEOUT_SECONDS = 900;
 
-/**
- * Checks whether a function applies migrations and grants.
- *
- * @param fn The function.
- */
+/** Checks whether a function applies migrations and grants. */
 export function isMigrationFunction({ definer }: Pick<InfraFunction, "definer">): boolean {
   return definer === "defineMigrationHandler";
 }

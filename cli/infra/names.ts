@@ -34,7 +34,6 @@ export function kebabCase(name: string): string {
  * Texts with the same name get a hash as a suffix. The result does not depend on the order of the
  * texts.
  *
- * @param texts The texts.
  * @returns Names by text.
  */
 export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, string> {
@@ -55,7 +54,6 @@ export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, str
 /**
  * Shortens a name: a name that is too long is cut and gets a hash as a suffix.
  *
- * @param name The name.
  * @param most The maximum length.
  */
 export function shorten(name: string, most: number): string {
@@ -66,11 +64,7 @@ function hash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/**
- * Converts a name of lower-case letters, digits and single hyphens to a Terraform name.
- *
- * @param name The name.
- */
+/** Converts a name of lower-case letters, digits and single hyphens to a Terraform name. */
 export function toIdentifier(name: string): string {
   return name.replaceAll("-", "_");
 }

@@ -6,11 +6,7 @@ export interface Overlap {
   readonly second: InfraFunction;
 }
 
-/**
- * Finds functions of one bucket with overlapping notifications, which S3 rejects.
- *
- * @param functions The functions of one bucket.
- */
+/** Finds functions of one bucket with overlapping notifications, which S3 rejects. */
 export function findOverlaps(functions: readonly InfraFunction[]): Overlap[] {
   return functions.flatMap((first, index) =>
     functions.slice(index + 1).filter((second) => overlap(first, second)).map((second) => ({

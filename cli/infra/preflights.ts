@@ -13,7 +13,6 @@ export interface RenderedPreflights {
  * Renders the responses to preflight requests of an API. Functions that accept cookies answer them
  * themselves; for the other paths the gateway does.
  *
- * @param functions The functions in `api/`.
  * @param paths The API's paths.
  * @param corsOrigin The configured value of `CORS_ALLOW_ORIGIN`.
  * @param requiresKey True if requests need a key of the usage plan.

@@ -10,7 +10,6 @@ import { USUAL_BUS } from "./resources.ts";
  * Returns the argument `allowed_senders` of a queue that receives events.
  *
  * @param queueId Terraform name of the queue.
- * @param settings The queue.
  */
 export function getEventSenders(
   queueId: string,
@@ -50,12 +49,7 @@ export function renderQueueRules({ queues, buses, infra }: ResourcePlan): HclBlo
 
 const KEYS: readonly string[] = ["bus", "pattern", "inputPaths", "inputTemplate", "messageGroupId"];
 
-/**
- * Checks the events of a queue.
- *
- * @param name The queue.
- * @param settings Its settings.
- */
+/** Checks the events of a queue. */
 export function checkQueueEvents(name: string, { events, fifo = false }: QueueInfra): Problem[] {
   if (events === undefined) return [];
   const path = `infra.queues.${name}.events`;

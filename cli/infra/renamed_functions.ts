@@ -8,7 +8,6 @@ import { snakeCase } from "./names.ts";
  * Finds functions whose names got a method because another file of the path was added. Terraform
  * would replace them.
  *
- * @param functions The functions.
  * @param dir Absolute path of the generated files of the last run.
  * @param functionsDir Folder of the functions, relative to the project.
  */

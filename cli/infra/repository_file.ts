@@ -18,7 +18,6 @@ const KEPT_IMAGES = 20;
  * Lists the variables with the tags of images that functions run.
  *
  * @param repositories The setting `infra.repositories`.
- * @param functions All functions.
  */
 export function listTagVariables(
   repositories: Repositories,

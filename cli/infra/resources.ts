@@ -39,7 +39,6 @@ export interface Resources {
 /**
  * Collects the resources of a kind: those that functions use, and those in the configuration.
  *
- * @param functions The functions of the kind.
  * @param listed Names in the configuration.
  */
 export function gatherResources(

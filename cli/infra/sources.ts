@@ -39,11 +39,7 @@ const PARTITION = "${data.aws_partition.sources.partition}";
 const PREFIX = "${module.core.name_prefix}";
 const ACCOUNT = "${module.core.region}:${module.core.account_id}";
 
-/**
- * Renders the value of the variable that names a source.
- *
- * @param source The source.
- */
+/** Renders the value of the variable that names a source. */
 export function renderSourceValue(
   { service, existing, field, id, variable }: PlannedSource,
 ): HclValue {
@@ -56,11 +52,7 @@ export function renderSourceValue(
     : `secretsmanager:${existing}${suffix}`;
 }
 
-/**
- * Renders the policy that lets a function read exactly its sources, and use their keys.
- *
- * @param sources The sources of one function.
- */
+/** Renders the policy that lets a function read exactly its sources, and use their keys. */
 export function renderSourcePolicy(sources: readonly PlannedSource[]): Expression {
   const statements: { readonly [key: string]: HclValue }[] = [];
   const add = (sid: string, action: string, resources: readonly HclValue[], more = {}) => {
@@ -106,8 +98,6 @@ function unique(values: readonly HclValue[]): HclValue[] {
 /**
  * Renders the secrets of the stage. Their values are not part of Terraform, so they are never in its
  * state: `trellis secrets set` puts them.
- *
- * @param sources All sources.
  */
 export function renderSources(sources: readonly PlannedSource[]): HclBlock[] {
   const secrets = sources.filter(({ service, existing }) =>

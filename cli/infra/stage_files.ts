@@ -1,11 +1,7 @@
 import { ANY_STAGE, hasStages, resolveStage, type StageSource } from "../stages/stage_settings.ts";
 import { block, comment, expression, type HclBlock, quote } from "./hcl.ts";
 
-/**
- * Renders the backend, whose address each stage gives at `terraform init`.
- *
- * @param settings The configuration.
- */
+/** Renders the backend, whose address each stage gives at `terraform init`. */
 export function renderBackend(settings: StageSource): HclBlock[] {
   if (!hasStages(settings)) return [];
   const kind = settings.state === undefined ? "local" : "s3";
@@ -15,8 +11,6 @@ export function renderBackend(settings: StageSource): HclBlock[] {
 /**
  * Renders the check that a state belongs to the stage that is planned. The state remembers the stage
  * that it was created with; a plan for another one fails before anything is compared.
- *
- * @param projectName The project.
  */
 export function renderStageGuard(projectName: string): HclBlock {
   return block(
@@ -49,8 +43,6 @@ export function renderDisposable(): HclBlock {
  * Renders the files with the backend and the variables of each stage, for use without
  * `trellis deploy`.
  *
- * @param settings The configuration.
- * @param projectName The project.
  * @returns Contents by file name.
  */
 export function renderStageFiles(settings: StageSource, projectName: string): Map<string, string> {

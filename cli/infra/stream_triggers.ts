@@ -6,7 +6,6 @@ import type { InfraFunction, Problem } from "./infra_plan.ts";
 /**
  * Returns the arguments of the function module for a function that reads a stream.
  *
- * @param fn The function.
  * @param failureDestination ARN of the queue or topic for records that failed for good.
  * @returns The arguments; none for other functions.
  */
@@ -75,7 +74,6 @@ export function toPatterns(filters: FunctionInfra["filters"]): HclValue | undefi
 /**
  * Checks that Lambda reads the reports of failures that handlers send.
  *
- * @param functions The functions.
  * @returns Errors with the function and the fix.
  */
 export function checkFailureReports(functions: readonly InfraFunction[]): Problem[] {

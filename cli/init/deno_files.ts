@@ -31,7 +31,6 @@ const ENTRIES = [
 /**
  * Returns the files of a Deno project.
  *
- * @param name The project name.
  * @param template The kind of project.
  * @returns Contents by path.
  */

@@ -1,8 +1,6 @@
 /**
  * Removes the margin of a template: each line of a template begins with `|`, so that tools do not
  * mistake its imports for imports of this program.
- *
- * @param text The template.
  */
 export function withoutMargin(text: string): string {
   return text.replace(/^\|/gm, "");

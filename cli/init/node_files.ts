@@ -5,7 +5,6 @@ import { NODE_TOOLS, VERSIONS } from "./versions.ts";
 /**
  * Returns the files of a Node.js project.
  *
- * @param name The project name.
  * @param template The kind of project.
  * @returns Contents by path.
  */

@@ -17,9 +17,7 @@ export interface ProjectCommands {
 /**
  * Renders the README of a new project.
  *
- * @param name The project name.
  * @param template The kind of project.
- * @param commands The commands.
  */
 export function renderReadme(
   name: string,

@@ -23,7 +23,6 @@ export interface ProjectOptions {
  * Returns the files of a new project. Templates are strings in the code, not files, so that they
  * are available offline from npm, from JSR and in a bundle.
  *
- * @param name The project name.
  * @param runtime The local runtime.
  * @param options The kind of project.
  * @returns Contents by path.

@@ -14,7 +14,6 @@ export interface AdditionalSchema extends SliceUse {
 /**
  * Finds the exports in `openapi.additionalSchemas`.
  *
- * @param project The sources.
  * @param slicer Receives the schemas.
  * @param labels The exports: `src/events.ts#NoteEvent`.
  * @param findings Receives exports that do not exist.

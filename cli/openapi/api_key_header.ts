@@ -6,7 +6,6 @@ import type { Evaluator } from "../analysis/values.ts";
 /**
  * Finds the header of API keys that a document names.
  *
- * @param project The sources.
  * @param evaluator Evaluates constants.
  * @param files Absolute paths of the functions with API keys.
  * @param warn Reports code that cannot be resolved, and headers that differ.

@@ -13,8 +13,6 @@ interface DescribedRoute {
 /**
  * Returns the responses of a route with those that better-auth gives and does not describe. Found
  * with generated requests (version 1.7.7).
- *
- * @param route The route.
  */
 export function completeResponses(
   { method, path, operation }: DescribedRoute,
@@ -52,8 +50,6 @@ function redirects(path: string, { parameters }: DescribedRoute["operation"]): b
 
 /**
  * Allows `null` for the optional fields of a table: columns without a value are `null` in responses.
- *
- * @param schema The schema of a table.
  */
 export function allowNulls(schema: Json): Json {
   const { properties, required = [] } = schema as {

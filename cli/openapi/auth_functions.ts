@@ -30,7 +30,6 @@ export interface MountedRoutes<R> {
  * Assigns routes of better-auth to the functions that serve them. A file for the route has priority
  * over one that matches the rest of a path.
  *
- * @param functions The auth functions.
  * @param routes The routes of the configuration, with paths such as `/reset-password/:token`.
  */
 export function mountRoutes<R extends AuthRoute>(

@@ -37,7 +37,6 @@ export interface DocumentWithAuth {
  * with a file for the same route has priority.
  *
  * @param document The document of the other functions.
- * @param functions The auth functions.
  * @param auth The routes of the configuration.
  * @returns A new document, and functions that serve no route.
  */

@@ -30,11 +30,7 @@ export interface BuiltDocument {
 /**
  * Evaluates the schemas of a project's operations and builds the document.
  *
- * @param sources The operations.
  * @param info Title, version and description.
- * @param servers Servers.
- * @param load Loads packages.
- * @param version The version of OpenAPI.
  */
 export function buildDocument(
   sources: SourceOperations,
@@ -129,11 +125,7 @@ function toRoute(
   };
 }
 
-/**
- * Returns all zod registries: the project may have its own copy of zod.
- *
- * @param values The values of a slice.
- */
+/** Returns all zod registries: the project may have its own copy of zod. */
 export function getRegistries(
   values: SliceValues,
 ): { get(schema: AnySchema): object | undefined }[] {

@@ -9,9 +9,7 @@ import type { Evaluator } from "../analysis/values.ts";
  * Returns the expression of a schema option: as written in the options, so that calls of factories
  * keep their arguments; for a parameter of a wrapper, the argument.
  *
- * @param definition The handler.
  * @param evaluator Evaluates constants.
- * @param option The option.
  */
 export function getSchema(
   { options, getExpression }: HandlerDefinition,
@@ -30,7 +28,6 @@ export function getSchema(
 /**
  * Reads the option `responses`: schemas by status.
  *
- * @param definition The handler.
  * @param evaluator Evaluates constants.
  * @param find Reports code that cannot be resolved.
  * @returns The responses; `undefined` without the option.

@@ -26,7 +26,6 @@ export interface OpenApiFiles {
  * only in whitespace is unchanged, so that it may be formatted.
  *
  * @param root Absolute path of the project.
- * @param document The document.
  * @param files The paths.
  * @param format The form of the document.
  * @returns One entry for each file.
@@ -60,7 +59,6 @@ export function planOpenApiFiles(
  * Compares a document with the file on disk. Its first field stays the first one.
  *
  * @param root Absolute path of the project.
- * @param document The document.
  * @param file The path, relative to the project.
  * @param marker Text that identifies a generated document, in all versions.
  * @param format The form of the document.
@@ -96,7 +94,6 @@ function isSame(one: unknown, other: unknown): boolean {
  * package.json.
  *
  * @param root Absolute path of the project.
- * @param settings The configuration.
  */
 export function readInfo(
   root: string,

@@ -5,8 +5,6 @@ const SCHEMAS = "#/components/schemas/";
 /**
  * Puts a prefix before the names of all schemas of a document.
  *
- * @param document The document.
- * @param prefix The prefix.
  * @returns A new document; the same for an empty prefix.
  */
 export function prefixSchemas(document: OpenApiDocument, prefix: string): OpenApiDocument {

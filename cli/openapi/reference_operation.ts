@@ -37,8 +37,6 @@ export interface Operation {
  *
  * @param method `get`
  * @param path `/notes/{noteId}`
- * @param operation The operation.
- * @param components The components of the document.
  */
 export function renderOperation(
   method: string,
@@ -79,11 +77,7 @@ ${
 </details>`;
 }
 
-/**
- * Returns the anchor of an operation on the page.
- *
- * @param operationId The operation id.
- */
+/** Returns the anchor of an operation on the page. */
 function getOperationAnchor(operationId: string): string {
   return `operation-${operationId}`;
 }

@@ -6,20 +6,12 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** Schemas nested deeper than this are rendered as JSON. */
 const MAX_DEPTH = 8;
 
-/**
- * Returns the anchor of a component on the page.
- *
- * @param name The name of the component.
- */
+/** Returns the anchor of a component on the page. */
 export function getSchemaAnchor(name: string): string {
   return `schema-${name}`;
 }
 
-/**
- * Renders a schema: its type and limits, then its fields.
- *
- * @param schema The schema.
- */
+/** Renders a schema: its type and limits, then its fields. */
 export function renderSchema(schema: Schema): string {
   return `<p class="type">${renderType(schema)}</p>${renderParts(schema, 0)}`;
 }
@@ -27,8 +19,6 @@ export function renderSchema(schema: Schema): string {
 /**
  * Renders the type of a schema with its limits in one line: `string (uuid)`, or a link to a
  * component.
- *
- * @param schema The schema.
  */
 export function renderType(schema: Schema): string {
   const limits = getLimits(schema);

@@ -7,10 +7,7 @@ export class SliceError extends Error {
   /** Always `SliceError`, also in minified code. */
   override readonly name: string = "SliceError";
 
-  /**
-   * @param location The location.
-   * @param message The reason.
-   */
+  /** @param message The reason. */
   constructor(readonly location: SourceLocation, message: string) {
     super(message);
   }
@@ -40,8 +37,6 @@ class PackageNeeded extends SliceError {}
  * Evaluates a slice. A package is loaded when it is first needed, and the work is then repeated.
  * Packages that are only used while requests are served are therefore never loaded.
  *
- * @param slice The slice.
- * @param load Loads packages.
  * @param work Uses the values. It may be called several times; only the last result counts. It must
  * continue after a `SliceError`, so that all missing packages are found at once.
  * @returns The result of the work.

@@ -36,11 +36,7 @@ export function nameSchemas(
   return { names, clashes };
 }
 
-/**
- * Checks for a schema of zod 4 or zod/mini.
- *
- * @param value Any value.
- */
+/** Checks for a schema of zod 4 or zod/mini. */
 export function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "_zod" in value;
 }

@@ -22,7 +22,6 @@ const MARKED = ` <!-- ${NOTICE} -->\n`;
  *
  * @param root Absolute path of the project.
  * @param folder The folder: empty, missing, or written by this function.
- * @param document The document.
  * @throws {ConfigurationError} If swagger-ui-dist is not installed, or the folder has other content.
  */
 export async function writeTryItFolder(

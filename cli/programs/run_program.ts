@@ -26,7 +26,6 @@ export interface ProgramOptions {
  * Runs a program and waits for its end. Only batch files of Windows need a shell.
  *
  * @param name The program: a name that is searched in PATH, or a path.
- * @param args Its arguments.
  * @param options Folder and variables.
  * @returns Its output; exit code {@link MISSING_PROGRAM} if the program does not exist.
  * @throws {ConfigurationError} If Windows cannot pass an argument to a batch file.

@@ -19,7 +19,6 @@ const UNQUOTABLE = ['"', "%", "\r", "\n", "\0"];
  * line and in a batch file that passes `%*` on.
  *
  * @param program Path of the program, from `findProgram`.
- * @param args Its arguments.
  * @param shell Path of `cmd.exe`.
  * @throws {ConfigurationError} If a batch file would receive an argument that cannot be quoted.
  */

@@ -11,8 +11,6 @@ import type { FileChange } from "../generated_files.ts";
  *
  * @param folder Absolute path of the migrations, which may be missing.
  * @param dir Path of the folder in the plan.
- * @param changes The planned files.
- * @param translation Options of the translation.
  * @returns The errors and warnings about the new file.
  */
 export function findRefused(

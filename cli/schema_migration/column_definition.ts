@@ -10,11 +10,7 @@ export function renderSql(expression: SQL): string {
   return dialect.sqlToQuery(expression.inlineParams()).sql;
 }
 
-/**
- * Renders a column of a drizzle table: `"id" uuid PRIMARY KEY DEFAULT gen_random_uuid()`.
- *
- * @param column The column.
- */
+/** Renders a column of a drizzle table: `"id" uuid PRIMARY KEY DEFAULT gen_random_uuid()`. */
 export function renderColumn(column: PgColumn): string {
   const { name, primary, notNull, generated } = column;
   const parts = [

@@ -13,7 +13,6 @@ const SERIAL_TYPES: Readonly<Record<string, string>> = {
  * Returns the statement that adds a column.
  *
  * @param table The quoted name of the table.
- * @param column The column.
  */
 export function addColumn(table: string, column: CatalogColumn): Step {
   const { isRequired, isSerial, identity, sequence, collation, generated } = column;
@@ -37,7 +36,6 @@ export function addColumn(table: string, column: CatalogColumn): Step {
  * Returns the statement that drops a column.
  *
  * @param table The quoted name of the table.
- * @param name The column.
  */
 export function dropColumn(table: string, name: string): Step {
   return {
@@ -50,7 +48,6 @@ export function dropColumn(table: string, name: string): Step {
  * Returns the statements that change a column.
  *
  * @param table The quoted name of the table.
- * @param have The column as it is.
  * @param want The column as the schema declares it.
  * @returns The statements, or why the change must be written by hand.
  */

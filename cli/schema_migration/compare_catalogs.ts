@@ -10,7 +10,6 @@ import type { Step } from "./step.ts";
  * Compares the database of the migrations with that of the schema. Nothing that the schema does not
  * declare is dropped without a decision.
  *
- * @param comparison The databases.
  * @returns Statements in the order in which they can run.
  */
 export function compareCatalogs({ have, want, created, decisions }: Comparison): Difference {

@@ -17,8 +17,6 @@ export interface RuleDifference {
  * it.
  *
  * @param have The table after the migrations.
- * @param want The table as the schema declares it.
- * @param decisions The decisions.
  */
 export function compareRules(
   have: CatalogTable,
@@ -64,12 +62,7 @@ function getColumns({ definition }: CatalogRule): string {
   return definition.slice(0, definition.indexOf(" REFERENCES "));
 }
 
-/**
- * Returns the statement that creates a constraint or an index.
- *
- * @param table Its table.
- * @param rule The constraint or index.
- */
+/** Returns the statement that creates a constraint or an index. */
 export function createRule(table: CatalogTable, rule: CatalogRule): Step {
   return rule.kind === "index" ? { sql: rule.definition } : {
     sql: `ALTER TABLE ${quoteTable(table)} ADD CONSTRAINT ${quoteName(rule.name)} ` +
@@ -77,12 +70,7 @@ export function createRule(table: CatalogTable, rule: CatalogRule): Step {
   };
 }
 
-/**
- * Returns the statement that drops a constraint or an index.
- *
- * @param table Its table.
- * @param rule The constraint or index.
- */
+/** Returns the statement that drops a constraint or an index. */
 export function dropRule(table: CatalogTable, rule: CatalogRule): Step {
   const schema = table.schema === "public" ? undefined : table.schema;
   if (rule.kind === "index") {

@@ -25,7 +25,6 @@ interface Stages {
 /**
  * Compares the tables of two databases.
  *
- * @param comparison The databases.
  * @returns Statements for new and changed tables. Tables that the schema does not declare are left
  * out.
  */

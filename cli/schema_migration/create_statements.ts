@@ -19,7 +19,6 @@ import type { DeclaredObjects } from "./declared_objects.ts";
 /**
  * Returns the statements that create all objects of a drizzle schema in an empty database.
  *
- * @param declared The objects.
  * @returns The statements, in the order in which they can run.
  * @throws {ConfigurationError} If an object cannot be rendered.
  */

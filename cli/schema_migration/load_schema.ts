@@ -16,7 +16,6 @@ const DEFAULT_FILE = "src/schema.ts";
  * `src/schema.ts` and the file with the auth tables.
  *
  * @param root Absolute path of the project.
- * @param config The settings of the project.
  * @returns Paths relative to the project.
  * @throws {ConfigurationError} If a file does not exist, or there is none.
  */

@@ -27,7 +27,6 @@ export interface DifferenceOptions {
  * statements run in an embedded database in memory. Its catalog is compared with the one of the
  * schema until nothing is left to do, so the statements are known to lead there.
  *
- * @param options Migrations and schema.
  * @returns The statements and what needs a decision.
  * @throws {MigrationError} If the migrations fail.
  * @throws {ConfigurationError} If PGlite is not installed, or PostgreSQL refuses the

@@ -84,7 +84,6 @@ const SCHEMAS = `SELECT n.nspname AS name FROM pg_namespace n WHERE ${OWN} ORDER
 /**
  * Reads the objects of a database that a drizzle schema can declare.
  *
- * @param database The database.
  * @returns The objects, sorted by name.
  */
 export async function readCatalog(database: Queryable): Promise<Catalog> {

@@ -10,7 +10,6 @@ import { readCatalog } from "./read_catalog.ts";
  * transaction is rolled back.
  *
  * @param database The database after the migrations.
- * @param have Its catalog.
  * @param created The statements that create the schema.
  * @returns The catalog of the schema.
  * @throws {ConfigurationError} If PostgreSQL refuses a statement.

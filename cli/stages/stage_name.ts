@@ -3,11 +3,7 @@ import { type CommandContext, UsageError } from "../command.ts";
 /** Valid stage names; the core module has the same rule. */
 const STAGE_NAME = /^(?=.{1,20}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
-/**
- * Checks the name of a stage.
- *
- * @param name The name.
- */
+/** Checks the name of a stage. */
 export function isStageName(name: string): boolean {
   return STAGE_NAME.test(name);
 }
@@ -22,7 +18,6 @@ export const STAGE_OPTION = {
 /**
  * Reads the option `--stage`.
  *
- * @param options The options of a command.
  * @returns The name.
  * @throws {UsageError} If it is missing or invalid.
  */

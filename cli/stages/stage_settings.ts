@@ -39,10 +39,6 @@ export function hasStages({ stages = {}, state }: StageSource): boolean {
 /**
  * Returns the settings of a stage. The address of the state contains the stage's name, so that two
  * stages never share one.
- *
- * @param settings The configuration.
- * @param projectName The project.
- * @param name The stage.
  */
 export function resolveStage(
   settings: StageSource,

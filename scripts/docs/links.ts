@@ -14,7 +14,6 @@ export interface Link {
 /**
  * Lists the links and images of a Markdown text, except those in code.
  *
- * @param text The Markdown.
  * @returns The links in order.
  */
 export function listLinks(text: string): Link[] {
@@ -27,7 +26,6 @@ export function listLinks(text: string): Link[] {
 /**
  * Lists the anchors of a Markdown text: its headings, in GitHub's form, and explicit ids.
  *
- * @param text The Markdown.
  * @returns The anchors.
  */
 export function listAnchors(text: string): Set<string> {

@@ -80,8 +80,6 @@ export const SECTIONS: readonly Section[] = [
 /**
  * Reads the pages of one section.
  *
- * @param docsFolder The folder `docs`.
- * @param section The section.
  * @returns The pages in the section's order.
  * @throws {Error} If a page is missing or has no title.
  */

@@ -15,7 +15,6 @@ export interface PageGroup {
  *
  * @param text The Markdown.
  * @param path Path of the page from the root of the repository.
- * @param sitePath Path of the page on the site.
  * @returns The Markdown for the site.
  */
 export function toSitePage(text: string, path: string, sitePath: string): string {

@@ -25,8 +25,6 @@ const isMini = (specifier: string): boolean => /mini$/.test(specifier);
 /**
  * Checks whether the bundle of a function needs zod.
  *
- * @param schemas The compiled schemas.
- * @param file The function.
  * @param output The metadata of the bundle with compiled schemas.
  * @param build The metadata of all modules, the project folder, and how modules belong to packages.
  */
@@ -97,7 +95,6 @@ const NAMESPACE = ENTRY.slice(0, -1);
 /**
  * Bundles zod and the schemas of functions.
  *
- * @param keys Keys of schemas by function.
  * @param options The build.
  * @returns Files by function.
  */

@@ -10,9 +10,6 @@ import { getQueryChanges } from "../precompile_queries/compiled_queries_plugin.t
 /**
  * Bundles functions with compiled schemas, and as usual where zod is needed.
  *
- * @param build The build.
- * @param batch The functions.
- * @param plugins The plugins of bundles as usual.
  * @param parts The optional parts in the bundles.
  */
 export async function bundleWithSchemas(

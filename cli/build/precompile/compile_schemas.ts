@@ -40,7 +40,6 @@ export interface CompileOptions {
 /**
  * Compiles the schemas of functions. Only expressions that call nothing but zod are evaluated.
  *
- * @param options The functions.
  * @returns The schemas; `undefined` if there are none.
  */
 export async function compileSchemas(
@@ -128,8 +127,6 @@ async function evaluate(
 /**
  * Lists the uses of zod in modules, with their positions.
  *
- * @param schemas The compiled schemas.
- * @param modules The modules.
  * @param isOmitted True if zod is not in the bundle, so that only uses of compiled schemas are left.
  */
 export function listUses(

@@ -36,7 +36,6 @@ ${
  * Creates a plugin that replaces the schemas of a project by compiled ones, and the validation of
  * `@trellis/fn` by one that loads zod when it is needed.
  *
- * @param schemas The compiled schemas.
  * @param options How modules belong to packages, and whether imports of the auth library are omitted.
  * @returns The plugin; it must precede plugins that load modules.
  */

@@ -9,9 +9,6 @@ const KEEP_FUNCTIONS: ReadonlySet<string> = new Set(
 /**
  * Checks that the creation of a schema has no effect, so that it can be omitted if it is not used.
  * Unlike a pure expression it may contain functions and other values.
- *
- * @param node A call.
- * @param isZodName Checks for a name of zod or of a schema.
  */
 export function isOmittable(
   node: ts.Expression,

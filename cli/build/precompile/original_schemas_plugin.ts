@@ -17,8 +17,6 @@ export interface ExpressionIndex {
 /**
  * Creates a plugin that resolves `trellis-original:<key>` to the schema of the sources, without the
  * other code of its file.
- *
- * @param schemas The schemas.
  */
 export function originalSchemasPlugin({ find, getKey }: ExpressionIndex): Plugin {
   return {

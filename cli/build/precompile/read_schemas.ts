@@ -19,7 +19,6 @@ export interface SchemaSources {
  * Reads the schemas in the sources of functions.
  *
  * @param root The project folder.
- * @param files The functions.
  * @param paths Maps modules to packages.
  * @throws {SyntaxError} If a file cannot be parsed.
  */

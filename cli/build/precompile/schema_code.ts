@@ -12,7 +12,6 @@ export const ORIGINAL = "trellis-original:";
 /**
  * Renders a module whose compiled schemas come from separate modules. Lines keep their numbers.
  *
- * @param source The module.
  * @param isCompiled Checks whether a schema is compiled.
  * @param changes Further changes of the module.
  */
@@ -52,7 +51,6 @@ function renderOmittable(code: string): string {
 /**
  * Renders a module with one schema or constant of the sources, at its position in the sources.
  *
- * @param schema The expression.
  * @param getKey Returns the key of another declaration.
  */
 export function renderOriginalModule(

@@ -33,13 +33,7 @@ export interface SchemaModuleSource {
 /** Methods of a schema that do not need zod for values that fit. */
 const FAST_METHODS: ReadonlySet<string> = new Set(["parse", "safeParse", "safeParseAsync"]);
 
-/**
- * Finds the schemas of a module.
- *
- * @param project The sources.
- * @param module The module.
- * @param expressions Reads expressions.
- */
+/** Finds the schemas of a module. */
 export function readSchemaModule(
   project: Project,
   module: SourceModule,

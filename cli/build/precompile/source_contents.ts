@@ -6,7 +6,6 @@ interface SourceMap {
 /**
  * Adds the code of generated modules to a source map, because they have no files.
  *
- * @param map The source map.
  * @param prefix The prefix of their sources.
  * @param modules Code by key.
  */

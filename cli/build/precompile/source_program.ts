@@ -37,7 +37,6 @@ class SourceProgram extends Program {
  * Writes the module of a compiled schema.
  *
  * @param schema The schema. It contains no functions of the application.
- * @param key The key of the schema.
  * @param runtime Specifier of `validation/precompiled_schema.ts`.
  * @param loader Specifier of the module that loads the schemas with zod.
  * @returns The code, or the reason why the schema is left to zod.

@@ -7,7 +7,6 @@ import type { Relation } from "./read_catalog.ts";
  * creates them on demand.
  *
  * @param relations The relations of the source.
- * @param options The options of the clone.
  * @param migrations The table of applied migrations.
  * @param label The printable name of the source.
  * @returns The tables in their original order.
@@ -55,7 +54,6 @@ export function chooseTables(
  * Finds relations that cannot be cloned and without which the clone would be incomplete.
  *
  * @param relations The relations of the source.
- * @param options The options of the clone.
  * @returns One message for each relation.
  */
 export function findBlockers(relations: readonly Relation[], options: CloneOptions): string[] {

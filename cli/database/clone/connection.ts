@@ -40,7 +40,6 @@ const MAX_LOST_CONNECTIONS = 6;
 /**
  * Connects to a database with settings that give values the same text form on both sides.
  *
- * @param target The database.
  * @returns An open connection.
  * @throws {DatabaseError} If the database cannot be reached.
  * @throws {ConfigurationError} If its settings would change values.

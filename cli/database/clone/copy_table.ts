@@ -42,7 +42,6 @@ function concurrentCloneError({ name }: TableCopy, { target }: CopyContext): Con
  * Copies the rows of a table in key order, starting at the stored mark. Each batch is written in
  * one transaction with its mark, while the next batch is read.
  *
- * @param copy The table.
  * @param context Source, target and progress.
  * @returns The number of copied rows.
  * @throws {ConfigurationError} If another clone copies the same rows.
@@ -96,7 +95,6 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
  * Builds the statement that reads a batch: as many rows after a key as the limits allow, as one
  * value, so that no object per row is created on either side.
  *
- * @param copy The table.
  * @param after The key of the last row that was read.
  * @param limits The maximum size.
  */

@@ -123,11 +123,7 @@ function reportLeftOut(
   }
 }
 
-/**
- * Returns translation options that preserve all values.
- *
- * @param options The options of the clone.
- */
+/** Returns translation options that preserve all values. */
 export function getTranslation({ numeric }: CloneOptions): DistSqlOptions {
   return { enums: "check", ...numeric === undefined ? {} : { numeric } };
 }

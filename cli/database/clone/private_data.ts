@@ -103,7 +103,6 @@ export function findConflict(
  * Builds the expression that reads a masked value.
  *
  * @param column The column of the source.
- * @param mask The mask.
  * @param salt Random salt of this clone, so that hashes cannot be looked up.
  * @returns SQL, or why the column cannot have this mask.
  */

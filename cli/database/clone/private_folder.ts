@@ -1,11 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/**
- * Creates a folder that only its owner can access, or restricts an existing one.
- *
- * @param path The folder.
- */
+/** Creates a folder that only its owner can access, or restricts an existing one. */
 export function openPrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   chmodSync(path, 0o700);

@@ -69,7 +69,6 @@ function isNotFromExtension(catalog: string, oid: string): string {
 /**
  * Reads the user relations of a database.
  *
- * @param connection The database.
  * @returns Tables, views and similar relations, sorted by schema and name.
  */
 export async function readRelations({ run, isDistSql }: CloneConnection): Promise<Relation[]> {
@@ -97,7 +96,6 @@ export async function readRelations({ run, isDistSql }: CloneConnection): Promis
  * Reads the definition of a table.
  *
  * @param connection The database.
- * @param relation The table.
  */
 export function readTable(
   { db }: CloneConnection,

@@ -29,7 +29,6 @@ export interface DdlRun {
  * Runs statements as migrations: they are translated if the provider requires it and recorded, so
  * that an interrupted clone continues at the same statement.
  *
- * @param work The statements.
  * @throws {MigrationError} If a statement fails.
  */
 export async function runDdl(work: DdlRun): Promise<void> {

@@ -18,8 +18,6 @@ export interface TargetRelations {
 /**
  * Checks that a clone overwrites no table of the target.
  *
- * @param target The target.
- * @param options Options of the clone.
  * @param relations All relations of the source, those to clone, and those of the target.
  * @throws {ConfigurationError} If it would.
  */
@@ -56,7 +54,6 @@ export function assertEmpty(
 /**
  * Reads the tables of the target that rows are copied to.
  *
- * @param target The target.
  * @param relations The relations to clone, and those of the target.
  * @returns The tables by their qualified names.
  * @throws {ConfigurationError} If one is missing or has rows.

@@ -27,11 +27,7 @@ export interface BucketStore {
   delete(bucket: string, key: string): void;
 }
 
-/**
- * Opens the local buckets. A bucket exists as soon as a file is written to it.
- *
- * @param dir The folder.
- */
+/** Opens the local buckets. A bucket exists as soon as a file is written to it. */
 export function openBucketStore(dir: string): BucketStore {
   // keys may be longer than file names, and contain anything
   function getPath(bucket: string, key: string): string {

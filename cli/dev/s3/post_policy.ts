@@ -17,7 +17,6 @@ export interface PostedForm {
  * Checks a form by its policy, as S3 does: signature, expiration, the conditions, and that every field
  * has one (Amazon S3 API Reference, POST policy, 2026-11).
  *
- * @param form The form.
  * @param secret The secret key, if it is known.
  * @throws {S3Error} If S3 would refuse the form.
  */

@@ -2,7 +2,6 @@
 export class S3Error extends Error {
   /**
    * @param status Status of the response.
-   * @param code Code of S3.
    * @param message What is wrong.
    */
   constructor(readonly status: number, readonly code: string, message: string) {

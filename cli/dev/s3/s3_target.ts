@@ -45,7 +45,6 @@ interface ObjectRequest {
  * client, presigned URLs, and presigned forms with their policies. Pages of this machine may use
  * presigned requests only.
  *
- * @param buckets The buckets.
  * @param onSent Called with each change of an object.
  */
 export function createS3Target(

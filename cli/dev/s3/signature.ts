@@ -41,7 +41,6 @@ export function checkSignature(
  * Checks a presigned URL: that it has not expired, and that method, path and signed headers are those
  * that were signed.
  *
- * @param request The request.
  * @param query Its query string.
  * @param secret The secret key, if it is known.
  * @throws {S3Error} If S3 would refuse the request.

@@ -16,7 +16,6 @@ export interface UploadForm {
 /**
  * Reads a presigned form and checks it by its policy.
  *
- * @param request The request.
  * @param bucket The bucket that it is sent to.
  * @param maxBytes The limit of the request.
  * @throws {S3Error} If S3 would refuse the form.

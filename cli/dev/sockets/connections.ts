@@ -31,8 +31,6 @@ export interface Connection {
  * it.
  *
  * @param connections The open connections by their ids.
- * @param request The request.
- * @param response The response.
  * @param url The URL of the request.
  */
 export async function answerConnections(
