@@ -9,7 +9,6 @@ import { importFile } from "./import_file.ts";
  *
  * @param root Absolute path of the project.
  * @param name Beginning of the file's name.
- * @returns The module.
  */
 export async function importBundle<Module>(
   root: string,

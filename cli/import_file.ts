@@ -9,7 +9,6 @@ import { pathToFileURL } from "node:url";
  * does not support such a module.
  *
  * @param path Absolute path.
- * @returns The module.
  */
 export async function importFile<Module>(path: string): Promise<Module> {
   const { href } = pathToFileURL(path);

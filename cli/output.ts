@@ -84,7 +84,6 @@ const FRAME_MS = 100;
  * Creates the output of a command.
  *
  * @param options Streams and settings.
- * @returns The output.
  */
 export function createOutput(options: OutputOptions = {}): Output {
   const {

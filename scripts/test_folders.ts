@@ -12,7 +12,6 @@ const KEPT = ["trellis-testing"];
  * killed leave folders behind.
  *
  * @param parent The temporary folder of the system.
- * @returns The folder.
  */
 export async function createRunFolder(parent: string): Promise<string> {
   const folder = join(parent, `trellis-tests-${process.pid}`);

@@ -35,7 +35,6 @@ export interface Collection {
  * Creates the collection of a project's effects.
  *
  * @param evaluator Evaluates constants.
- * @returns The collection.
  */
 export function createCollection(project: Project, evaluator: Evaluator): Collection {
   const units = new Units();

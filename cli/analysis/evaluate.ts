@@ -26,7 +26,6 @@ const TRANSPARENT_GLOBALS = ["Object.freeze", "Object.seal"];
  * Creates the evaluator of a project's constants: literals, tables and exports of packages.
  *
  * @param packageTables Tables that a package exports, by `package/path#name`.
- * @returns The evaluator.
  */
 export function createEvaluator(
   project: Project,

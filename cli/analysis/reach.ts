@@ -40,7 +40,6 @@ const MAX_PATHS = 100;
  * @param evaluator Evaluates constants.
  * @param roots The units to begin with.
  * @param enterQueries False skips the bodies of queries.
- * @returns Everything reachable.
  */
 export function reach(
   collection: Collection,

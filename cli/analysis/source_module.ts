@@ -28,7 +28,6 @@ export interface SourceModule {
  * Parses a source file.
  *
  * @param path Absolute path.
- * @returns The file.
  * @throws {SyntaxError} If it cannot be parsed; the message contains file and line.
  */
 export function readSourceModule(path: string): SourceModule {

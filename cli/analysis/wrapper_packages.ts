@@ -16,7 +16,6 @@ export type WrapperCheck = (specifier: string, folder?: string) => boolean;
  * sessions and tables is unknown.
  *
  * @param root Absolute path of the project.
- * @returns The check.
  */
 export function createWrapperCheck(root: string): WrapperCheck {
   const known = new Map<string, boolean>();

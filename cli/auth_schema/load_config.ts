@@ -40,7 +40,6 @@ const PLACEHOLDER = "http://localhost:3000/not-set-0123456789-0123456789";
  * Loads the configuration of a project's auth functions. Its modules run without a database: a
  * connection is refused, and variables of the environment that are not set have a placeholder.
  *
- * @returns The configuration.
  * @throws {ConfigurationError} If there is none, or several different ones.
  * @throws {BuildError} If a module cannot be built.
  */

@@ -16,7 +16,6 @@ const NAMED =
  * version of better-auth without it is bundled as it is.
  *
  * @param paths Maps modules to packages.
- * @returns The plugin.
  */
 export function authLocalesPlugin(paths: ModulePaths): Plugin {
   return {

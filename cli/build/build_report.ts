@@ -46,11 +46,7 @@ interface BuildReport {
   readonly isAnalysis: boolean;
 }
 
-/**
- * Prints the result of a build.
- *
- * @returns The exit code.
- */
+/** Prints the result of a build. */
 export function printReport(
   output: Output,
   report: BuildReport,

@@ -32,8 +32,6 @@ const RESOLVED_IN_FILES = /^[^.]|^\.{1,2}\/.*\.(?:[cm]?ts|tsx)$/;
 /**
  * Creates a plugin with which esbuild resolves like Deno: import maps, `npm:`, `jsr:` and `https:`
  * modules, packages in Deno's cache.
- *
- * @returns The plugin.
  */
 export function denoPlugin(
   graph: DenoGraph,

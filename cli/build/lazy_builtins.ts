@@ -20,8 +20,6 @@ const NAMESPACE = "builtin";
  * Creates a plugin that loads slow built-in modules when the code that uses them first runs. In a
  * bundle all static imports are at the top, so even the imports of an unused driver would be loaded
  * at every start.
- *
- * @returns The plugin.
  */
 export function lazyBuiltinsPlugin(): Plugin {
   return {

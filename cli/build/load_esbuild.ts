@@ -6,7 +6,6 @@ import { CLI_PACKAGES } from "../optional_packages.ts";
  * Loads esbuild, an optional peer dependency of the npm package.
  *
  * @param command The command for the error message: `trellis build`.
- * @returns esbuild.
  * @throws {ConfigurationError} If it is not installed; the message contains the install command.
  */
 export async function loadEsbuild(command: string): Promise<typeof Esbuild> {

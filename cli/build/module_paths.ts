@@ -32,7 +32,6 @@ interface Manifest {
  *
  * @param project Absolute path of the project: files in it belong to the project, except in
  * node_modules.
- * @returns The mapping.
  */
 export function createModulePaths(project: string): ModulePaths {
   const roots = new Map<string, string | undefined>();

@@ -46,7 +46,6 @@ const INSTANCE_USERS: ReadonlySet<string> = new Set(["createAuthCleanupHandler"]
  * Reads the needs of a function from its tree-shaken sources: every import in them is used.
  *
  * @param code The function's own code as a bundle, with packages as imports.
- * @returns The needs.
  */
 export function readNeeds(code: string): Needs {
   const file = ts.createSourceFile(

@@ -22,7 +22,6 @@ const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
  * Creates a check for packages that are not bundled.
  *
  * @param configured Package names; `@aws-sdk/*` matches all packages of a scope.
- * @returns The check.
  */
 export function createExternalCheck(configured: readonly string[]): (name: string) => boolean {
   const external = [...configured, ...NEVER_BUNDLED];

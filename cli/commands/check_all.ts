@@ -121,7 +121,6 @@ interface CheckOutcome {
  * Creates the command `trellis check all`.
  *
  * @param checks The checks, in order.
- * @returns The command.
  */
 export function createCheckAll(checks: readonly ProjectCheck[]): Command {
   return {

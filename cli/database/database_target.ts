@@ -63,7 +63,6 @@ export function findDatabase(
  * Returns the configured database, like {@link findDatabase}.
  *
  * @param side The prefix of the options.
- * @returns The target.
  * @throws {ConfigurationError} If no database is configured; the message lists the options.
  */
 export function requireDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget {

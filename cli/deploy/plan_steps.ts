@@ -33,7 +33,6 @@ export interface ShownPlan {
 /**
  * Prepares the state of the stage, plans, and prints what the reader should look at.
  *
- * @returns The plan.
  * @throws {StepError} If the state belongs to another stage.
  */
 export async function showPlan(

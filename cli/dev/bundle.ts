@@ -48,7 +48,6 @@ export const LOCAL_BUILD = {
  * change to any of them yields a new module. Packages stay external, so that they are loaded once.
  *
  * @param inputs Receives the stamp of each source before it is read, even if the build fails.
- * @returns The module.
  * @throws {BuildError} If a source is invalid or an import cannot be resolved.
  * @throws {ConfigurationError} If esbuild is not installed.
  */

@@ -80,7 +80,6 @@ interface State {
  * Creates the function store of a project.
  *
  * @param options Folders and callbacks.
- * @returns The store.
  * @throws {ConfigurationError} If the functions folder is missing or invalid.
  */
 export function createFunctionStore(options: FunctionStoreOptions): FunctionStore {

@@ -196,7 +196,6 @@ function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
  * it unless it is a client error.
  *
  * @param error The thrown value.
- * @returns The response.
  */
 export function toFailure(request: Pick<IncomingMessage, "headers">, error: unknown): ProxyResult {
   const context = createLocalContext("gateway");

@@ -62,7 +62,6 @@ const ROLE = "trellis_dev";
  *
  * @param options Database and folders.
  * @param provide Sets the connection variables before any code of the project runs.
- * @returns The database.
  * @throws {MigrationError} If a migration fails.
  * @throws {ConfigurationError} If the seed fails or is missing.
  */

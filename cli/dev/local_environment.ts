@@ -65,7 +65,6 @@ const SECRET =
  * generated secrets (which are kept between runs).
  *
  * @param options Paths and environment.
- * @returns The environment.
  */
 export function createLocalEnvironment(options: LocalEnvironmentOptions): LocalEnvironment {
   return new ProcessEnvironment(options);

@@ -96,7 +96,6 @@ const MAX_LINES = 1000;
  * Starts recording: redirects the log output to the recorder.
  *
  * @param pass Called with the raw text of log lines as well, to print it.
- * @returns The recorder.
  */
 export function createRecorder(pass: (text: string) => void = () => {}): Recorder {
   const current = new AsyncLocalStorage<Call>();

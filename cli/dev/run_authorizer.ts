@@ -27,7 +27,6 @@ export function selectAuthorizer(
  * Invokes an authorizer like API Gateway.
  *
  * @param invoke Invokes it, and returns its policy or its error.
- * @returns Its context.
  * @throws {GatewayError} If access is denied.
  */
 export async function runAuthorizer(

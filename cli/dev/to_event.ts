@@ -28,7 +28,6 @@ export interface RequestHead {
  *
  * @param url The parsed URL.
  * @param parts Values that the gateway determined.
- * @returns The event.
  */
 export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts): RestApiEvent {
   const headers: Record<string, string[]> = {};

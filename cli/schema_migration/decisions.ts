@@ -15,7 +15,6 @@ export const NO_DECISIONS: Decisions = { renames: [], drops: new Set(), keeps: n
  * Parses the options `--rename`, `--drop` and `--keep`.
  *
  * @param options The options of the command line.
- * @returns The decisions.
  * @throws {UsageError} If a rename has no new name.
  */
 export function parseDecisions(

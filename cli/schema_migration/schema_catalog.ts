@@ -11,7 +11,6 @@ import { readCatalog } from "./read_catalog.ts";
  *
  * @param database The database after the migrations.
  * @param created The statements that create the schema.
- * @returns The catalog of the schema.
  * @throws {ConfigurationError} If PostgreSQL refuses a statement.
  */
 export async function readSchemaCatalog(

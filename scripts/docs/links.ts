@@ -23,11 +23,7 @@ export function listLinks(text: string): Link[] {
   });
 }
 
-/**
- * Lists the anchors of a Markdown text: its headings, in GitHub's form, and explicit ids.
- *
- * @returns The anchors.
- */
+/** Lists the anchors of a Markdown text: its headings, in GitHub's form, and explicit ids. */
 export function listAnchors(text: string): Set<string> {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
   const headings = [...prose.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) =>
