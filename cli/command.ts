@@ -59,6 +59,12 @@ export interface CommandContext {
   readInput(request: string): Promise<string>;
 }
 
+/** The result of a command, which `--json` prints. */
+export interface CommandResult {
+  readonly exitCode: ExitCode;
+  readonly [field: string]: unknown;
+}
+
 /** A command of the CLI. */
 export interface Command {
   /** `generate permissions` */
@@ -72,10 +78,10 @@ export interface Command {
   readonly args?: readonly CommandArgument[];
   /** Example command lines, each with its purpose. */
   readonly examples: readonly (readonly [line: string, what: string])[];
-  /** The meaning of each exit code for this command. */
+  /** The meaning of exit codes for this command; see {@link getExitCodes}. */
   readonly exitCodes: Readonly<Partial<Record<ExitCode, string>>>;
-  /** Runs the command. */
-  run(context: CommandContext): Promise<ExitCode>;
+  /** Runs the command. One that has printed its result itself returns only the exit code. */
+  run(context: CommandContext): Promise<CommandResult | ExitCode>;
 }
 
 /** Thrown if the command line is invalid; the message says why. */
@@ -99,6 +105,11 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: "json", description: "Print the result as one JSON document." },
   { name: "help", short: "h", description: "Print this help." },
 ];
+
+/** Returns the exit codes of a command with their meanings. */
+export function getExitCodes({ exitCodes }: Command): Command["exitCodes"] {
+  return { [ExitCode.Usage]: "The command line is invalid.", ...exitCodes };
+}
 
 /** A parsed command line. */
 export interface ParsedArguments {
@@ -154,7 +165,7 @@ export function renderHelp(command: Command): string {
     [renderOption(option), option.description] as const
   );
   const width = Math.max(...options.map(([left]) => left.length));
-  const codes = Object.entries(command.exitCodes).map(([code, what]) => `  ${code}  ${what}`);
+  const codes = Object.entries(getExitCodes(command)).map(([code, what]) => `  ${code}  ${what}`);
   return [
     command.summary,
     "",

@@ -9,6 +9,21 @@ export interface Project {
   readonly functions: readonly FunctionFile[];
 }
 
+type ProjectContext = Pick<CommandContext, "root" | "options">;
+
+/**
+ * Reads the configuration of a command's project.
+ *
+ * @throws {ConfigurationError} If the configuration is invalid.
+ */
+export async function readProjectConfig(
+  { root, options }: ProjectContext,
+): Promise<ResolvedConfig> {
+  // imported on demand: help does not need the parser
+  const { readConfig } = await import("./analysis/read_config.ts");
+  return readConfig(root, options.config as string | undefined);
+}
+
 /**
  * Reads the configuration of a command's project and finds its functions. Their names and kinds
  * depend on the configuration.
@@ -16,14 +31,9 @@ export interface Project {
  * @param context The project and the option `--config`.
  * @throws {ConfigurationError} If the configuration or the folder of functions is invalid.
  */
-export async function readProject(
-  { root, options }: Pick<CommandContext, "root" | "options">,
-): Promise<Project> {
-  // imported on demand: help does not need the parser
-  const [{ readConfig }, { findFunctionFiles }] = await Promise.all([
-    import("./analysis/read_config.ts"),
-    import("./discovery/function_files.ts"),
-  ]);
-  const config = readConfig(root, options.config as string | undefined);
-  return { config, functions: findFunctionFiles(resolve(root, config.functionsDir), config) };
+export async function readProject(context: ProjectContext): Promise<Project> {
+  const config = await readProjectConfig(context);
+  const { findFunctionFiles } = await import("./discovery/function_files.ts");
+  const folder = resolve(context.root, config.functionsDir);
+  return { config, functions: findFunctionFiles(folder, config) };
 }

@@ -80,7 +80,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       text.line(renderHelp(command));
       return ExitCode.Done;
     }
-    return await command.run({
+    const result = await command.run({
       options,
       args: given,
       cwd,
@@ -92,6 +92,9 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       readInput,
     }).catch(explainMissing(PARSER_PACKAGE, "typescript", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
+    if (typeof result === "number") return result;
+    output.result({ command: command.name, ...result });
+    return result.exitCode;
   } catch (error) {
     output.endProgress();
     return reportError(output, error);

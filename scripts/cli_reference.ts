@@ -4,7 +4,7 @@
  *
  *   deno run -A scripts/cli_reference.ts [--check]
  */
-import { COMMON_OPTIONS, renderOption, renderUsage } from "../cli/command.ts";
+import { COMMON_OPTIONS, getExitCodes, renderOption, renderUsage } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands/commands.ts";
 
 const FILE = new URL("../docs/reference/cli.md", import.meta.url);
@@ -12,7 +12,7 @@ const FILE = new URL("../docs/reference/cli.md", import.meta.url);
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 const sections = COMMANDS.map((command) => {
-  const { name, summary, description, options, args = [], examples, exitCodes } = command;
+  const { name, summary, description, options, args = [], examples } = command;
   return `## trellis ${name}
 
 ${summary}
@@ -44,7 +44,11 @@ ${examples.map(([line, what]) => `# ${what}\n${line}`).join("\n")}
 
 | Exit code | |
 | --- | --- |
-${Object.entries(exitCodes).map(([code, what]) => `| ${code} | ${cell(what)} |`).join("\n")}
+${
+    Object.entries(getExitCodes(command)).map(([code, what]) => `| ${code} | ${cell(what)} |`).join(
+      "\n",
+    )
+  }
 `;
 });
 

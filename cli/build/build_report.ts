@@ -3,7 +3,7 @@ import type { SourcePosition } from "./provider_location.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
 import type { BundleError } from "./bundle_error.ts";
 import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.ts";
-import { ExitCode } from "../command.ts";
+import { type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Output } from "../output.ts";
@@ -50,15 +50,14 @@ interface BuildReport {
 export function printReport(
   output: Output,
   report: BuildReport,
-): ExitCode {
+): CommandResult {
   const { built, queriesLeft, errors, removed, config, functions, isCheck, isAnalysis } = report;
   const over = built.filter(({ isOver }) => isOver);
   const warnings = findWarnings(built, config);
   const exitCode = errors.length > 0 || (isCheck && over.length > 0)
     ? ExitCode.Found
     : ExitCode.Done;
-  output.result({
-    command: "build",
+  const result = {
     exitCode,
     functions: built.map(({ modules, unreadProvider: _, ...fn }) =>
       isAnalysis ? { ...fn, modules } : fn
@@ -67,7 +66,7 @@ export function printReport(
     removed,
     errors,
     warnings,
-  });
+  };
   for (const warning of warnings) output.warn(warning);
   for (const { file, line, column, message } of errors) {
     output.line(
@@ -76,7 +75,7 @@ export function printReport(
   }
   if (errors.length > 0) {
     output.line("Nothing was written.");
-    return exitCode;
+    return result;
   }
   for (const line of renderSizeTable(built, output.red)) output.line(line);
   for (const line of [...renderSchemas(built), ...renderQueries(report)]) output.line(line);
@@ -98,7 +97,7 @@ export function printReport(
     ? output.green("everything is up to date")
     : `${changed} written to ${config.build.dir}/`;
   output.line(`${output.bold(`${functions.length} functions`)}, ${formatBytes(total)}: ${state}`);
-  return exitCode;
+  return result;
 }
 
 /**

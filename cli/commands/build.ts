@@ -5,12 +5,15 @@ import { gzipSync } from "node:zlib";
 import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle_batch.ts";
+import { readBundledProject } from "../build/bundled_project.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
 import { COMPILED as QUERY } from "../build/precompile_queries/specifiers.ts";
 import { sumByPackage } from "../build/sizes.ts";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
+import { findFunctionFiles } from "../discovery/function_files.ts";
 import type { Output } from "../output.ts";
+import { readProject } from "../read_project.ts";
 import { type BuiltFunction, printReport } from "../build/build_report.ts";
 
 /** The command `trellis build`. */
@@ -46,42 +49,30 @@ export const build: Command = {
     [ExitCode.Done]: "Done; with --check: every function is within its budget.",
     [ExitCode.Found]: "A function cannot be bundled, an unmanaged file exists at an " +
       "output path, or (--check) a function exceeds its budget.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: esbuild, a folder or a file is missing or not writable.",
   },
   run,
 };
 
-async function run({ root: folder, options, output }: CommandContext): Promise<ExitCode> {
-  const [
-    { readConfig },
-    { findFunctionFiles },
-    { bundleFunctions },
-    folders,
-    authTables,
-    { readBundledProject },
-  ] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../discovery/function_files.ts"),
+async function run(context: CommandContext): Promise<CommandResult> {
+  const { options, output } = context;
+  const [{ bundleFunctions }, { openOutputFolder }, { checkAuthTables }] = await Promise.all([
     import("../build/bundle.ts"),
     import("../build/output_folder.ts"),
     import("../auth_schema/check_tables.ts"),
-    import("../build/bundled_project.ts"),
   ]);
-  const config = readConfig(folder, options.config as string | undefined);
-  const functionsDir = resolve(folder, config.functionsDir);
-  findFunctionFiles(functionsDir, config);
+  const { config } = await readProject(context);
   // resolvers return real paths, so relative paths must be based on the real path of the project
-  const root = realpathSync(folder);
+  const root = realpathSync(context.root);
   const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
-  const unchecked = await authTables.checkAuthTables(root, config);
+  const unchecked = await checkAuthTables(root, config);
   if (unchecked !== undefined) output.warn(unchecked);
 
   const isCheck = options.check === true;
   const dir = resolve(root, config.build.dir);
-  const target = folders.openOutputFolder(
+  const target = openOutputFolder(
     dir,
     config.build.sourceMaps === "apart" ? `${dir}.maps` : dir,
   );
@@ -190,7 +181,7 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-function reportUnmanaged(output: Output, unmanaged: readonly string[], dir: string): ExitCode {
+function reportUnmanaged(output: Output, unmanaged: readonly string[], dir: string): CommandResult {
   const errors = unmanaged.map((name) => ({
     file: `${dir}/${name}/index.mjs`,
     line: 1,
@@ -200,13 +191,11 @@ function reportUnmanaged(output: Output, unmanaged: readonly string[], dir: stri
   }));
   for (const { file, message } of errors) output.line(`${output.red("error")} ${file} ${message}`);
   output.line("Nothing was written.");
-  output.result({
-    command: "build",
+  return {
     exitCode: ExitCode.Found,
     functions: [],
     removed: [],
     errors,
     warnings: [],
-  });
-  return ExitCode.Found;
+  };
 }

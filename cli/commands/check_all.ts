@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { databaseOptions } from "../database/database_options.ts";
+import { findDatabase } from "../database/database_target.ts";
 import { type CapturedRun, runCaptured } from "../database/run_captured.ts";
 import { renderTable } from "../database/text_table.ts";
+import { readProjectConfig } from "../read_project.ts";
 import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbMigrate } from "./db_migrate.ts";
@@ -155,13 +157,12 @@ export function createCheckAll(checks: readonly ProjectCheck[]): Command {
   };
 }
 
-async function runAll(checks: readonly ProjectCheck[], context: CommandContext): Promise<ExitCode> {
+async function runAll(
+  checks: readonly ProjectCheck[],
+  context: CommandContext,
+): Promise<CommandResult> {
   const { options, output, root } = context;
-  const [{ readConfig }, { findDatabase }] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../database/database_target.ts"),
-  ]);
-  const config = readConfig(root, options.config as string | undefined);
+  const config = await readProjectConfig(context);
   const skipsDatabase = options["no-database"] === true;
   const hasDatabase = !skipsDatabase &&
     isConfigured(() =>
@@ -210,8 +211,7 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
     { name, state, detail },
   ) => [name, state, state === "skipped" ? detail[0] : ""]);
   for (const line of renderTable([["check", "state", ""], ...rows], paint)) output.line(line);
-  output.result({ command: "check all", exitCode, checks: outcomes });
-  return exitCode;
+  return { exitCode, checks: outcomes };
 }
 
 /** Returns true if a successful check has warnings, which are shown too. */

@@ -1,5 +1,8 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
+import { compareDocuments } from "../compat/compare_documents.ts";
 import type { Change } from "../compat/operation_parts.ts";
+import { readVersion } from "../compat/read_version.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { formatDiagnostic } from "../generated_report.ts";
 import type { Output } from "../output.ts";
@@ -34,25 +37,20 @@ export const checkApiCompat: Command = {
   exitCodes: {
     [ExitCode.Done]: "No change is breaking; the others are listed.",
     [ExitCode.Found]: "A change is breaking, or a schema or option cannot be described.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
       "It could not run: the version or a folder is missing, or a file is invalid.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
   const { against } = options;
   if (typeof against !== "string" || against === "") {
     throw new UsageError("--against is missing: name a commit, branch or tag of git, or a file");
   }
   // imported on demand: help needs neither the parser nor zod
-  const [{ buildProjectDocument }, { compareDocuments }, { readVersion }] = await Promise.all([
-    import("../openapi/project_document.ts"),
-    import("../compat/compare_documents.ts"),
-    import("../compat/read_version.ts"),
-  ]);
+  const { buildProjectDocument } = await import("../openapi/project_document.ts");
   const { config, functions } = await readProject(context);
   const file = toProjectPath(root, config.openapi.file);
   const before = await readVersion(root, against, file);
@@ -66,8 +64,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   const breaking = changes.filter(({ isBreaking }) => isBreaking).length;
   const exitCode = breaking > 0 || findings.length > 0 ? ExitCode.Found : ExitCode.Done;
   if (findings.length === 0) report(output, changes, breaking, against);
-  output.result({ command: "check api-compat", exitCode, against, changes, errors: findings });
-  return exitCode;
+  return { exitCode, against, changes, errors: findings };
 }
 
 function report(

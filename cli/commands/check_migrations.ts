@@ -1,4 +1,6 @@
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import { printFindings } from "../database/print_findings.ts";
+import { count } from "../generated_report.ts";
 
 /** The command `trellis check migrations`. */
 export const checkMigrations: Command = {
@@ -23,37 +25,25 @@ export const checkMigrations: Command = {
   exitCodes: {
     [ExitCode.Done]: "The folder is valid.",
     [ExitCode.Found]: "A file is not listed in the journal.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
       "The folder cannot be read or is invalid: the message names the file and the fix.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { output } = context;
-  const [{ findMigrationsFolder }, { checkMigrationFolder }, { printFindings }] = await Promise.all(
-    [
-      import("../database/migration_target.ts"),
-      import("../../database/migrations/plan_folder.ts"),
-      import("../database/print_findings.ts"),
-    ],
-  );
+  const [{ findMigrationsFolder }, { checkMigrationFolder }] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/migrations/plan_folder.ts"),
+  ]);
   const { migrationsFolder, folder } = findMigrationsFolder(context);
   const { files, unlisted, findings } = checkMigrationFolder(migrationsFolder);
   const exitCode = unlisted.length > 0 ? ExitCode.Found : ExitCode.Done;
   printFindings(output, findings, folder);
-  const count = files.length === 1 ? "1 migration" : `${files.length} migrations`;
   const rest = unlisted.length === 0
     ? output.green("valid")
     : output.red(`${unlisted.length} not listed`);
-  output.line(`${output.bold(folder)}: ${count}, ${rest}`);
-  output.result({
-    command: "check migrations",
-    exitCode,
-    migrations: files.map(({ tag }) => tag),
-    unlisted,
-    findings,
-  });
-  return exitCode;
+  output.line(`${output.bold(folder)}: ${count(files.length, "migration")}, ${rest}`);
+  return { exitCode, migrations: files.map(({ tag }) => tag), unlisted, findings };
 }

@@ -6,9 +6,11 @@ import type {
   ValidatePermissionsResult,
 } from "../../database/permissions/validate.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
+import { requireDatabase } from "../database/database_target.ts";
 import type { Output } from "../output.ts";
+import { readProjectConfig } from "../read_project.ts";
 import { quoteLiteral, quoteName } from "../../database/sql/quote.ts";
 
 /** The command `trellis check permissions-fresh`. */
@@ -49,22 +51,19 @@ export const checkPermissionsFresh: Command = {
   exitCodes: {
     [ExitCode.Done]: "The grants match the files.",
     [ExitCode.Found]: "A grant is missing, or no file declares it.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: files or database are missing, the database " +
       "does not respond, or a variable in the files is not set.",
   },
   run,
 };
 
-async function run({ options, root, output }: CommandContext): Promise<ExitCode> {
-  const [{ readConfig }, { requireDatabase }, { validatePermissions }, { closing, reaching }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../database/database_target.ts"),
-      import("../../database/permissions/validate.ts"),
-      import("../database/reaching.ts"),
-    ]);
-  const config = readConfig(root, options.config as string | undefined);
+async function run(context: CommandContext): Promise<CommandResult> {
+  const { options, root, output } = context;
+  const [{ validatePermissions }, { withDatabase }] = await Promise.all([
+    import("../../database/permissions/validate.ts"),
+    import("../database/reaching.ts"),
+  ]);
+  const config = await readProjectConfig(context);
   const folder = (options.permissions as string | undefined) ?? config.permissions.dir;
   const permissionsFolder = resolve(root, folder);
   if (!existsSync(permissionsFolder)) {
@@ -72,29 +71,28 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
       `The folder ${folder} does not exist: run trellis generate permissions, or use --permissions`,
     );
   }
-  const { config: database, label } = requireDatabase({
+  const target = requireDatabase({
     options,
     settings: config.database,
     env: process.env,
     root,
   });
-  const result = await closing(
-    database,
-    () => reaching(label, () => validatePermissions({ permissionsFolder, database })),
+  const { config: database, label } = target;
+  const result = await withDatabase(
+    target,
+    () => validatePermissions({ permissionsFolder, database }),
   );
   const isFound = result.gaps.length > 0 ||
     (result.surpluses.length > 0 && options["allow-surplus"] !== true);
   const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
   report(output, result, label);
-  output.result({
-    command: "check permissions-fresh",
+  return {
     exitCode,
     database: label,
     gaps: result.gaps,
     surpluses: result.surpluses.map((gap) => ({ ...gap, revoke: getRevoke(gap) })),
     unchecked: result.unchecked,
-  });
-  return exitCode;
+  };
 }
 
 function report(

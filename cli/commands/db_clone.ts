@@ -1,13 +1,17 @@
 import process from "node:process";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import type { CloneOptions } from "../database/clone/clone_options.ts";
+import { makePrivate, openPrivateFolder } from "../database/clone/private_folder.ts";
 import type { CloneOutcome } from "../database/clone/run_clone.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
+import { requireDatabase } from "../database/database_target.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import { renderTable } from "../database/text_table.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import type { Output } from "../output.ts";
+import { readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis db clone`. */
 export const dbClone: Command = {
@@ -76,22 +80,15 @@ export const dbClone: Command = {
   exitCodes: {
     [ExitCode.Done]: "Success: the row counts of all tables are equal.",
     [ExitCode.Found]: "Something cannot be cloned and nothing was written, or row counts differ.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run or was interrupted; --resume continues.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { options, root, output } = context;
-  const [{ readConfig }, { requireDatabase }, { runClone }, { makePrivate, openPrivateFolder }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../database/database_target.ts"),
-      import("../database/clone/run_clone.ts"),
-      import("../database/clone/private_folder.ts"),
-    ]);
-  const settings = readConfig(root, options.config as string | undefined).database;
+  const { runClone } = await import("../database/clone/run_clone.ts");
+  const { database: settings } = await readProjectConfig(context);
   const { env } = process;
   const wanted = readOptions(options, settings.cloneMasks);
   const isFromNamed = ["url-env", "endpoint", "folder"].some((name) =>
@@ -132,14 +129,12 @@ async function run(context: CommandContext): Promise<ExitCode> {
       ? ExitCode.Found
       : ExitCode.Done;
     report(output, outcome, wanted);
-    output.result({
-      command: "db clone",
+    return {
       exitCode,
       source: source.label,
       target: target.label,
       ...outcome,
-    });
-    return exitCode;
+    };
   } finally {
     process.removeListener("exit", onExit);
     if (folder !== undefined) makePrivate(folder);

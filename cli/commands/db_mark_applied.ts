@@ -1,5 +1,6 @@
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
+import { printFindings } from "../database/print_findings.ts";
 
 /** The command `trellis db mark-applied`. */
 export const dbMarkApplied: Command = {
@@ -27,27 +28,22 @@ export const dbMarkApplied: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "The migration is recorded, or was recorded before.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "The migration does not exist or was applied with " +
       "different content, or the database does not respond.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { args: [tag], output } = context;
-  const [{ findMigrations }, { markMigrationApplied }, { closing, reaching }, { printFindings }] =
-    await Promise.all([
-      import("../database/migration_target.ts"),
-      import("../../database/migrations/mark_applied.ts"),
-      import("../database/reaching.ts"),
-      import("../database/print_findings.ts"),
-    ]);
+  const [{ findMigrations }, { markMigrationApplied }, { withDatabase }] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/migrations/mark_applied.ts"),
+    import("../database/reaching.ts"),
+  ]);
   const { target, label, folder } = findMigrations(context);
-  const marked = await closing(
-    target.database,
-    () => reaching(label, () => markMigrationApplied({ ...target, tag })),
-  );
+  const database = { config: target.database, label };
+  const marked = await withDatabase(database, () => markMigrationApplied({ ...target, tag }));
   printFindings(output, marked.findings, folder);
   output.line(
     `${output.bold(label)}: ${marked.tag} ${
@@ -56,11 +52,5 @@ async function run(context: CommandContext): Promise<ExitCode> {
         : output.green("is marked as applied")
     }`,
   );
-  output.result({
-    command: "db mark-applied",
-    exitCode: ExitCode.Done,
-    database: label,
-    ...marked,
-  });
-  return ExitCode.Done;
+  return { exitCode: ExitCode.Done, database: label, ...marked };
 }

@@ -1,8 +1,11 @@
 import type { MigrationStatus } from "../../database/migrations/plan.ts";
 import type { DryRunMigration, MigrateResult } from "../../database/migrations/run.ts";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
+import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
+import { count } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 
 /** The command `trellis db migrate`. */
@@ -52,74 +55,61 @@ export const dbMigrate: Command = {
     [ExitCode.Found]:
       "A file has drifted or is not supported, and nothing was run; with --check also: a file is " +
       "pending or missing in the journal.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run, or a statement failed: the message names it.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
   const lockTimeout = readSeconds(options["lock-timeout"] as string | undefined);
-  const [
-    { findMigrations },
-    { getMigrationStatus },
-    { runMigrations },
-    { closing, reaching },
-    print,
-  ] = await Promise
-    .all([
+  const [{ findMigrations }, { getMigrationStatus }, { runMigrations }, { withDatabase }] =
+    await Promise.all([
       import("../database/migration_target.ts"),
       import("../../database/migrations/status.ts"),
       import("../../database/migrations/run.ts"),
       import("../database/reaching.ts"),
-      import("../database/print_findings.ts"),
     ]);
   const { target, label, folder } = findMigrations(context);
-  return await closing(target.database, () =>
-    reaching(label, async () => {
-      const status = await getMigrationStatus(target);
-      print.printFindings(output, status.findings, folder);
-      if (status.changed.length > 0) return reportDrift(output, label, status);
-      const { plan = [] } = status.pending.length === 0
-        ? {}
-        : await runMigrations({ ...target, dryRun: true });
-      logPlan(output, plan, options["dry-run"] === true);
-      const isRejected = print.hasErrors(status.findings);
-      const mayWrite = options.check !== true && options["dry-run"] !== true && !isRejected;
-      let result: MigrateResult | undefined;
-      if (mayWrite && plan.length > 0) {
-        const count = plan.length === 1 ? "1 migration" : `${plan.length} migrations`;
-        await confirmRemote(context, `Run ${count}`, {
-          Target: { config: target.database, label },
-        });
-        result = await runMigrations({
-          ...target,
-          ...lockTimeout,
-          logger: (message) => logProgress(output, message),
-        });
-        output.endProgress();
-      }
-      const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
-      const exitCode = isRejected || isBehind ? ExitCode.Found : ExitCode.Done;
-      const found = status.findings.length === 0
-        ? ""
-        : ` (${print.countFindings(status.findings)})`;
-      output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}${found}`);
-      output.result({
-        command: "db migrate",
-        exitCode,
-        database: label,
-        plan,
-        applied: result?.migrations ?? [],
-        appliedElsewhere: result?.appliedElsewhere ?? [],
-        drifted: [],
-        unlisted: status.unlisted,
-        findings: status.findings,
-        warnings: status.warnings,
+  const database = { config: target.database, label };
+  return await withDatabase(database, async () => {
+    const status = await getMigrationStatus(target);
+    printFindings(output, status.findings, folder);
+    if (status.changed.length > 0) return reportDrift(output, label, status);
+    const { plan = [] } = status.pending.length === 0
+      ? {}
+      : await runMigrations({ ...target, dryRun: true });
+    logPlan(output, plan, options["dry-run"] === true);
+    const isRejected = hasErrors(status.findings);
+    const mayWrite = options.check !== true && options["dry-run"] !== true && !isRejected;
+    let result: MigrateResult | undefined;
+    if (mayWrite && plan.length > 0) {
+      await confirmRemote(context, `Run ${count(plan.length, "migration")}`, {
+        Target: database,
       });
-      return exitCode;
-    }));
+      result = await runMigrations({
+        ...target,
+        ...lockTimeout,
+        logger: (message) => logProgress(output, message),
+      });
+      output.endProgress();
+    }
+    const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
+    const exitCode = isRejected || isBehind ? ExitCode.Found : ExitCode.Done;
+    const found = status.findings.length === 0 ? "" : ` (${countFindings(status.findings)})`;
+    output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}${found}`);
+    return {
+      exitCode,
+      database: label,
+      plan,
+      applied: result?.migrations ?? [],
+      appliedElsewhere: result?.appliedElsewhere ?? [],
+      drifted: [],
+      unlisted: status.unlisted,
+      findings: status.findings,
+      warnings: status.warnings,
+    };
+  });
 }
 
 function readSeconds(text: string | undefined): { lockTimeout?: number } {
@@ -133,7 +123,7 @@ function readSeconds(text: string | undefined): { lockTimeout?: number } {
   return { lockTimeout: seconds };
 }
 
-function reportDrift(output: Output, label: string, status: MigrationStatus): ExitCode {
+function reportDrift(output: Output, label: string, status: MigrationStatus): CommandResult {
   const { changed, pending, unlisted, findings, warnings } = status;
   for (const tag of changed) {
     output.line(`${output.red("drifted")} ${tag}.sql has changed since it was applied`);
@@ -144,8 +134,7 @@ function reportDrift(output: Output, label: string, status: MigrationStatus): Ex
     } from version control, ` +
       "and add a new migration with the change",
   );
-  output.result({
-    command: "db migrate",
+  return {
     exitCode: ExitCode.Found,
     database: label,
     plan: pending.map((tag) => ({ tag })),
@@ -155,15 +144,14 @@ function reportDrift(output: Output, label: string, status: MigrationStatus): Ex
     unlisted,
     findings,
     warnings,
-  });
-  return ExitCode.Found;
+  };
 }
 
 function logPlan(output: Output, plan: readonly DryRunMigration[], isFull: boolean): void {
   for (const { tag, statements, atomic } of plan) {
-    const count = `${statements.length} ${statements.length === 1 ? "statement" : "statements"}`;
+    const size = count(statements.length, "statement");
     output.line(
-      `${output.yellow("pending")} ${tag}: ${count}${atomic ? " in one transaction" : ""}`,
+      `${output.yellow("pending")} ${tag}: ${size}${atomic ? " in one transaction" : ""}`,
     );
     if (isFull) {
       for (const statement of statements) {

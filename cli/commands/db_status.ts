@@ -1,6 +1,8 @@
 import type { MigrationStatus } from "../../database/migrations/plan.ts";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
+import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
+import { renderTable } from "../database/text_table.ts";
 
 /** A migration with its state. */
 interface MigrationLine {
@@ -41,43 +43,30 @@ export const dbStatus: Command = {
     [ExitCode.Done]: "No errors; with --check: nothing is pending.",
     [ExitCode.Found]: "A file has drifted, is unfinished or is not supported; with " +
       "--check also: a file is pending or missing in the journal.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
       "It could not run: database or folder is missing, or the database does not respond.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const [
-    { findMigrationsOrLocal },
-    { getMigrationStatus },
-    { reaching, closing },
-    { renderTable },
-    print,
-  ] = await Promise.all(
-    [
-      import("../database/migration_target.ts"),
-      import("../../database/migrations/status.ts"),
-      import("../database/reaching.ts"),
-      import("../database/text_table.ts"),
-      import("../database/print_findings.ts"),
-    ],
-  );
+  const [{ findMigrationsOrLocal }, { getMigrationStatus }, { withDatabase }] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/migrations/status.ts"),
+    import("../database/reaching.ts"),
+  ]);
   const { target, label, folder, release } = findMigrationsOrLocal(context);
-  const status = await closing(
-    target.database,
-    () => reaching(label, () => getMigrationStatus(target)),
-  ).finally(release);
+  const database = { config: target.database, label };
+  const status = await withDatabase(database, () => getMigrationStatus(target)).finally(release);
   const lines = toLines(status);
   const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0 ||
-    print.hasErrors(status.findings);
+    hasErrors(status.findings);
   const isBehind = options.check === true &&
     (status.pending.length > 0 || status.unlisted.length > 0);
   const exitCode = isWrong || isBehind ? ExitCode.Found : ExitCode.Done;
 
-  print.printFindings(output, status.findings, folder);
+  printFindings(output, status.findings, folder);
   if (lines.length > 0) {
     const paint = (cell: string, row: number, column: number): string => {
       if (row === 0) return output.bold(cell);
@@ -95,10 +84,9 @@ async function run(context: CommandContext): Promise<ExitCode> {
     ];
     for (const line of renderTable(rows, paint)) output.line(line);
   }
-  const found = status.findings.length === 0 ? "" : ` (${print.countFindings(status.findings)})`;
+  const found = status.findings.length === 0 ? "" : ` (${countFindings(status.findings)})`;
   output.line(`${output.bold(label)}: ${summarize(lines)}${found}`);
-  output.result({
-    command: "db status",
+  return {
     exitCode,
     database: label,
     migrations: lines.map(({ tag, state }) => ({
@@ -110,8 +98,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     unlisted: status.unlisted,
     findings: status.findings,
     warnings: status.warnings,
-  });
-  return exitCode;
+  };
 }
 
 function toLines(status: MigrationStatus): MigrationLine[] {

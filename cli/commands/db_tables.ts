@@ -1,4 +1,5 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 
 /** Migrations by what needs the tables; each module is loaded when its SQL is printed. */
 const MIGRATIONS: Readonly<Record<string, () => Promise<string>>> = {
@@ -45,12 +46,11 @@ export const dbTables: Command = {
   run,
 };
 
-async function run({ args: [feature], output }: CommandContext): Promise<ExitCode> {
+async function run({ args: [feature], output }: CommandContext): Promise<CommandResult> {
   if (!Object.hasOwn(MIGRATIONS, feature)) {
     throw new UsageError(`${feature} has no tables: write one of ${FEATURES.join(", ")}`);
   }
   const sql = await MIGRATIONS[feature]();
   output.line(sql.trimEnd());
-  output.result({ command: "db tables", exitCode: ExitCode.Done, feature, sql });
-  return ExitCode.Done;
+  return { exitCode: ExitCode.Done, feature, sql };
 }

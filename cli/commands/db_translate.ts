@@ -9,10 +9,13 @@ import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
 import { findConfigFile } from "../config/config_file.ts";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import type { TranslationChange } from "../database/translate_sql.ts";
+import { hasErrors, printFindings } from "../database/print_findings.ts";
 import type { Output } from "../output.ts";
+import { readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis db translate`. */
 export const dbTranslate: Command = {
@@ -71,15 +74,13 @@ export const dbTranslate: Command = {
     [ExitCode.Done]: "Translated; with --check: every statement is supported and behaves the same.",
     [ExitCode.Found]:
       "A statement cannot be translated; with --check also: a statement would behave differently.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a file is missing or cannot be read.",
   },
   run,
 };
 
-async function run(
-  { options, args: [path], cwd, root, output }: CommandContext,
-): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
+  const { options, args: [path], cwd, output } = context;
   const to = options.to ?? "distsql";
   if (to !== "distsql" && to !== "postgres") {
     throw new UsageError(`--to must be distsql or postgres, got "${to}"`);
@@ -88,11 +89,8 @@ async function run(
   if (enums !== undefined && enums !== "error" && enums !== "check") {
     throw new UsageError(`--enums must be error or check, got "${enums}"`);
   }
-  const [{ translateTexts }, settings, print] = await Promise.all([
-    import("../database/translate_sql.ts"),
-    readSettings(root, options.config as string | undefined),
-    import("../database/print_findings.ts"),
-  ]);
+  const { translateTexts } = await import("../database/translate_sql.ts");
+  const settings = await readSettings(context);
   const numeric = readNumeric(options.numeric as string | undefined);
   const asOf = options["as-of"] as string | undefined;
   const choices: DistSqlOptions = { ...settings, ...withoutUndefined({ enums, numeric, asOf }) };
@@ -101,11 +99,11 @@ async function run(
   const findings = found ?? translated.flatMap((one) => one.findings);
   const changes = translated.flatMap((one) => one.changes);
   const refused = translated.reduce((sum, one) => sum + one.refused, 0);
-  const isRefused = refused > 0 || print.hasErrors(findings);
+  const isRefused = refused > 0 || hasErrors(findings);
   const isFound = isRefused || (options.check === true && findings.length > 0);
   const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
 
-  print.printFindings(output, findings, folder);
+  printFindings(output, findings, folder);
   if (!output.isJson) { for (const change of changes) logChange(output, change, folder); }
   if (options.check !== true && !isRefused) {
     for (const { file, sql = "" } of translated) {
@@ -119,8 +117,7 @@ async function run(
         (options.check === true ? "" : ": no SQL was written"),
     );
   }
-  output.result({
-    command: "db translate",
+  return {
     exitCode,
     to,
     files: translated.map(({ file, sql }) => ({
@@ -129,21 +126,17 @@ async function run(
     })),
     findings,
     changes,
-  });
-  return exitCode;
+  };
 }
 
 /**
  * Reads the translation options of the project. The parser of the configuration is loaded only if
  * there is one.
  */
-async function readSettings(
-  root: string,
-  file: string | undefined,
-): Promise<TranslationSettings | undefined> {
-  if (findConfigFile(root, file) === undefined) return undefined;
-  const { readConfig } = await import("../analysis/read_config.ts");
-  return readConfig(root, file).database.translation;
+async function readSettings(context: CommandContext): Promise<TranslationSettings | undefined> {
+  const { root, options } = context;
+  if (findConfigFile(root, options.config as string | undefined) === undefined) return undefined;
+  return (await readProjectConfig(context)).database.translation;
 }
 
 function withoutUndefined<T extends object>(values: T): Partial<T> {

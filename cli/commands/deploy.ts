@@ -1,5 +1,11 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { type Deployment, initState, openDeployment } from "../deploy/deployment.ts";
+import { rollBackRelease, shiftRelease } from "../deploy/release.ts";
+import { checkSecrets } from "../deploy/secret_step.ts";
+import { runSmokeRequest } from "../deploy/smoke.ts";
+import { buildFunctions, checkSources } from "../deploy/source_steps.ts";
+import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
 import { type DeploymentStep, runSteps, type StepReport } from "../deploy/run_steps.ts";
 import {
@@ -71,7 +77,7 @@ export const deploy: Command = {
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
   const stage = readStage(options);
   if (options.plan === true && options.rollback === true) {
@@ -82,12 +88,11 @@ async function run(context: CommandContext): Promise<ExitCode> {
   output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
   // a plan changes nothing
   if (options.plan === true) return await deployStage(deployment, () => {});
-  const { withStageLock } = await import("../deploy/stage_lock.ts");
   const change = options.rollback === true ? rollBack : deployStage;
   return await withStageLock(deployment, ({ check }) => change(deployment, check));
 }
 
-async function deployStage(deployment: Deployment, checkLock: () => void): Promise<ExitCode> {
+async function deployStage(deployment: Deployment, checkLock: () => void): Promise<CommandResult> {
   try {
     return await runDeployment(deployment, checkLock);
   } finally {
@@ -95,9 +100,11 @@ async function deployStage(deployment: Deployment, checkLock: () => void): Promi
   }
 }
 
-async function runDeployment(deployment: Deployment, checkLock: () => void): Promise<ExitCode> {
+async function runDeployment(
+  deployment: Deployment,
+  checkLock: () => void,
+): Promise<CommandResult> {
   const { context: { options, output } } = deployment;
-  const { buildFunctions, checkSources } = await import("../deploy/source_steps.ts");
   let shown: ShownPlan | undefined;
   const before = await runSteps([
     { name: "check", run: () => checkSources(deployment) },
@@ -129,13 +136,7 @@ async function listChangingSteps(
   deployment: Deployment,
   shown: ShownPlan,
 ): Promise<DeploymentStep[]> {
-  const [{ checkSecrets }, { grant, migrate }, { shiftRelease }, { runSmokeRequest }] =
-    await Promise.all([
-      import("../deploy/secret_step.ts"),
-      import("../deploy/database_steps.ts"),
-      import("../deploy/release.ts"),
-      import("../deploy/smoke.ts"),
-    ]);
+  const { grant, migrate } = await import("../deploy/database_steps.ts");
   const { applyFoundations, applyRest } = createApplySteps(deployment, shown);
   return [
     { name: "roles", run: applyFoundations },
@@ -148,11 +149,7 @@ async function listChangingSteps(
   ];
 }
 
-async function rollBack(deployment: Deployment, checkLock: () => void): Promise<ExitCode> {
-  const [{ rollBackRelease }, { runSmokeRequest }] = await Promise.all([
-    import("../deploy/release.ts"),
-    import("../deploy/smoke.ts"),
-  ]);
+async function rollBack(deployment: Deployment, checkLock: () => void): Promise<CommandResult> {
   const report = await runSteps(
     [
       {
@@ -176,13 +173,12 @@ function finish(
   { steps, failed }: StepReport,
   shown?: ShownPlan,
   exitCode: ExitCode = failed === undefined ? ExitCode.Done : ExitCode.Found,
-): ExitCode {
+): CommandResult {
   // after the smoke request everything is deployed: its message says what to do
   if (failed !== undefined && failed !== "smoke") {
     const rollback = options.rollback === true ? " --rollback" : "";
     output.line(`Then run again: trellis deploy --stage ${stage.name}${rollback}`);
   }
   const plan = shown?.changes ?? null;
-  output.result({ command: "deploy", exitCode, stage: stage.name, prefix, steps, plan });
-  return exitCode;
+  return { exitCode, stage: stage.name, prefix, steps, plan };
 }

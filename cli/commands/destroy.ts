@@ -1,5 +1,7 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { type Deployment, openDeployment } from "../deploy/deployment.ts";
+import { withStageLock } from "../deploy/stage_lock.ts";
 import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
 import { showPlan } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
@@ -37,7 +39,7 @@ export const destroy: Command = {
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { options } = context;
   const stage = readStage(options);
   if (options.confirm !== undefined && options.confirm !== stage) {
@@ -45,11 +47,10 @@ async function run(context: CommandContext): Promise<ExitCode> {
   }
   const deployment = await openDeployment(context, stage);
   if (options.plan === true) return await destroyStage(deployment);
-  const { withStageLock } = await import("../deploy/stage_lock.ts");
   return await withStageLock(deployment, () => destroyStage(deployment));
 }
 
-async function destroyStage(deployment: Deployment): Promise<ExitCode> {
+async function destroyStage(deployment: Deployment): Promise<CommandResult> {
   try {
     return await planAndDestroy(deployment);
   } finally {
@@ -57,16 +58,13 @@ async function destroyStage(deployment: Deployment): Promise<ExitCode> {
   }
 }
 
-async function planAndDestroy(deployment: Deployment): Promise<ExitCode> {
+async function planAndDestroy(deployment: Deployment): Promise<CommandResult> {
   const { context, terraform, secrets, prefix, plan: { secrets: sources } } = deployment;
   const { options, output } = context;
   const stage = deployment.stage.name;
   const { saved, changes, summary } = await showPlan(deployment, { isDestroy: true });
   output.line(`${output.bold(prefix)}: ${summary}`);
-  const finish = (exitCode: ExitCode): ExitCode => {
-    output.result({ command: "destroy", exitCode, stage, prefix, plan: changes });
-    return exitCode;
-  };
+  const finish = (exitCode: ExitCode) => ({ exitCode, stage, prefix, plan: changes });
   if (options.plan === true || changes.length === 0) return finish(ExitCode.Done);
   const answer = options.confirm ??
     await context.ask(`Type the name of the stage to destroy it (${stage}): `);

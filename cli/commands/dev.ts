@@ -3,6 +3,9 @@ import process from "node:process";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
+import { waitForStopSignal } from "../dev/stop_signals.ts";
+import { createTerminal } from "../dev/terminal.ts";
+import { readProjectConfig } from "../read_project.ts";
 
 const DATABASES: readonly string[] = [
   "embedded",
@@ -56,36 +59,27 @@ export const dev: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Stopped by Ctrl-C or SIGTERM.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not start: the port is in use, a migration " +
       "or the seed failed, a folder is missing.",
   },
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { root, options, output } = context;
   const { db } = options;
   if (db !== undefined && !DATABASES.includes(String(db))) {
     throw new UsageError(`--db must be one of ${DATABASES.join(", ")}, got ${JSON.stringify(db)}`);
   }
   const port = readPort(options.port);
-  const [
-    { readConfig },
-    { startDevServer },
-    { createTerminal },
-    { waitForStopSignal },
-    { checkAuthTables },
-  ] = await Promise.all([
-    import("../analysis/read_config.ts"),
+  const [{ startDevServer }, { checkAuthTables }] = await Promise.all([
     import("../dev/dev_server.ts"),
-    import("../dev/terminal.ts"),
-    import("../dev/stop_signals.ts"),
     import("../auth_schema/check_tables.ts"),
   ]);
   if (!existsSync(root)) {
     throw new ConfigurationError(`The folder ${root} does not exist (--project)`);
   }
-  const config = readConfig(root, options.config as string | undefined);
+  const config = await readProjectConfig(context);
   const unchecked = await checkAuthTables(root, config);
   if (unchecked !== undefined) output.warn(unchecked);
   // relative paths in functions are based on the project folder

@@ -1,7 +1,8 @@
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { finishGenerated } from "../finish_generated.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { count } from "../generated_report.ts";
+import { getDocumentFormat } from "../openapi/document_format.ts";
 import { readProject } from "../read_project.ts";
 
 /** Text that identifies a generated document, in all versions. */
@@ -31,28 +32,21 @@ export const generateAsyncapi: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { root, output } = context;
   // imported on demand: help needs neither the parser nor zod
-  const [
-    { readMessages },
-    { buildAsyncApi },
-    { planDocument, readInfo },
-    { getDocumentFormat },
-    { createPackageLoader },
-  ] = await Promise.all([
-    import("../asyncapi/read_messages.ts"),
-    import("../asyncapi/build_asyncapi.ts"),
-    import("../openapi/openapi_files.ts"),
-    import("../openapi/document_format.ts"),
-    import("../openapi/package_loader.ts"),
-  ]);
+  const [{ readMessages }, { buildAsyncApi }, { planDocument, readInfo }, { createPackageLoader }] =
+    await Promise.all([
+      import("../asyncapi/read_messages.ts"),
+      import("../asyncapi/build_asyncapi.ts"),
+      import("../openapi/openapi_files.ts"),
+      import("../openapi/package_loader.ts"),
+    ]);
   const { config, functions } = await readProject(context);
   const sources = readMessages(root, functions);
   const info = readInfo(root, config.openapi);
@@ -60,8 +54,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   const errors = [...sources.findings, ...built.findings];
   const file = toProjectPath(root, config.asyncapi.file);
   const operations = Object.keys(built.document.operations);
-  return finishGenerated(context, {
-    command: "generate asyncapi",
+  return finishGenerated(generateAsyncapi, context, {
     errors,
     changes: errors.length > 0
       ? []

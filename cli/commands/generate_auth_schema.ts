@@ -1,11 +1,15 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { AuthTable } from "../auth_schema/auth_table.ts";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { planMigrationFiles } from "../auth_schema/migration_file.ts";
+import { renderFile } from "../auth_schema/render_tables.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
 import { reportChanges } from "../generated_report.ts";
 import type { Output } from "../output.ts";
+import { readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis generate auth-schema`. */
 export const generateAuthSchema: Command = {
@@ -41,23 +45,21 @@ export const generateAuthSchema: Command = {
     [ExitCode.Done]: "Done; with --check: nothing is missing.",
     [ExitCode.Found]: "Something needs a decision, such as another type of a " +
       "column, or (--check) something is missing.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: no configuration was found, a " +
       "module cannot be loaded, or a file is invalid.",
   },
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
+  const { root, options, output } = context;
   // imported on demand: help needs neither the parser nor better-auth
-  const [{ readConfig }, { loadAuthConfig }, { describeAuthTables }, { toAuthTables }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../auth_schema/load_config.ts"),
-      import("../../auth/describe_tables.ts"),
-      import("../auth_schema/auth_table.ts"),
-    ]);
-  const config = readConfig(root, options.config as string | undefined);
+  const [{ loadAuthConfig }, { describeAuthTables }, { toAuthTables }] = await Promise.all([
+    import("../auth_schema/load_config.ts"),
+    import("../../auth/describe_tables.ts"),
+    import("../auth_schema/auth_table.ts"),
+  ]);
+  const config = await readProjectConfig(context);
   const schemaFile = resolve(root, config.auth.schemaFile);
   const loaded = await loadAuthConfig({
     root,
@@ -80,8 +82,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     isDryRun: options["dry-run"] === true,
     needsSchema: loaded.config.schema === undefined,
   });
-  output.result({
-    command: "generate auth-schema",
+  return {
     exitCode,
     config: loaded.files,
     tables: tables.map(({ model, name, columns }) => ({
@@ -94,8 +95,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     files: plan.changes.map(({ path, change }) => ({ path, change })),
     findings: plan.findings,
     kept: plan.kept,
-  });
-  return exitCode;
+  };
 }
 
 interface Changes {
@@ -113,20 +113,10 @@ async function planChanges(
   tables: readonly AuthTable[],
   schema: Readonly<Record<string, unknown>>,
 ): Promise<Changes> {
-  const [
-    { editSchemaFile },
-    { findForeignTables },
-    { renderFile },
-    { planMigration },
-    files,
-    folders,
-  ] = await Promise.all([
+  const [{ editSchemaFile }, { findForeignTables }, { planMigration }] = await Promise.all([
     import("../auth_schema/edit_schema.ts"),
     import("../auth_schema/foreign_tables.ts"),
-    import("../auth_schema/render_tables.ts"),
     import("../auth_schema/plan_migration.ts"),
-    import("../auth_schema/migration_file.ts"),
-    import("../../database/migrations/folder.ts"),
   ]);
   const file = resolve(root, config.auth.schemaFile);
   const path = toProjectPath(root, config.auth.schemaFile);
@@ -142,9 +132,9 @@ async function planChanges(
       change: "created" as const,
     };
   const folder = resolve(root, config.database.migrationsDir);
-  const present = existsSync(folder) ? folders.readMigrationFolder(folder) : undefined;
+  const present = existsSync(folder) ? readMigrationFolder(folder) : undefined;
   const migration = planMigration(own, present?.files.map(({ sql }) => sql) ?? []);
-  const migrationFiles = files.planMigrationFiles({
+  const migrationFiles = planMigrationFiles({
     dir: toProjectPath(root, config.database.migrationsDir),
     folder,
     present,

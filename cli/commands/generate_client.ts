@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { finishGenerated } from "../finish_generated.ts";
 import { count } from "../generated_report.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
-import { readProject } from "../read_project.ts";
+import { readProject, readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis generate client`. */
 export const generateClient: Command = {
@@ -37,7 +37,6 @@ export const generateClient: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema or option cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
       "It could not run: openapi-typescript or a folder is missing, or a file is " +
       "invalid.",
@@ -45,7 +44,7 @@ export const generateClient: Command = {
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
   // imported on demand: help needs neither the parser nor zod
   const { planClientTypes } = await import("../client/client_types.ts");
@@ -53,8 +52,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     ? await readGiven(context, options.from)
     : await buildDocument(context);
   const paths = Object.keys(document.paths);
-  return finishGenerated(context, {
-    command: "generate client",
+  return finishGenerated(generateClient, context, {
     errors: findings,
     changes: findings.length > 0 ? [] : await planClientTypes(root, config.client.file, document),
     summary: output.bold(count(paths.length, "path")),
@@ -75,10 +73,9 @@ async function buildDocument(context: CommandContext): Promise<Source> {
 }
 
 /** Reads a document. The project needs no functions then. */
-async function readGiven({ root, options }: CommandContext, file: string): Promise<Source> {
-  const { readConfig } = await import("../analysis/read_config.ts");
-  const config = readConfig(root, options.config as string | undefined);
-  return { config, document: readDocument(resolve(root, file)), findings: [] };
+async function readGiven(context: CommandContext, file: string): Promise<Source> {
+  const config = await readProjectConfig(context);
+  return { config, document: readDocument(resolve(context.root, file)), findings: [] };
 }
 
 function readDocument(file: string): OpenApiDocument {

@@ -1,6 +1,6 @@
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { applyGeneratedFiles } from "../generated_files.ts";
-import { formatDiagnostic, reportChanges } from "../generated_report.ts";
+import { count, formatDiagnostic, reportChanges } from "../generated_report.ts";
 import type { InfraFunction, TerraformVariable } from "../infra/infra_plan.ts";
 import type { FilePlan } from "../infra/plan_files.ts";
 import type { PlannedSource } from "../infra/sources.ts";
@@ -40,13 +40,12 @@ export const generateInfra: Command = {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
       "Something cannot be determined or would be rejected by AWS, or (--check) a file is stale.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
+async function run({ root, options, output }: CommandContext): Promise<CommandResult> {
   // imported on demand: help does not need the parser
   const { planFiles } = await import("../infra/plan_files.ts");
   const plan = await planFiles({ root, options, output });
@@ -56,8 +55,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const exitCode = errors.length > 0 || (options.check && isStale) ? ExitCode.Found : ExitCode.Done;
 
   report(output, plan, options.check === true);
-  output.result({
-    command: "generate infra",
+  return {
     exitCode,
     functions: sources.functions.map(describeFunction),
     variables: variables.map(describeVariable),
@@ -65,8 +63,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     files: changes.map(({ path, change }) => ({ path, change })),
     unresolved: errors,
     warnings,
-  });
-  return exitCode;
+  };
 }
 
 function describeFunction(fn: InfraFunction): object {
@@ -95,7 +92,7 @@ function report(
   for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   if (errors.length > 0) {
     return output.line(
-      `Nothing was written: ${errors.length} ${errors.length === 1 ? "error" : "errors"}`,
+      `Nothing was written: ${count(errors.length, "error")}`,
     );
   }
   reportChanges(

@@ -1,10 +1,18 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { planMigrationFiles } from "../auth_schema/migration_file.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
+import { isDeployedToDistSql, namesDistSql } from "../database/deployed_to_distsql.ts";
+import { printFindings } from "../database/print_findings.ts";
+import { sourceFiles } from "../discovery/source_files.ts";
 import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
 import { count } from "../generated_report.ts";
+import { readProjectConfig } from "../read_project.ts";
+import { parseDecisions } from "../schema_migration/decisions.ts";
 import type { Difference } from "../schema_migration/difference.ts";
 import type { Step } from "../schema_migration/step.ts";
 
@@ -58,27 +66,23 @@ export const generateMigration: Command = {
     [ExitCode.Done]: "Done, or there is no difference.",
     [ExitCode.Found]: "A change needs a decision, Aurora DSQL refuses a " +
       "statement, or (--check) a migration is missing.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a migration fails, a module " +
       "cannot be loaded, or a package is not installed.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
-  const { root, options, output } = context;
+async function run(context: CommandContext): Promise<CommandResult> {
+  const { root, options } = context;
   const isCheck = options.check === true;
   const isDryRun = options["dry-run"] === true;
   const name = readName(context);
-  const [{ readConfig }, { listSchemaFiles, loadSchema }, { parseDecisions }, { planDifference }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../schema_migration/load_schema.ts"),
-      import("../schema_migration/decisions.ts"),
-      import("../schema_migration/plan_difference.ts"),
-    ]);
+  const [{ listSchemaFiles, loadSchema }, { planDifference }] = await Promise.all([
+    import("../schema_migration/load_schema.ts"),
+    import("../schema_migration/plan_difference.ts"),
+  ]);
   const decisions = parseDecisions(options);
-  const config = readConfig(root, options.config as string | undefined);
+  const config = await readProjectConfig(context);
   const files = listSchemaFiles(root, config);
   const folder = resolve(root, config.database.migrationsDir);
   const difference = await planDifference({
@@ -86,16 +90,15 @@ async function run(context: CommandContext): Promise<ExitCode> {
     exports: await loadSchema(root, files),
     decisions,
   });
-  const changes = await planFiles(root, config, name, difference.steps);
+  const changes = planFiles(root, config, name, difference.steps);
   const findings = changes.length === 0 ? [] : await findRefused(root, config, changes);
   const isRefused = findings.some(({ severity }) => severity === "error");
   const isBlocked = difference.problems.length > 0 || isRefused;
   if (!isCheck && !isDryRun && !isBlocked) applyGeneratedFiles(root, changes);
   const isFound = isBlocked || isCheck && changes.length > 0;
   const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
-  await report(context, { difference, changes, findings, isBlocked });
-  output.result({
-    command: "generate migration",
+  report(context, { difference, changes, findings, isBlocked });
+  return {
     exitCode,
     schema: files,
     statements: difference.steps,
@@ -103,8 +106,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     problems: difference.problems,
     kept: difference.kept,
     findings,
-  });
-  return exitCode;
+  };
 }
 
 function readName({ args, options }: CommandContext): string {
@@ -119,17 +121,13 @@ function readName({ args, options }: CommandContext): string {
   return name;
 }
 
-async function planFiles(
+function planFiles(
   root: string,
   { database }: ResolvedConfig,
   name: string,
   steps: readonly Step[],
-): Promise<FileChange[]> {
+): FileChange[] {
   if (steps.length === 0) return [];
-  const [{ planMigrationFiles }, { readMigrationFolder }] = await Promise.all([
-    import("../auth_schema/migration_file.ts"),
-    import("../../database/migrations/folder.ts"),
-  ]);
   const folder = resolve(root, database.migrationsDir);
   return planMigrationFiles({
     dir: toProjectPath(root, database.migrationsDir),
@@ -152,17 +150,13 @@ async function findRefused(
   config: ResolvedConfig,
   changes: readonly FileChange[],
 ): Promise<PlanFinding[]> {
-  const [{ isDeployedToDistSql, namesDistSql }, { sourceFiles }, check] = await Promise.all([
-    import("../database/deployed_to_distsql.ts"),
-    import("../discovery/source_files.ts"),
-    import("../schema_migration/check_distsql.ts"),
-  ]);
   const parent = dirname(config.functionsDir);
   const sources = resolve(root, parent === "." ? config.functionsDir : parent);
   const hasSource = () => existsSync(sources) && sourceFiles(sources).some(namesDistSql);
   if (!isDeployedToDistSql(config, hasSource)) return [];
   const { migrationsDir, translation } = config.database;
   const dir = toProjectPath(root, migrationsDir);
+  const check = await import("../schema_migration/check_distsql.ts");
   return check.findRefused(resolve(root, migrationsDir), dir, changes, translation);
 }
 
@@ -173,9 +167,8 @@ interface Outcome {
   readonly isBlocked: boolean;
 }
 
-async function report({ output, options }: CommandContext, outcome: Outcome): Promise<void> {
+function report({ output, options }: CommandContext, outcome: Outcome): void {
   const { difference: { steps, problems, kept }, changes, findings, isBlocked } = outcome;
-  const { printFindings } = await import("../database/print_findings.ts");
   const isWritten = options.check !== true && options["dry-run"] !== true && !isBlocked;
   for (const problem of problems) output.line(`${output.red("error")} ${problem}`);
   printFindings(output, findings, changes[0] === undefined ? "" : dirname(changes[0].path));

@@ -1,11 +1,13 @@
 import { extname } from "node:path";
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
 import type { SourceLocation } from "../analysis/slice.ts";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { isOpenApiVersion } from "../config/openapi.ts";
 import { finishGenerated } from "../finish_generated.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { count, formatDiagnostic, summarizeList } from "../generated_report.ts";
+import { getDocumentFormat } from "../openapi/document_format.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import type { Output } from "../output.ts";
 import { readProject } from "../read_project.ts";
@@ -60,22 +62,18 @@ export const generateOpenapi: Command = {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
       "A schema or option cannot be described, an unmanaged file exists at an output path, or (--check) a file is stale.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
   // imported on demand: help needs neither the parser nor zod
-  const [{ buildProjectDocument }, { planOpenApiFiles }, { getDocumentFormat }] = await Promise.all(
-    [
-      import("../openapi/project_document.ts"),
-      import("../openapi/openapi_files.ts"),
-      import("../openapi/document_format.ts"),
-    ],
-  );
+  const [{ buildProjectDocument }, { planOpenApiFiles }] = await Promise.all([
+    import("../openapi/project_document.ts"),
+    import("../openapi/openapi_files.ts"),
+  ]);
   const version = readVersion(options["openapi-version"]);
   const tryIt = readTryIt(options);
   const { functions, config } = await readProject(context);
@@ -102,8 +100,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   }
   const operations = listOperations(document);
   const components = Object.keys(document.components.schemas);
-  return finishGenerated(context, {
-    command: "generate openapi",
+  return finishGenerated(generateOpenapi, context, {
     errors,
     changes,
     summary: `${output.bold(count(operations.length, "operation"))}, ${

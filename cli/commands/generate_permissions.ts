@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { Finding } from "../analysis/findings.ts";
+import { findMissingTables } from "../analysis/missing_tables.ts";
+import { MARKER, renderPermissionFiles } from "../analysis/permission_files.ts";
 import type { FunctionPermissions, PermissionsAnalysis } from "../analysis/permissions.ts";
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import {
   applyGeneratedFiles,
@@ -42,21 +45,18 @@ export const generatePermissions: Command = {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]: "Something cannot be determined statically, an unmanaged file " +
       "exists at an output path, or (--check) a file is stale.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
   // imported on demand: help does not need the parser
-  const [{ analysePermissions }, { MARKER, renderPermissionFiles }, { checkAuthTables }] =
-    await Promise.all([
-      import("../analysis/permissions.ts"),
-      import("../analysis/permission_files.ts"),
-      import("../auth_schema/check_tables.ts"),
-    ]);
+  const [{ analysePermissions }, { checkAuthTables }] = await Promise.all([
+    import("../analysis/permissions.ts"),
+    import("../auth_schema/check_tables.ts"),
+  ]);
   const project = await readProject(context);
   const { config } = project;
   const unchecked = await checkAuthTables(root, config);
@@ -99,8 +99,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     changes,
     isCheck: options.check === true,
   });
-  output.result({
-    command: "generate permissions",
+  return {
     exitCode,
     functions: functions.map(({ name, file, usesDatabase, tables }) => ({
       name,
@@ -117,8 +116,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
     unresolved: errors,
     missed,
     warnings,
-  });
-  return exitCode;
+  };
 }
 
 /** Finds what no migration creates; nothing in a project without migrations. */
@@ -129,14 +127,11 @@ async function checkMigrationsFor(
 ): Promise<Finding[]> {
   const folder = resolve(root, config.database.migrationsDir);
   if (!existsSync(folder)) return [];
-  const [{ findMissingTables }, { readDeclaredSchema }, { readMigrationFolder }] = await Promise
-    .all([
-      import("../analysis/missing_tables.ts"),
-      import("../../database/distsql/declared/read_declared.ts"),
-      import("../../database/migrations/folder.ts"),
-    ]);
   const { files } = readMigrationFolder(folder);
   if (files.length === 0) return [];
+  const { readDeclaredSchema } = await import(
+    "../../database/distsql/declared/read_declared.ts"
+  );
   const declared = readDeclaredSchema(files.map(({ sql }) => sql));
   return findMissingTables(functions, declared, config.database.migrationsDir);
 }

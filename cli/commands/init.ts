@@ -1,7 +1,9 @@
 import { basename, relative, resolve } from "node:path";
 import process from "node:process";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
+import { listExistingFiles, writeProject } from "../init/write_project.ts";
 import type { ProjectRuntime } from "../init/project_runtime.ts";
 
 /** The command `trellis init`. */
@@ -46,7 +48,6 @@ export const init: Command = {
   exitCodes: {
     [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "The folder is not empty; nothing was written.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: the folder cannot be read or written.",
   },
   run,
@@ -54,16 +55,12 @@ export const init: Command = {
 
 const MANY = 5;
 
-async function run({ root, cwd, args, options, output }: CommandContext): Promise<ExitCode> {
+async function run({ root, cwd, args, options, output }: CommandContext): Promise<CommandResult> {
   const runtime = readRuntime(options.runtime as string | undefined);
   const template = readTemplate(options.template as string | undefined);
   const folder = resolve(root, args[0] ?? ".");
   const name = toProjectName(basename(folder));
-  const [{ createProjectFiles }, { listExistingFiles, writeProject }] = await Promise.all([
-    import("../init/template.ts"),
-    import("../init/write_project.ts"),
-  ]);
-
+  const { createProjectFiles } = await import("../init/template.ts");
   const existing = listExistingFiles(folder);
   if (existing.length > 0) {
     const named = existing.slice(0, MANY).join(", ");
@@ -71,8 +68,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     const error = `${folder} is not empty: it contains ${named}${more}. ` +
       `Nothing was written. Use a new or empty folder`;
     output.line(`${output.red("error")} ${error}`);
-    output.result({ command: "init", exitCode: ExitCode.Found, folder, error, inTheWay: existing });
-    return ExitCode.Found;
+    return { exitCode: ExitCode.Found, folder, error, inTheWay: existing };
   }
   const files = createProjectFiles(name, runtime, { template, withCi: options.ci === true });
   writeProject(folder, files);
@@ -88,8 +84,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   output.line();
   output.line(`${output.bold(name)} is ready. Next:`);
   for (const line of next) output.line(`  ${line}`);
-  output.result({
-    command: "init",
+  return {
     exitCode: ExitCode.Done,
     folder,
     name,
@@ -97,8 +92,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     template,
     files: [...files.keys()],
     next,
-  });
-  return ExitCode.Done;
+  };
 }
 
 function readRuntime(given: string | undefined): ProjectRuntime {

@@ -1,12 +1,14 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
+import { checkJobId, withJobsDatabase } from "../database/with_jobs.ts";
+import { count } from "../generated_report.ts";
 
 type Change = "retry" | "cancel";
 
 const EXIT_CODES: Command["exitCodes"] = {
   [ExitCode.Done]: "All named jobs were changed.",
   [ExitCode.Found]: "A named job does not exist or is in another state; it was not changed.",
-  [ExitCode.Usage]: "The command line is invalid.",
   [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
 };
 
@@ -57,15 +59,12 @@ export const jobsCancel: Command = {
 
 const WORDS: Readonly<Record<Change, string>> = { retry: "sent again", cancel: "cancelled" };
 
-async function change(what: Change, context: CommandContext): Promise<ExitCode> {
+async function change(what: Change, context: CommandContext): Promise<CommandResult> {
   const { args: [given], options, output } = context;
   if ((given === undefined) === (options.dead !== true)) {
     throw new UsageError(`trellis jobs ${what} needs either the id of a job or --dead`);
   }
-  const [admin, { checkJobId, withJobsDatabase }] = await Promise.all([
-    import("../../jobs/job_admin.ts"),
-    import("../database/with_jobs.ts"),
-  ]);
+  const admin = await import("../../jobs/job_admin.ts");
   const id = given === undefined ? undefined : checkJobId(given);
   const apply = what === "retry" ? admin.retryJobs : admin.cancelJobs;
   const { ids, changed, label } = await withJobsDatabase(context, async ({ db, label }) => {
@@ -85,8 +84,6 @@ async function change(what: Change, context: CommandContext): Promise<ExitCode> 
     }
   });
   const exitCode = id !== undefined && changed.length < ids.length ? ExitCode.Found : ExitCode.Done;
-  const count = `${changed.length} ${changed.length === 1 ? "job" : "jobs"}`;
-  output.line(`${output.bold(label)}: ${count} ${WORDS[what]}`);
-  output.result({ command: `jobs ${what}`, exitCode, database: label, changed });
-  return exitCode;
+  output.line(`${output.bold(label)}: ${count(changed.length, "job")} ${WORDS[what]}`);
+  return { exitCode, database: label, changed };
 }

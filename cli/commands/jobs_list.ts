@@ -1,5 +1,9 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
+import { renderTable } from "../database/text_table.ts";
+import { withJobsDatabase } from "../database/with_jobs.ts";
+import { count } from "../generated_report.ts";
 
 /** The command `trellis jobs list`. */
 export const jobsList: Command = {
@@ -25,19 +29,14 @@ export const jobsList: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "The jobs are listed.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const [{ JOB_STATES, listJobs }, { withJobsDatabase }, { renderTable }] = await Promise.all([
-    import("../../jobs/job_admin.ts"),
-    import("../database/with_jobs.ts"),
-    import("../database/text_table.ts"),
-  ]);
+  const { JOB_STATES, listJobs } = await import("../../jobs/job_admin.ts");
   const state = JOB_STATES.find((each) => each === options.state);
   if (options.state !== undefined && state === undefined) {
     throw new UsageError(`--state must be ${JOB_STATES.join(" or ")}, got "${options.state}"`);
@@ -58,9 +57,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
   ]);
   const header = ["id", "job", "state", "attempts", "enqueued", "last error"];
   if (rows.length > 0) { for (const line of renderTable([header, ...rows])) output.line(line); }
-  output.line(`${output.bold(label)}: ${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}`);
-  output.result({ command: "jobs list", exitCode: ExitCode.Done, database: label, jobs });
-  return ExitCode.Done;
+  output.line(`${output.bold(label)}: ${count(jobs.length, "job")}`);
+  return { exitCode: ExitCode.Done, database: label, jobs };
 }
 
 const MAX_LIMIT = 1000;

@@ -1,5 +1,6 @@
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
+import { checkJobId, withJobsDatabase } from "../database/with_jobs.ts";
 
 /** The command `trellis jobs show`. */
 export const jobsShow: Command = {
@@ -12,18 +13,14 @@ export const jobsShow: Command = {
   exitCodes: {
     [ExitCode.Done]: "The job is printed.",
     [ExitCode.Found]: "The table has no job with this id.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "The database or the table is missing, or the database does not respond.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { args, output } = context;
-  const [{ getJob }, { checkJobId, withJobsDatabase }] = await Promise.all([
-    import("../../jobs/job_admin.ts"),
-    import("../database/with_jobs.ts"),
-  ]);
+  const { getJob } = await import("../../jobs/job_admin.ts");
   const id = checkJobId(args[0]);
   const { job, label } = await withJobsDatabase(context, async ({ db, label }) => ({
     job: await getJob(db, id),
@@ -34,6 +31,5 @@ async function run(context: CommandContext): Promise<ExitCode> {
   for (const [key, value] of Object.entries(job ?? {})) {
     if (value !== undefined) output.line(`${key}: ${value}`);
   }
-  output.result({ command: "jobs show", exitCode, database: label, job: job ?? null });
-  return exitCode;
+  return { exitCode, database: label, job: job ?? null };
 }

@@ -1,5 +1,6 @@
-import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { renderTable } from "../database/text_table.ts";
+import { readStageSecrets } from "../secrets/read_secrets.ts";
 import { STAGE_OPTION } from "../stages/stage_name.ts";
 
 /** The command `trellis secrets list`. */
@@ -12,17 +13,15 @@ export const secretsList: Command = {
   exitCodes: {
     [ExitCode.Done]: "All have a value.",
     [ExitCode.Found]: "A value or a secret is missing.",
-    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "AWS could not be reached or refused the request.",
   },
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { output } = context;
-  const { readStageSecrets } = await import("../secrets/read_secrets.ts");
   const found = await readStageSecrets(context);
-  if (found === undefined) return ExitCode.Found;
+  if ("exitCode" in found) return found;
   const { stage, sources, values } = found;
   const states = await Promise.all(sources.map((source) => values.find(source)));
   const exitCode = states.every((state) => state === "set") ? ExitCode.Done : ExitCode.Found;
@@ -38,8 +37,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
       output.line(line);
     }
   }
-  output.result({
-    command: "secrets list",
+  return {
     exitCode,
     stage,
     secrets: sources.map((source, index) => ({
@@ -49,6 +47,5 @@ async function run(context: CommandContext): Promise<ExitCode> {
       state: states[index],
       functions: source.users,
     })),
-  });
-  return exitCode;
+  };
 }

@@ -1,5 +1,7 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../command.ts";
+import { ExitCode, UsageError } from "../command.ts";
 import { generateSecret } from "../secrets/generate_secret.ts";
+import { readStageSecrets } from "../secrets/read_secrets.ts";
 import { STAGE_OPTION } from "../stages/stage_name.ts";
 
 /** The command `trellis secrets set`. */
@@ -30,17 +32,15 @@ export const secretsSet: Command = {
   run,
 };
 
-async function run(context: CommandContext): Promise<ExitCode> {
+async function run(context: CommandContext): Promise<CommandResult> {
   const { args: [name], options, output } = context;
-  const { readStageSecrets } = await import("../secrets/read_secrets.ts");
   const found = await readStageSecrets(context);
-  if (found === undefined) return ExitCode.Found;
+  if ("exitCode" in found) return found;
   const { stage, sources, values } = found;
   const source = sources.find(({ variable }) => variable === name);
-  const fail = (error: string): ExitCode => {
+  const fail = (error: string): CommandResult => {
     output.line(`${output.red("error")} ${error}`);
-    output.result({ command: "secrets set", exitCode: ExitCode.Found, name, stage, error });
-    return ExitCode.Found;
+    return { exitCode: ExitCode.Found, name, stage, error };
   };
   if (source === undefined) {
     const known = sources.map(({ variable }) => variable).join(", ") || "none";
@@ -60,15 +60,13 @@ async function run(context: CommandContext): Promise<ExitCode> {
     );
   }
   output.line(`${values.getName(source)}: value put`);
-  output.result({
-    command: "secrets set",
+  return {
     exitCode: ExitCode.Done,
     name,
     stage,
     service: source.service,
     target: values.getName(source),
-  });
-  return ExitCode.Done;
+  };
 }
 
 async function readValue(context: CommandContext, name: string): Promise<string> {

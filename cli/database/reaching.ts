@@ -1,9 +1,9 @@
 import { closeDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { readDriverError } from "../../errors/driver_error.ts";
+import type { DatabaseTarget } from "./to_database_target.ts";
 
 /**
  * Runs work on a database. Errors without a known origin get the name of the database as a prefix,
@@ -46,15 +46,18 @@ export function toDatabaseError(error: unknown, label: string, what?: string): E
 }
 
 /**
- * Runs work and closes the client afterwards: an embedded database would otherwise keep the process
- * alive.
+ * Runs work on the database of a command. Errors get its name, and its client is closed afterwards:
+ * an embedded database would otherwise keep the process alive.
  *
  * @returns The result of the work.
  */
-export async function closing<T>(database: DatabaseConfig, work: () => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  { config, label }: DatabaseTarget,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    return await work();
+    return await reaching(label, work);
   } finally {
-    await closeDrizzleClient(database);
+    await closeDrizzleClient(config);
   }
 }

@@ -22,19 +22,20 @@ export async function runCaptured(
   options: CommandContext["options"],
 ): Promise<CapturedRun> {
   const lines: string[] = [];
-  let result: unknown = null;
   const output: Output = {
     ...context.output,
-    // both text and result are captured
+    // the text is captured
     isJson: false,
     line: (text = "") => void lines.push(text),
     note: (text) => void lines.push(text),
     warn: (text) => void lines.push(`${context.output.yellow("warning")} ${text}`),
-    result: (value) => void (result = value),
+    result: () => {},
   };
   try {
-    const exitCode = await command.run({ ...context, options, args: [], output });
-    return { exitCode, lines, result };
+    const result = await command.run({ ...context, options, args: [], output });
+    return typeof result === "number"
+      ? { exitCode: result, lines, result: null }
+      : { exitCode: result.exitCode, lines, result: { command: command.name, ...result } };
   } catch (error) {
     context.output.endProgress();
     const message = error instanceof Error ? error.message : String(error);

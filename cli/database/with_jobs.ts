@@ -1,6 +1,8 @@
 import process from "node:process";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { type CommandContext, UsageError } from "../command.ts";
+import { readProjectConfig } from "../read_project.ts";
+import { requireDatabase } from "./database_target.ts";
 
 /** Database of a command about jobs. */
 export interface JobsDatabase {
@@ -17,21 +19,20 @@ export interface JobsDatabase {
  * @returns The result of the work.
  */
 export async function withJobsDatabase<T>(
-  { options, root }: CommandContext,
+  context: CommandContext,
   work: (database: JobsDatabase) => Promise<T>,
 ): Promise<T> {
-  const [{ readConfig }, { requireDatabase }, { closing, reaching }, { getDrizzleClient }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("./database_target.ts"),
-      import("./reaching.ts"),
-      import("../../database/client.ts"),
-    ]);
-  const settings = readConfig(root, options.config as string | undefined).database;
-  const { config, label } = requireDatabase({ options, settings, env: process.env, root });
-  return await closing(
-    config,
-    () => reaching(label, async () => await work({ db: await getDrizzleClient(config), label })),
+  const { options, root } = context;
+  const [{ withDatabase }, { getDrizzleClient }] = await Promise.all([
+    import("./reaching.ts"),
+    import("../../database/client.ts"),
+  ]);
+  const { database: settings } = await readProjectConfig(context);
+  const target = requireDatabase({ options, settings, env: process.env, root });
+  const { config, label } = target;
+  return await withDatabase(
+    target,
+    async () => await work({ db: await getDrizzleClient(config), label }),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { CommandContext } from "../command.ts";
 import type { FilePlan } from "../infra/plan_files.ts";
-import type { ResolvedStage } from "../stages/stage_settings.ts";
-import type { SecretValues } from "../secrets/secret_values.ts";
+import { getStageRegion, type ResolvedStage, resolveStage } from "../stages/stage_settings.ts";
+import { openSecretValues, type SecretValues } from "../secrets/secret_values.ts";
 import { openTerraform, type SavedPlan, type Terraform } from "./terraform.ts";
 
 /** What the steps of a deployment share. */
@@ -31,13 +31,8 @@ export async function openDeployment(
   stageName: string,
 ): Promise<Deployment> {
   const { root, options, output } = context;
-  const [{ planFiles }, { getStageRegion, resolveStage }, { openSecretValues }] = await Promise.all(
-    [
-      import("../infra/plan_files.ts"),
-      import("../stages/stage_settings.ts"),
-      import("../secrets/secret_values.ts"),
-    ],
-  );
+  // imported on demand: help does not need the parser
+  const { planFiles } = await import("../infra/plan_files.ts");
   const plan = await planFiles({ root, options, output });
   const { config: { infra }, projectName, folder } = plan;
   const stage = resolveStage(infra, projectName, stageName);

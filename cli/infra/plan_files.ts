@@ -2,14 +2,20 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { toPortablePath } from "../inside_folder.ts";
 import type { Finding } from "../analysis/findings.ts";
+import { readConfig } from "../analysis/read_config.ts";
 import type { CommandContext } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
+import { findFunctionFiles } from "../discovery/function_files.ts";
 import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
 import { summarizeList } from "../generated_report.ts";
+import { checkSettings } from "./check_settings.ts";
 import { listRoutes, type Problem, type TerraformVariable } from "./infra_plan.ts";
-import type { ModuleSources } from "./module_sources.ts";
+import { COPIES, type ModuleSources, planModuleSources } from "./module_sources.ts";
+import { resolveModulesPath } from "./modules_path.ts";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
-import type { FunctionSources } from "./read_functions.ts";
+import { readProjectName } from "./project_name.ts";
+import { type FunctionSources, readFunctions } from "./read_functions.ts";
+import { FIRST_LINE, MARKER, renderInfra } from "./render_infra.ts";
 import { findRenamedFunctions } from "./renamed_functions.ts";
 import type { PlannedSource } from "./sources.ts";
 
@@ -38,13 +44,6 @@ export interface FilePlan {
 export async function planFiles(
   { root, options, output }: Pick<CommandContext, "root" | "options" | "output">,
 ): Promise<FilePlan> {
-  const [{ readConfig }, { findFunctionFiles }, { readFunctions }, { checkSettings }] =
-    await Promise.all([
-      import("../analysis/read_config.ts"),
-      import("../discovery/function_files.ts"),
-      import("./read_functions.ts"),
-      import("./check_settings.ts"),
-    ]);
   const given = options.config as string | undefined;
   const config = readConfig(root, given);
   const { infra } = config;
@@ -60,7 +59,7 @@ export async function planFiles(
   output.endProgress();
 
   const projectName = infra.projectName ??
-    (await import("./project_name.ts")).readProjectName(root);
+    readProjectName(root);
   const common = { sources, config, projectName, folder: resolve(root, dir) };
   const locate = createLocator(
     [...sources.functions, ...listRoutes(sources.functions)],
@@ -74,7 +73,6 @@ export async function planFiles(
     const { warnings } = sources;
     return { ...common, variables: [], secrets: [], errors, warnings, changes: [] };
   }
-  const { renderInfra, MARKER, FIRST_LINE } = await import("./render_infra.ts");
   const rendered = renderInfra({
     functions: sources.functions,
     infra,
@@ -120,10 +118,6 @@ async function findModules(
   dir: string,
   modulesPath: unknown,
 ): Promise<ModuleSources & { readonly folder: string }> {
-  const [{ resolveModulesPath }, { COPIES, planModuleSources }] = await Promise.all([
-    import("./modules_path.ts"),
-    import("./module_sources.ts"),
-  ]);
   const given = modulesPath as string | undefined;
   const found = await resolveModulesPath({ projectDir: root, modulesPath: given });
   const isGiven = given !== undefined;

@@ -1,4 +1,4 @@
-import { type CommandContext, ExitCode } from "../command.ts";
+import { type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { formatDiagnostic } from "../generated_report.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 import { readStage } from "../stages/stage_name.ts";
@@ -17,9 +17,11 @@ export interface StageSecrets {
  * Reads which secrets and parameters the functions of the project need in a stage.
  *
  * @param context The command, with the option `--stage`.
- * @returns They, or `undefined` after the errors of the sources were printed.
+ * @returns They, or the result of the command after the errors of the sources were printed.
  */
-export async function readStageSecrets(context: CommandContext): Promise<StageSecrets | undefined> {
+export async function readStageSecrets(
+  context: CommandContext,
+): Promise<StageSecrets | CommandResult> {
   const { root, options, output } = context;
   const stage = readStage(options);
   const [{ planFiles }, { getStageRegion, resolveStage }] = await Promise.all([
@@ -29,8 +31,7 @@ export async function readStageSecrets(context: CommandContext): Promise<StageSe
   const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
   if (errors.length > 0) {
     for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
-    output.result({ exitCode: ExitCode.Found, unresolved: errors });
-    return undefined;
+    return { exitCode: ExitCode.Found, unresolved: errors };
   }
   const prefix = `${projectName}-${stage}`;
   const region = getStageRegion(resolveStage(config.infra, projectName, stage));
