@@ -8,8 +8,11 @@
  *
  * @module
  */
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
+import { listFiles } from "./list_files.ts";
+import { runOrThrow, runProgram } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -88,26 +91,13 @@ export function readPrivateTypes(
 /** Returns the lines of the library, without indentation. */
 async function readSourceLines(folders: readonly string[]): Promise<Set<string>> {
   const lines = new Set<string>();
-  async function add(folder: string): Promise<void> {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
-      const path = `${folder}/${name}`;
-      if (isDirectory) await add(path);
-      else if (name.endsWith(".ts")) {
-        for (const line of (await Deno.readTextFile(path)).split("\n")) lines.add(line.trim());
-      }
+  for (const folder of folders) {
+    for (const file of listFiles(join(ROOT, folder)).filter((name) => name.endsWith(".ts"))) {
+      const text = await Deno.readTextFile(join(ROOT, folder, file));
+      for (const line of text.split("\n")) lines.add(line.trim());
     }
   }
-  for (const folder of folders) await add(`${ROOT}${folder}`);
   return lines;
-}
-
-async function deno(args: string[]): Promise<{ success: boolean; text: string }> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args,
-    cwd: ROOT,
-    env: { NO_COLOR: "1" },
-  }).output();
-  return { success, text: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
 }
 
 if (import.meta.main) {
@@ -118,7 +108,9 @@ if (import.meta.main) {
   const config = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
   const entries = Object.values<string>(config.exports);
   if (values.check) {
-    const { text } = await deno(["doc", "--lint", ...entries]);
+    const lint = ["doc", "--lint", ...entries];
+    const { stdout, stderr } = await runProgram(Deno.execPath(), lint, { cwd: ROOT });
+    const text = stdout + stderr;
     const faults = readDocFaults(text, ROOT);
     const folders = new Set(entries.map((entry) => entry.split("/")[1]));
     folders.delete("mod.ts");
@@ -135,17 +127,8 @@ if (import.meta.main) {
   } else {
     await Deno.remove(values.out, { recursive: true }).catch(() => {});
     const name = `${config.name} ${config.version}`;
-    const { success, text } = await deno([
-      "doc",
-      "--html",
-      `--name=${name}`,
-      `--output=${values.out}`,
-      ...entries,
-    ]);
-    if (!success) {
-      console.error(text);
-      Deno.exit(1);
-    }
+    const html = ["doc", "--html", `--name=${name}`, `--output=${values.out}`, ...entries];
+    await runOrThrow(Deno.execPath(), html, { cwd: ROOT });
     console.log(`written: ${values.out}/index.html`);
   }
 }

@@ -10,13 +10,7 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-
-/** Result of a program. */
-export interface ProgramResult {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
+import { type ProgramResult, runProgram } from "./program.ts";
 
 /** Result of one audit. */
 export type Answer =
@@ -106,16 +100,7 @@ export async function audit(
 
 async function run(command: string, args: string[], cwd: string): Promise<ProgramResult> {
   try {
-    const signal = AbortSignal.timeout(60_000);
-    const { code, stdout, stderr } = await new Deno.Command(command, {
-      args,
-      cwd,
-      signal,
-      env: { NO_COLOR: "1" },
-    })
-      .output();
-    const decoder = new TextDecoder();
-    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    return await runProgram(command, args, { cwd, signal: AbortSignal.timeout(60_000) });
   } catch (error) {
     return { code: 1, stdout: "", stderr: error instanceof Error ? error.message : String(error) };
   }

@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { join, relative } from "node:path";
 import { startNeonProxy } from "../tests/support/neon_proxy.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { runOrThrow, runProgram } from "./program.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const OWN_FOLDERS = [
@@ -84,13 +85,10 @@ Deno.exit(0);
 async function runTests(paths: readonly string[]): Promise<Results["testResults"]> {
   const output = `${results}.part`;
   const args = ["vitest", "run", "--silent", "--reporter=json", `--outputFile=${output}`, ...paths];
-  await new Deno.Command("npx", {
-    args,
+  await runProgram("npx", args, {
     cwd: work,
     env: { SUITE_TARGET: target, ...environment.variables },
-    stdout: "null",
-    stderr: "null",
-  }).output();
+  });
   const { testResults }: Results = JSON.parse(await Deno.readTextFile(output));
   for (const { name, assertionResults } of testResults) {
     const passed = assertionResults.filter(({ status }) => status === "passed").length;
@@ -103,7 +101,7 @@ async function runTests(paths: readonly string[]): Promise<Results["testResults"
 async function prepare(folder: string): Promise<void> {
   await Deno.mkdir(join(work, "packages", "better-auth"), { recursive: true });
   const theirs = join(folder, "packages", "better-auth");
-  await run("cp", ["-r", join(theirs, "src"), join(work, "packages", "better-auth")]);
+  await runOrThrow("cp", ["-r", join(theirs, "src"), join(work, "packages", "better-auth")]);
   const manifest = JSON.parse(await Deno.readTextFile(join(theirs, "package.json")));
   const { version, exports } = manifest as { version: string; exports: Record<string, Entry> };
   const aliases = Object.entries(exports).flatMap(([name, entry]) => {
@@ -116,7 +114,7 @@ async function prepare(folder: string): Promise<void> {
   await Deno.writeTextFile(join(work, "aliases.json"), JSON.stringify(aliases));
   await Deno.writeTextFile(join(work, "package.json"), '{ "private": true, "type": "module" }');
   const args = ["install", "--no-audit", "--no-fund", "--legacy-peer-deps"];
-  await run("npm", [...args, `better-auth@${version}`, ...PACKAGES], work);
+  await runOrThrow("npm", [...args, `better-auth@${version}`, ...PACKAGES], { cwd: work });
 }
 
 interface Entry {
@@ -128,7 +126,7 @@ async function copyOwnSources(): Promise<void> {
   await Deno.mkdir(join(work, "trellis"), { recursive: true });
   await Deno.mkdir(join(work, "results"), { recursive: true });
   for (const folder of OWN_FOLDERS) {
-    await run("cp", ["-r", join(ROOT, folder), join(work, "trellis")]);
+    await runOrThrow("cp", ["-r", join(ROOT, folder), join(work, "trellis")]);
   }
   for (const file of ["instance.ts", "targets.ts", "vitest.config.ts"]) {
     const code = await Deno.readTextFile(join(ROOT, "scripts", "better_auth_suite", file));
@@ -200,9 +198,4 @@ function printSummary({ testResults }: Results): void {
     }
   }
   console.log(`${target}: ${passed} of ${total} tests of ${testResults.length} files pass`);
-}
-
-async function run(command: string, args: readonly string[], cwd?: string): Promise<void> {
-  const { success } = await new Deno.Command(command, { args: [...args], cwd }).output();
-  if (!success) throw new Error(`${command} ${args.slice(0, 2).join(" ")} failed`);
 }

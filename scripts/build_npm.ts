@@ -11,7 +11,9 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
+import { listFiles } from "./list_files.ts";
 import { createManifest, type ExportTarget, type PackageConfig } from "./npm_manifest.ts";
+import { runOrThrow } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -85,7 +87,9 @@ async function runDnt(dnt: Dnt, config: PackageConfig, out: string): Promise<voi
   for (const name of ["esm", ".npmignore", "_dnt.polyfills.js", "_dnt.polyfills.d.ts"]) {
     await Deno.remove(join(out, name), { recursive: true }).catch(() => {});
   }
-  for (const file of listPrograms(out)) await removePolyfills(file);
+  for (const file of listFiles(out).filter((name) => /\.(?:js|d\.ts)$/.test(name))) {
+    await removePolyfills(join(out, file));
+  }
   await copyFolder(join(ROOT, PAGE), join(out, PAGE));
 }
 
@@ -100,13 +104,6 @@ async function removePolyfills(file: string): Promise<void> {
   const text = await Deno.readTextFile(file);
   const without = text.replace(/^import "[./]*_dnt\.polyfills\.js";\n/gm, "");
   if (without !== text) await Deno.writeTextFile(file, without);
-}
-
-function listPrograms(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
-    const path = join(folder, name);
-    return isDirectory ? listPrograms(path) : /\.(?:js|d\.ts)$/.test(name) ? [path] : [];
-  });
 }
 
 function dntOptions(config: PackageConfig, out: string): Record<string, unknown> {
@@ -133,15 +130,9 @@ function dntOptions(config: PackageConfig, out: string): Record<string, unknown>
 
 async function runDenoPack(out: string): Promise<void> {
   const archive = join(out, "raw.tgz");
-  await run(Deno.execPath(), [
-    "pack",
-    "--allow-dirty",
-    "--no-source-maps",
-    "--ignore=deno.lock",
-    "-o",
-    archive,
-  ]);
-  await run("tar", ["xzf", archive, "--strip-components=1", "--no-same-owner", "-C", out]);
+  const pack = ["pack", "--allow-dirty", "--no-source-maps", "--ignore=deno.lock", "-o", archive];
+  await runOrThrow(Deno.execPath(), pack, { cwd: ROOT });
+  await runOrThrow("tar", ["xzf", archive, "--strip-components=1", "--no-same-owner", "-C", out]);
   await Deno.remove(archive);
 }
 
@@ -205,19 +196,6 @@ async function copyFolder(from: string, to: string): Promise<void> {
     if (name.startsWith(".terraform")) continue;
     if (isDirectory) await copyFolder(join(from, name), join(to, name));
     else await Deno.copyFile(join(from, name), join(to, name));
-  }
-}
-
-async function run(command: string, args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(command, {
-    args,
-    cwd: ROOT,
-    stdout: "null",
-    stderr: "piped",
-  })
-    .output();
-  if (!success) {
-    throw new Error(`${command} ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
   }
 }
 

@@ -13,6 +13,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { buildNpm, parseEngine } from "./build_npm.ts";
+import { listFiles } from "./list_files.ts";
+import { runOrThrow, runProgram } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -113,13 +115,6 @@ export async function hashPackage(folder: string): Promise<string> {
   return hash.digest("hex");
 }
 
-function listFiles(folder: string, inside = ""): string[] {
-  return [...Deno.readDirSync(join(folder, inside))].flatMap(({ name, isDirectory }) => {
-    const path = inside === "" ? name : `${inside}/${name}`;
-    return isDirectory ? listFiles(folder, path) : [path];
-  }).sort();
-}
-
 /** The tools at exact versions, with their arguments for an archive. */
 const TOOLS: readonly { specifier: string; args(archive: string): string[] }[] = [
   { specifier: "publint@0.3.25", args: (archive) => ["publint", "run", archive, "--strict"] },
@@ -136,13 +131,9 @@ async function runTool(
   specifier: string,
   args: readonly string[],
 ): Promise<string | undefined> {
-  const { success, stdout, stderr } = await new Deno.Command("npm", {
-    args: ["exec", "--yes", `--package=${specifier}`, "--", ...args],
-    cwd,
-    stdin: "null",
-    env: { NO_COLOR: "1" },
-  }).output();
-  return success ? undefined : new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  const call = ["exec", "--yes", `--package=${specifier}`, "--", ...args];
+  const { code, stdout, stderr } = await runProgram("npm", call, { cwd });
+  return code === 0 ? undefined : stdout + stderr;
 }
 
 if (import.meta.main) {
@@ -160,12 +151,8 @@ if (import.meta.main) {
     const [hash, again] = [await hashPackage(first), await hashPackage(join(work, "second"))];
     if (hash !== again) faults.push(`two builds differ: ${hash} and ${again}`);
 
-    const packed = await new Deno.Command("npm", {
-      args: ["pack", await Deno.realPath(first), "--silent"],
-      cwd: work,
-    })
-      .output();
-    const archive = new TextDecoder().decode(packed.stdout).trim().split("\n").at(-1)!;
+    const pack = ["pack", await Deno.realPath(first), "--silent"];
+    const archive = (await runOrThrow("npm", pack, { cwd: work })).trim().split("\n").at(-1)!;
     const { size } = await Deno.stat(join(work, archive));
     for (const { specifier, args } of TOOLS) {
       const found = await runTool(work, specifier, args(archive));

@@ -8,6 +8,8 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { runProgram } from "./program.ts";
 
 const ROOT = new URL("..", import.meta.url);
 
@@ -56,17 +58,12 @@ export function findFaults(
 }
 
 async function dryRun(): Promise<DryRun> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["publish", "--dry-run", "--allow-dirty"],
+  const args = ["publish", "--dry-run", "--allow-dirty"];
+  const { code, stdout, stderr } = await runProgram(Deno.execPath(), args, {
     cwd: fileURLToPath(ROOT),
-    env: { NO_COLOR: "1" },
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
+  });
   // deno colors the names of warnings in spite of NO_COLOR
-  // deno-lint-ignore no-control-regex
-  const output = (decoder.decode(stdout) + decoder.decode(stderr)).replace(/\x1b\[[\d;]*m/g, "");
-  return { isDone: success, output };
+  return { isDone: code === 0, output: stripVTControlCharacters(stdout + stderr) };
 }
 
 if (import.meta.main) {

@@ -1,4 +1,3 @@
-// deno-lint-ignore-file no-console
 /**
  * Writes `docs/reference/cli.md` from the commands.
  *
@@ -6,8 +5,7 @@
  */
 import { COMMON_OPTIONS, getExitCodes, renderOption, renderUsage } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands/commands.ts";
-
-const FILE = new URL("../docs/reference/cli.md", import.meta.url);
+import { writeOrCheck } from "./generated_file.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
@@ -74,12 +72,4 @@ set. Files are replaced atomically, so Ctrl-C (exit code 130) leaves no incomple
 
 ${sections.join("\n")}`;
 
-if (Deno.args.includes("--check")) {
-  const present = await Deno.readTextFile(FILE).catch(() => "");
-  if (present !== text) {
-    console.error("docs/reference/cli.md is stale: run deno run -A scripts/cli_reference.ts");
-    Deno.exit(1);
-  }
-} else {
-  await Deno.writeTextFile(FILE, text);
-}
+await writeOrCheck("docs/reference/cli.md", text, "cli_reference.ts");

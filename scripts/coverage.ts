@@ -7,6 +7,7 @@
  *   deno run -A scripts/coverage.ts <folder>
  */
 import { fileURLToPath } from "node:url";
+import { runProgram } from "./program.ts";
 
 const AREAS = [
   "errors",
@@ -33,11 +34,8 @@ if (folder === undefined) {
   console.error("Which folder? deno run -A scripts/coverage.ts <folder of DENO_COVERAGE_DIR>");
   Deno.exit(2);
 }
-const report = await new Deno.Command(Deno.execPath(), {
-  args: ["coverage", "--lcov", folder],
-  cwd: ROOT,
-}).output();
-const counts = readLcov(new TextDecoder().decode(report.stdout));
+const { stdout } = await runProgram(Deno.execPath(), ["coverage", "--lcov", folder], { cwd: ROOT });
+const counts = readLcov(stdout);
 let isEnough = true;
 console.log("| area | lines | branches |\n| --- | ---: | ---: |");
 for (const area of AREAS) {

@@ -5,7 +5,6 @@
  *
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
-// deno-lint-ignore-file no-console -- a script
 import {
   CAPABILITIES_AS_OF,
   DIST_SQL_CAPABILITIES,
@@ -16,8 +15,7 @@ import {
   type DistSqlIncompatibility,
 } from "../database/distsql/incompatibility.ts";
 import { getByCategory } from "../database/distsql/incompatibilities.ts";
-
-const FILE = new URL("../docs/reference/distsql.md", import.meta.url);
+import { writeOrCheck } from "./generated_file.ts";
 
 const TITLES: Readonly<Record<DistSqlCategory, string>> = {
   [DistSqlCategory.DDL]: "Tables, columns, constraints and other objects",
@@ -107,14 +105,4 @@ function render(): string {
   ].join("\n");
 }
 
-const text = render();
-if (Deno.args.includes("--check")) {
-  const written = await Deno.readTextFile(FILE).catch(() => "");
-  if (written !== text) {
-    console.error(
-      "docs/reference/distsql.md is not what the registry gives: " +
-        "run deno run -A scripts/distsql_reference.ts",
-    );
-    Deno.exit(1);
-  }
-} else await Deno.writeTextFile(FILE, text);
+await writeOrCheck("docs/reference/distsql.md", render(), "distsql_reference.ts");

@@ -12,6 +12,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { readPages, SECTIONS } from "./docs/pages.ts";
+import { runOrThrow } from "./program.ts";
 import { type PageGroup, renderLlmsTxt, renderSiteConfig, toSitePage } from "./docs/site_pages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -70,13 +71,6 @@ function getSummary(readme: string): string {
   return sentence;
 }
 
-async function run(command: string, args: string[], cwd: string): Promise<void> {
-  const output = await new Deno.Command(command, { args, cwd, stdin: "null" }).output();
-  if (output.success) return;
-  const details = [output.stdout, output.stderr].map((bytes) => new TextDecoder().decode(bytes));
-  throw new Error(`${command} ${args.join(" ")} failed\n${details.join("")}`);
-}
-
 async function build(out: string, base: string): Promise<void> {
   const work = join(ROOT, ".trellis/docs_site");
   const sources = join(work, "src");
@@ -87,10 +81,11 @@ async function build(out: string, base: string): Promise<void> {
     JSON.stringify({ private: true, dependencies: { vitepress: VITEPRESS } }),
   );
   await writeSiteSources(sources, { base });
-  await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], work);
-  await run("npx", ["vitepress", "build", "src", "--outDir", out], work);
+  const cwd = { cwd: work };
+  await runOrThrow("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], cwd);
+  await runOrThrow("npx", ["vitepress", "build", "src", "--outDir", out], cwd);
   const symbols = ["run", "-A", "scripts/api_docs.ts", "--out", join(out, "api")];
-  await run(Deno.execPath(), symbols, ROOT);
+  await runOrThrow(Deno.execPath(), symbols, { cwd: ROOT });
   await Deno.writeTextFile(join(out, "api/page.css"), NARROW_SCREENS, { append: true });
 }
 

@@ -1,12 +1,10 @@
-// deno-lint-ignore-file no-console
 /**
  * Writes `docs/reference/errors.md` from the list of codes and the classes.
  *
  *   deno run -A scripts/error_reference.ts [--check]
  */
 import * as errors from "../errors/mod.ts";
-
-const FILE = new URL("../docs/reference/errors.md", import.meta.url);
+import { writeOrCheck } from "./generated_file.ts";
 
 const classes: Record<string, string[]> = {};
 const samples: Record<string, () => errors.AppError> = {
@@ -97,9 +95,4 @@ ${rows.join("\n")}
 The classes are exported by \`@trellis/fn/errors\`. See the [guide](../guides/errors.md).
 `;
 
-if (Deno.args.includes("--check")) {
-  if (await Deno.readTextFile(FILE).catch(() => "") !== text) {
-    console.error("docs/reference/errors.md is stale: run deno run -A scripts/error_reference.ts");
-    Deno.exit(1);
-  }
-} else await Deno.writeTextFile(FILE, text);
+await writeOrCheck("docs/reference/errors.md", text, "error_reference.ts");

@@ -13,7 +13,9 @@
  */
 import { fileURLToPath } from "node:url";
 import { OPTIONAL_PACKAGES } from "../cli/optional_packages.ts";
+import { writeOrCheck } from "./generated_file.ts";
 import { createManifest, type PackageConfig } from "./npm_manifest.ts";
+import { runOrThrow } from "./program.ts";
 
 /** A package in the lock file. */
 export interface LockedPackage {
@@ -204,12 +206,8 @@ export function renderLicences(packages: readonly LicensedPackage[]): string {
 
 /** Returns a function that reads manifests from Deno's package cache. */
 async function installedLicences(): Promise<(name: string, version: string) => string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json"],
-    env: { NO_COLOR: "1" },
-  })
-    .output();
-  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string };
+  const stdout = await runOrThrow(Deno.execPath(), ["info", "--json"]);
+  const { npmCache } = JSON.parse(stdout) as { npmCache: string };
   const registries = [...Deno.readDirSync(npmCache)].filter(({ isDirectory }) => isDirectory);
   return function readLicence(name, version): string {
     for (const registry of registries) {
@@ -249,16 +247,7 @@ if (import.meta.main) {
   const packages = listLicences(lock.npm, { package: needed, optional }, await installedLicences());
   const faults = findFaults(packages);
   for (const fault of faults) console.error(fault);
-  const path = `${root}docs/reference/licences.md`;
-  const wanted = renderLicences(packages);
-  const isStale = await Deno.readTextFile(path).catch(() => "") !== wanted;
-  if (Deno.args.includes("--check")) {
-    if (isStale) {
-      console.error("docs/reference/licences.md is stale. Run: deno run -A scripts/licences.ts");
-    }
-    Deno.exit(isStale || faults.length > 0 ? 1 : 0);
-  }
-  if (isStale) await Deno.writeTextFile(path, wanted);
+  await writeOrCheck("docs/reference/licences.md", renderLicences(packages), "licences.ts");
   console.log(`${packages.length} packages, ${faults.length} faults`);
-  Deno.exit(faults.length > 0 ? 1 : 0);
+  if (faults.length > 0) Deno.exitCode = 1;
 }

@@ -1,5 +1,4 @@
 #!/usr/bin/env -S deno run --allow-read --allow-write
-// deno-lint-ignore-file no-console
 /**
  * Writes `cli/infra/modules_manifest.ts`: the files of the Terraform modules with their SHA-256,
  * which the command line uses to download them for a package from JSR.
@@ -11,6 +10,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { createHash } from "node:crypto";
+import { writeOrCheck } from "./generated_file.ts";
 import { MODULE_NAMES } from "./terraform_module.ts";
 
 /**
@@ -48,17 +48,6 @@ ${lines.join("\n")}
 }
 
 if (import.meta.main) {
-  const target = new URL("../cli/infra/modules_manifest.ts", import.meta.url);
   const wanted = await renderManifest(fileURLToPath(new URL("../modules", import.meta.url)));
-  const present = await Deno.readTextFile(target).catch(() => "");
-  if (wanted !== present) {
-    if (Deno.args.includes("--check")) {
-      console.error(
-        "stale: cli/infra/modules_manifest.ts\nRun: deno run -A scripts/modules_manifest.ts",
-      );
-      Deno.exit(1);
-    }
-    await Deno.writeTextFile(target, wanted);
-    console.log("written: cli/infra/modules_manifest.ts");
-  }
+  await writeOrCheck("cli/infra/modules_manifest.ts", wanted, "modules_manifest.ts");
 }

@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { getMutants, type Mutant } from "../tests/mutation/mutants.ts";
+import { runOrThrow } from "./program.ts";
 
 interface Area {
   readonly sources: readonly string[];
@@ -138,11 +139,8 @@ async function work(): Promise<void> {
 }
 
 async function copyCheckout(folder: string): Promise<void> {
-  const listed = await new Deno.Command("git", {
-    args: ["ls-files", "-co", "--exclude-standard"],
-    cwd: ROOT,
-  }).output();
-  for (const file of new TextDecoder().decode(listed.stdout).trim().split("\n")) {
+  const listed = await runOrThrow("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT });
+  for (const file of listed.trim().split("\n")) {
     if (/^(?:modules|docs|examples|bench)\//.test(file)) continue;
     await Deno.mkdir(join(folder, dirname(file)), { recursive: true });
     await Deno.copyFile(join(ROOT, file), join(folder, file)).catch((error) => {

@@ -13,6 +13,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { runProgram } from "./program.ts";
 
 interface Topic {
   readonly what: string;
@@ -152,10 +153,18 @@ async function soak(name: string, topic: Topic): Promise<Row> {
   const report = await Deno.makeTempFile();
   try {
     const began = performance.now();
-    const { code, text, isEnded } = await run(getArguments(topic), getEnvironment(topic, report));
+    const signal = AbortSignal.timeout(LIMIT_MINUTES * 60_000);
+    const env = getEnvironment(topic, report);
+    const options = { cwd: ROOT, env, signal };
+    const { code, stdout, stderr } = await runProgram(
+      Deno.execPath(),
+      getArguments(topic),
+      options,
+    );
+    const text = stdout + stderr;
     const took = `${Math.round((performance.now() - began) / 1000)} s`;
     if (code !== 0) console.error(text);
-    const outcome = isEnded
+    const outcome = signal.aborted
       ? `no end after ${LIMIT_MINUTES} minutes`
       : code === 0
       ? "held"
@@ -180,7 +189,7 @@ function getArguments({ tests, program, minutesOption }: Topic): string[] {
 }
 
 function getEnvironment({ cases, tests }: Topic, report: string): Record<string, string> {
-  const environment = { NO_COLOR: "1", TRELLIS_FULL_TESTS: "1", TRELLIS_SEED: seed };
+  const environment = { TRELLIS_FULL_TESTS: "1", TRELLIS_SEED: seed };
   if (cases === undefined) return environment;
   const own = {
     ...environment,
@@ -200,28 +209,6 @@ function getEnvironment({ cases, tests }: Topic, report: string): Record<string,
 function getProperties(files: readonly string[]): number {
   return files.map((file) => Deno.readTextFileSync(join(ROOT, file)))
     .reduce((count, text) => count + (text.match(/^property\(/gm)?.length ?? 0), 0);
-}
-
-async function run(
-  args: string[],
-  env: Record<string, string>,
-): Promise<{ code: number; text: string; isEnded: boolean }> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args,
-    env,
-    cwd: ROOT,
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let isEnded = false;
-  const timer = setTimeout(() => {
-    isEnded = true;
-    child.kill();
-  }, LIMIT_MINUTES * 60_000);
-  const { code, stdout, stderr } = await child.output();
-  clearTimeout(timer);
-  const decoder = new TextDecoder();
-  return { code, text: decoder.decode(stdout) + decoder.decode(stderr), isEnded };
 }
 
 function getCount({ cases, program }: Topic, report: string, text: string): string {

@@ -39,20 +39,6 @@ export interface TerraformOptions {
   readonly onProgress?: (line: string) => void;
 }
 
-/** Terraform or OpenTofu with the state of one stage. */
-export interface Terraform {
-  /** The program and its version: `Terraform v1.11.4`. */
-  readonly version: string;
-  /** Prepares the folder for the state of the stage. */
-  init(): Promise<void>;
-  plan(request?: PlanRequest): Promise<SavedPlan>;
-  apply(plan: SavedPlan): Promise<void>;
-  /** Deletes saved plans, which contain values of variables. */
-  discardPlans(): void;
-  /** The outputs of the state by name. */
-  readOutputs(): Promise<Readonly<Record<string, unknown>>>;
-}
-
 /**
  * Finds Terraform or OpenTofu.
  *
@@ -64,7 +50,7 @@ export async function openTerraform(options: TerraformOptions): Promise<Terrafor
   const { program, folder } = options;
   for (const name of program === undefined ? ["terraform", "tofu"] : [program]) {
     const { exitCode, stdout } = await runProgram(name, ["version"], { cwd: folder });
-    if (exitCode === 0) return new StageTerraform(name, stdout.split("\n")[0].trim(), options);
+    if (exitCode === 0) return new Terraform(name, stdout.split("\n")[0].trim(), options);
   }
   throw new ConfigurationError(
     program === undefined
@@ -73,7 +59,9 @@ export async function openTerraform(options: TerraformOptions): Promise<Terrafor
   );
 }
 
-class StageTerraform implements Terraform {
+/** Terraform or OpenTofu with the state of one stage. */
+export class Terraform {
+  /** The program and its version: `Terraform v1.11.4`. */
   readonly version: string;
   readonly #program: string;
   readonly #options: TerraformOptions;
@@ -109,6 +97,7 @@ class StageTerraform implements Terraform {
     return result;
   }
 
+  /** Prepares the folder for the state of the stage. */
   async init(): Promise<void> {
     const { backend } = this.#options.stage;
     const args = Object.entries(backend).map(([key, value]) => `-backend-config=${key}=${value}`);
@@ -145,12 +134,14 @@ class StageTerraform implements Terraform {
     return [`${start}.tfplan`, `${start}.part.tfplan`];
   }
 
+  /** Deletes saved plans, which contain values of variables. */
   discardPlans(): void {
     for (const file of this.#listPlanFiles()) {
       rmSync(join(this.#options.folder, file), { force: true });
     }
   }
 
+  /** Returns the outputs of the state by name. */
   async readOutputs(): Promise<Readonly<Record<string, unknown>>> {
     this.#outputs ??= await this.#loadOutputs();
     return this.#outputs;

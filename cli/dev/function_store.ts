@@ -25,7 +25,7 @@ export interface LoadedFunction {
   readonly isJobRelay?: boolean;
 }
 
-/** Options of {@link createFunctionStore}. */
+/** Options of {@link FunctionStore}. */
 export interface FunctionStoreOptions {
   /** Absolute path of the project. */
   readonly root: string;
@@ -43,29 +43,6 @@ export interface FunctionStoreOptions {
   readonly onFailed?: (fn: FunctionFile, error: BuildError) => void;
 }
 
-/** The functions of a project. Each is built on its first call and rebuilt after a change. */
-export interface FunctionStore {
-  /** Returns the functions of the last scan, sorted by name. */
-  list(): readonly FunctionFile[];
-  /**
-   * Returns the routes, the most specific first: API functions, and an entry with the file and name
-   * of its function for each route of a router.
-   */
-  routes(): readonly FunctionFile[];
-  /** Scans for added and removed files; returns true if a folder has changed. */
-  scan(): boolean;
-  /** Loads a function, or reloads it if a source has changed. */
-  load(fn: FunctionFile): Promise<LoadedFunction>;
-  /** Returns the state of a function without loading it. */
-  peek(fn: FunctionFile): { readonly operation?: RegisteredOperation; readonly error?: BuildError };
-  /** Reloads the loaded functions that have changed. */
-  refresh(): Promise<void>;
-  /** Marks all functions for reloading, because the environment has changed. */
-  invalidate(): void;
-  /** Returns the folders to watch. */
-  folders(): Set<string>;
-}
-
 interface State {
   inputs: Inputs;
   loaded?: LoadedFunction;
@@ -76,17 +53,8 @@ interface State {
   building?: Promise<LoadedFunction>;
 }
 
-/**
- * Creates the function store of a project.
- *
- * @param options Folders and callbacks.
- * @throws {ConfigurationError} If the functions folder is missing or invalid.
- */
-export function createFunctionStore(options: FunctionStoreOptions): FunctionStore {
-  return new ProjectFunctionStore(options);
-}
-
-class ProjectFunctionStore implements FunctionStore {
+/** The functions of a project. Each is built on its first call and rebuilt after a change. */
+export class FunctionStore {
   readonly #options: FunctionStoreOptions;
   readonly #states = new Map<string, State>();
   #folders: Inputs = new Map();
@@ -98,6 +66,7 @@ class ProjectFunctionStore implements FunctionStore {
   readonly #prefix = Date.now().toString(36);
   #bundles = 0;
 
+  /** @throws {ConfigurationError} If the functions folder is missing or invalid. */
   constructor(options: FunctionStoreOptions) {
     this.#options = options;
     rmSync(this.#options.outDir, { recursive: true, force: true });
@@ -105,6 +74,7 @@ class ProjectFunctionStore implements FunctionStore {
     this.scan();
   }
 
+  /** Scans for added and removed files; returns true if a folder has changed. */
   scan(): boolean {
     const isKnown = this.#folders.size > 0 && !isChanged(this.#folders);
     if (isKnown && !isChanged(this.#routers)) return false;
@@ -133,6 +103,7 @@ class ProjectFunctionStore implements FunctionStore {
     });
   }
 
+  /** Loads a function, or reloads it if a source has changed. */
   load(fn: FunctionFile): Promise<LoadedFunction> {
     let state = this.#states.get(fn.file);
     if (state === undefined) this.#states.set(fn.file, state = { inputs: new Map() });
@@ -200,29 +171,40 @@ class ProjectFunctionStore implements FunctionStore {
     return { handler, operation, routes, resources, isJobRelay };
   }
 
+  /** Returns the functions of the last scan, sorted by name. */
   list(): readonly FunctionFile[] {
     return this.#functions;
   }
 
+  /**
+   * Returns the routes, the most specific first: API functions, and an entry with the file and name
+   * of its function for each route of a router.
+   */
   routes(): readonly FunctionFile[] {
     return this.#routes;
   }
 
-  peek(fn: FunctionFile): ReturnType<FunctionStore["peek"]> {
+  /** Returns the state of a function without loading it. */
+  peek(
+    fn: FunctionFile,
+  ): { readonly operation?: RegisteredOperation; readonly error?: BuildError } {
     const state = this.#states.get(fn.file);
     return { operation: state?.loaded?.operation, error: state?.error };
   }
 
+  /** Reloads the loaded functions that have changed. */
   async refresh(): Promise<void> {
     this.scan();
     const known = this.#functions.filter(({ file }) => this.#states.has(file));
     await Promise.allSettled(known.map((fn) => this.load(fn)));
   }
 
+  /** Marks all functions for reloading, because the environment has changed. */
   invalidate(): void {
     for (const state of this.#states.values()) state.isStale = true;
   }
 
+  /** Returns the folders to watch. */
   folders(): Set<string> {
     const all = new Set(this.#folders.keys());
     for (const { inputs } of this.#states.values()) {

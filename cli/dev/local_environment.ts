@@ -8,7 +8,7 @@ import { findManifestText } from "../manifest_text.ts";
 import { getStamp } from "./file_stamps.ts";
 import { type MovedPort, moveLocalPort } from "./local_port.ts";
 
-/** Options of {@link createLocalEnvironment}. */
+/** Options of {@link LocalEnvironment}. */
 export interface LocalEnvironmentOptions {
   /** Absolute path of the project: `.env` is read there. */
   readonly root: string;
@@ -29,30 +29,6 @@ export interface LocalEnvironmentOptions {
   readonly onMoved?: (name: string, value: string) => void;
 }
 
-/** The environment variables of the functions. */
-export interface LocalEnvironment {
-  /**
-   * Rereads `.env` if it has changed and returns true in that case. Variables of the shell take
-   * precedence.
-   */
-  refresh(): boolean;
-  /** Sets variables that are not set yet. */
-  provide(values: Readonly<Record<string, string | undefined>>): void;
-  /** Sets variables, even if the shell has set them; `undefined` unsets a variable. */
-  override(values: Readonly<Record<string, string | undefined>>): void;
-  /**
-   * Generates missing secrets that the sources require; returns the names of all other missing
-   * variables.
-   */
-  provideFor(files: Iterable<string>): string[];
-  /** Generates `API_BEARER_TOKEN` for functions with auth `bearer`. */
-  provideSecret(name: string): void;
-  /** Returns the names of the generated secrets. */
-  generated(): string[];
-  /** Restores the original environment. */
-  restore(): void;
-}
-
 const REQUIRED = /\bgetRequiredEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]/g;
 const DEFAULTED =
   /\bgetOptionalEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]\s*,\s*["'`]([^"'`\s]*)["'`]/g;
@@ -61,16 +37,10 @@ const SECRET =
   /(?:SECRET|TOKEN|PASSWORD|PEPPER|SALT|(?:API|SIGNING|ENCRYPTION|PRIVATE|HMAC|WEBHOOK|ACCESS)_?KEY)S?$/;
 
 /**
- * Creates the environment of the functions. Precedence: the shell, `.env`, values of `trellis dev`,
- * generated secrets (which are kept between runs).
- *
- * @param options Paths and environment.
+ * The environment variables of the functions. Precedence: the shell, `.env`, values of
+ * `trellis dev`, generated secrets (which are kept between runs).
  */
-export function createLocalEnvironment(options: LocalEnvironmentOptions): LocalEnvironment {
-  return new ProcessEnvironment(options);
-}
-
-class ProcessEnvironment implements LocalEnvironment {
+export class LocalEnvironment {
   readonly #file: string;
   readonly #secretsFile: string;
   readonly #env: Record<string, string | undefined>;
@@ -106,6 +76,10 @@ class ProcessEnvironment implements LocalEnvironment {
     else this.#env[name] = value;
   }
 
+  /**
+   * Rereads `.env` if it has changed and returns true in that case. Variables of the shell take
+   * precedence.
+   */
   refresh(): boolean {
     const stamp = getStamp(this.#file);
     if (stamp === this.#stamp) return false;
@@ -124,16 +98,22 @@ class ProcessEnvironment implements LocalEnvironment {
     return true;
   }
 
+  /** Sets variables that are not set yet. */
   provide(values: Readonly<Record<string, string | undefined>>): void {
     for (const [name, value] of Object.entries(values)) {
       if (!this.#env[name] && value !== undefined) this.#set(name, value);
     }
   }
 
+  /** Sets variables, even if the shell has set them; `undefined` unsets a variable. */
   override(values: Readonly<Record<string, string | undefined>>): void {
     for (const [name, value] of Object.entries(values)) this.#set(name, value);
   }
 
+  /**
+   * Generates missing secrets that the sources require; returns the names of all other missing
+   * variables.
+   */
   provideFor(files: Iterable<string>): string[] {
     const missing = new Set<string>();
     for (const file of files) {
@@ -153,6 +133,7 @@ class ProcessEnvironment implements LocalEnvironment {
     return [...missing].sort();
   }
 
+  /** Generates a secret that is kept between runs, unless the variable is set. */
   provideSecret(name: string): void {
     if (this.#env[name]) return;
     this.#secrets ??= readSecrets(this.#secretsFile);
@@ -164,10 +145,12 @@ class ProcessEnvironment implements LocalEnvironment {
     this.#set(name, this.#secrets[name]);
   }
 
+  /** Returns the names of the generated secrets. */
   generated(): string[] {
     return [...this.#generated].sort();
   }
 
+  /** Restores the original environment. */
   restore(): void {
     for (const [name, value] of this.#before) {
       if (value === undefined) delete this.#env[name];

@@ -3,18 +3,14 @@ import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Cleanup } from "./cleanup.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
-import { createFunctionStore, type FunctionStore } from "./function_store.ts";
+import { FunctionStore } from "./function_store.ts";
 import {
   getAwsEnvironment,
   getBucketEnvironment,
   getInfraEnvironment,
 } from "./infra_environment.ts";
 import { type LocalDatabase, namesServer, openLocalDatabase } from "./local_database.ts";
-import {
-  createLocalEnvironment,
-  getProjectName,
-  type LocalEnvironment,
-} from "./local_environment.ts";
+import { getProjectName, LocalEnvironment } from "./local_environment.ts";
 import { MAIL_PATH } from "./mailbox.ts";
 import { waitAtMost } from "./pending_work.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
@@ -51,7 +47,7 @@ export async function openProject(
 ): Promise<LocalProject> {
   const { root, config, terminal } = options;
   const name = getProjectName(root);
-  const environment = createLocalEnvironment({
+  const environment = new LocalEnvironment({
     root,
     secretsFile: join(dataDir, "secrets.json"),
     ports: { from: config.dev.port, to: Number(new URL(url).port) },
@@ -108,7 +104,7 @@ function openStore(
   { recorder, sources }: { readonly recorder: Recorder; readonly sources: Set<string> },
 ): FunctionStore {
   const missing = new Set<string>();
-  return createFunctionStore({
+  return new FunctionStore({
     root,
     functionsDir: resolve(root, config.functionsDir),
     naming: config,

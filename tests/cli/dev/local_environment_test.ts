@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
-import { createLocalEnvironment } from "../../../cli/dev/local_environment.ts";
+import { LocalEnvironment } from "../../../cli/dev/local_environment.ts";
 
 async function withFolder(
   test: (root: string, secretsFile: string) => Promise<void>,
@@ -13,14 +13,14 @@ async function withFolder(
   }
 }
 
-Deno.test("createLocalEnvironment() lets the shell win over .env, and .env over what is provided", async () => {
+Deno.test("LocalEnvironment lets the shell win over .env, and .env over what is provided", async () => {
   await withFolder(async (root, secretsFile) => {
     await Deno.writeTextFile(
       join(root, ".env"),
       `SHELL_NAME=file\nFILE_NAME="of the file"\nEMPTY=\n# NOT=1\n`,
     );
     const env: Record<string, string | undefined> = { SHELL_NAME: "shell", BLANK: "" };
-    const environment = createLocalEnvironment({ root, secretsFile, env });
+    const environment = new LocalEnvironment({ root, secretsFile, env });
     assertEquals(environment.refresh(), true);
     environment.provide({
       SHELL_NAME: "given",
@@ -52,7 +52,7 @@ Deno.test("createLocalEnvironment() lets the shell win over .env, and .env over 
   });
 });
 
-Deno.test("createLocalEnvironment() generates required secrets once, for its owner's eyes, and names what it cannot make up", async () => {
+Deno.test("LocalEnvironment generates required secrets once, for its owner's eyes, and names what it cannot make up", async () => {
   await withFolder(async (root, secretsFile) => {
     const source = join(root, "a.ts");
     await Deno.writeTextFile(
@@ -61,7 +61,7 @@ Deno.test("createLocalEnvironment() generates required secrets once, for its own
        getRequiredEnv("PARTNER_URL"); getOptionalEnv("OTHER_SECRET"); defineApiHandler({ auth: "bearer" });`,
     );
     const env: Record<string, string | undefined> = { GIVEN_TOKEN: "mine" };
-    const first = createLocalEnvironment({ root, secretsFile, env });
+    const first = new LocalEnvironment({ root, secretsFile, env });
     assertEquals(first.provideFor([source, join(root, "gone.ts")]), ["PARTNER_URL"]);
     assertEquals(first.generated(), ["API_BEARER_TOKEN", "AUTH_SECRET", "STRIPE_API_KEY"]);
     assertMatch(env.AUTH_SECRET!, /^[0-9a-f]{64}$/);
@@ -69,12 +69,12 @@ Deno.test("createLocalEnvironment() generates required secrets once, for its own
     assertEquals((await Deno.stat(secretsFile)).mode! & 0o777, 0o600);
 
     const later: Record<string, string | undefined> = {};
-    createLocalEnvironment({ root, secretsFile, env: later }).provideFor([source]);
+    new LocalEnvironment({ root, secretsFile, env: later }).provideFor([source]);
     assertEquals(later.AUTH_SECRET, env.AUTH_SECRET);
   });
 });
 
-Deno.test("createLocalEnvironment() moves the project's own addresses to the server's port, and tells", async () => {
+Deno.test("LocalEnvironment moves the project's own addresses to the server's port, and tells", async () => {
   await withFolder(async (root, secretsFile) => {
     const source = join(root, "auth.ts");
     await Deno.writeTextFile(
@@ -90,7 +90,7 @@ getOptionalEnv("SHELL_URL", "http://localhost:8787");`,
     );
     const env: Record<string, string | undefined> = { SHELL_URL: "http://localhost:8787/kept" };
     const moved: string[] = [];
-    const environment = createLocalEnvironment({
+    const environment = new LocalEnvironment({
       root,
       secretsFile,
       env,
