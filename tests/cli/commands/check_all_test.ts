@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Command, ExitCode } from "../../../cli/command.ts";
+import { type Command, type CommandResult, ExitCode } from "../../../cli/command.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
 import { checkPermissionsFresh } from "../../../cli/commands/check_permissions_fresh.ts";
 import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
@@ -75,13 +75,12 @@ function fakeGenerator(
     options: [{ name: "check", description: "" }],
     examples: [],
     exitCodes: {},
-    run({ options, output, args }): Promise<ExitCode> {
+    run({ options, output, args }): Promise<CommandResult> {
       assertEquals([options.check, args], [true, []]);
       assert(!("url-env" in options), "only what the command knows");
       if (exitCode instanceof Error) return Promise.reject(exitCode);
       if (exitCode === ExitCode.Found) output.line(`stale ${name}.json`);
-      output.result({ command: name, exitCode });
-      return Promise.resolve(exitCode);
+      return Promise.resolve({ exitCode });
     },
   };
 }
