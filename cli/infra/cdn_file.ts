@@ -51,9 +51,7 @@ export function renderCdn(
       "module",
       ["cdn"],
       { source: getModule("cdn-api") },
-      {
-        ...NAMING,
-      },
+      NAMING,
       {
         origin_domain: expression("module.api.origin_domain"),
         // the URL of an HTTP API has no stage

@@ -13,6 +13,20 @@ interface Setting {
 const isCount = (least: number, most: number): Check => (value) =>
   Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 
+/** A setting with a whole number. */
+const whole = (kinds: readonly FunctionKind[], least: number, most: number): Setting => ({
+  kinds,
+  what: `a whole number from ${least} to ${most}`,
+  check: isCount(least, most),
+});
+
+/** A setting that is on or off. */
+const flag = (kinds: readonly FunctionKind[]): Setting => ({
+  kinds,
+  what: "true or false",
+  check: (value) => typeof value === "boolean",
+});
+
 /** Names of queues, topics and buckets become parts of longer names, whose length AWS limits. */
 const isName: Check = (value) =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value);
@@ -30,21 +44,9 @@ const RESOURCES = Object.fromEntries(
 
 const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Setting>> = {
   queue: { kinds: ["queue"], what: NAME, check: isName },
-  batchSize: {
-    kinds: ["queue", ...STREAMS],
-    what: "a whole number from 1 to 10000",
-    check: isCount(1, 10_000),
-  },
-  batchingWindowSeconds: {
-    kinds: ["queue", ...STREAMS],
-    what: "a whole number from 0 to 300",
-    check: isCount(0, 300),
-  },
-  maximumConcurrency: {
-    kinds: ["queue"],
-    what: "a whole number from 2 to 1000",
-    check: isCount(2, 1000),
-  },
+  batchSize: whole(["queue", ...STREAMS], 1, 10_000),
+  batchingWindowSeconds: whole(["queue", ...STREAMS], 0, 300),
+  maximumConcurrency: whole(["queue"], 2, 1000),
   filters: {
     kinds: ["queue", ...STREAMS],
     what: 'a list of 1 to 10 patterns such as [{ body: { kind: ["order"] } }]',
@@ -67,22 +69,14 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
     what: '"TRIM_HORIZON" or "LATEST"',
     check: (value) => value === "TRIM_HORIZON" || value === "LATEST",
   },
-  bisectOnError: { kinds: STREAMS, what: "true or false", check: isBoolean },
-  maximumRetryAttempts: {
-    kinds: STREAMS,
-    what: "a whole number from -1 to 10000",
-    check: isCount(-1, 10_000),
-  },
+  bisectOnError: flag(STREAMS),
+  maximumRetryAttempts: whole(STREAMS, -1, 10_000),
   maximumRecordAgeSeconds: {
     kinds: STREAMS,
     what: "-1, or a whole number from 60 to 604800",
     check: (value) => value === -1 || isCount(60, 604_800)(value),
   },
-  parallelizationFactor: {
-    kinds: ["stream", "table-stream"],
-    what: "a whole number from 1 to 10",
-    check: isCount(1, 10),
-  },
+  parallelizationFactor: whole(["stream", "table-stream"], 1, 10),
   topic: { kinds: ["topic"], what: NAME, check: isName },
   filterPolicy: { kinds: ["topic"], what: "an object", check: isObject },
   pattern: {
@@ -109,25 +103,13 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
       Array.isArray(value) && value.length > 0 &&
       value.every((each) => /^s3:\w+:/.test(String(each))),
   },
-  provisionedConcurrency: {
-    kinds: ["api"],
-    what: "a whole number from 0 to 1000",
-    check: isCount(0, 1000),
-  },
+  provisionedConcurrency: whole(["api"], 0, 1000),
   prefix: { kinds: ["storage"], what: "a text", check: isText },
   suffix: { kinds: ["storage"], what: "a text", check: isText },
-  twoWay: {
-    kinds: ["websocket"],
-    what: "true or false",
-    check: isBoolean,
-  },
+  twoWay: flag(["websocket"]),
   ...RESOURCES,
   url: { ...RESOURCES.url, kinds: ["api"] },
 };
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === "boolean";
-}
 
 /** An attribute of a resource or module, in the syntax of Terraform. */
 const REFERENCE =

@@ -18,9 +18,7 @@ export function renderHttpApi(
     "module",
     ["api"],
     { source: getModule("http-api") },
-    {
-      ...NAMING,
-    },
+    NAMING,
     {
       description: api.description,
       throttle_burst_limit: api.throttleBurstLimit,
