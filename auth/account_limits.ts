@@ -3,10 +3,9 @@ import { eq, getTableColumns } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import { getAddressPrefix } from "../core/http/ip_address.ts";
-import type { RateLimitDecision, RateLimitStore } from "../core/rate_limit/rate_limit.ts";
+import type { RateLimitStore } from "../core/rate_limit/rate_limit.ts";
 import { refuseRequest } from "../core/rate_limit/rate_limit_headers.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { logWarn } from "../observability/logger.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
 import type { AuthSettings } from "./config.ts";
@@ -14,6 +13,8 @@ import { signHmac } from "./hmac.ts";
 import { findLimitedAccounts, type LimitedAccount } from "./limited_account.ts";
 import type { BetterAuthLibrary } from "./load_better_auth.ts";
 import type { AccountLimits } from "./rate_limit_settings.ts";
+import { type Count, RequestCounts } from "./request_counts.ts";
+import { findRequestCounts } from "./request_scope.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
 
@@ -27,9 +28,6 @@ export interface AccountLimitParts {
   readonly createAuthMiddleware: BetterAuthLibrary["createAuthMiddleware"];
 }
 
-/** A counted attempt, which is given back if it succeeds. */
-type Counted = readonly (readonly [key: string, decision: RateLimitDecision])[];
-
 /** A resolved account. */
 interface Subject {
   /** Keyed hash of the account: rows of the table show no email address. */
@@ -41,6 +39,22 @@ interface Subject {
 /** Codes of errors that follow a correct password. */
 const AFTER_PROOF: ReadonlySet<string> = new Set(["EMAIL_NOT_VERIFIED", "BANNED_USER"]);
 
+const PLUGIN = "trellis-account-limits";
+
+/** Routes of better-auth that create a session only after the password or the code was correct. */
+const SESSION_PROVES: ReadonlySet<string> = new Set([
+  "/sign-in/email",
+  "/sign-in/username",
+  "/sign-in/phone-number",
+  "/sign-in/email-otp",
+]);
+
+/** better-auth's path of a sign-up with a password. */
+export const SIGN_UP = "/sign-up/email";
+
+/** Routes of better-auth that do nothing before they look for the user of the address. */
+const READS_FIRST: ReadonlySet<string> = new Set(["/sign-in/email", SIGN_UP]);
+
 /**
  * Creates the better-auth plugin that limits requests by account. Attempts are counted before the
  * password is checked, so that concurrent requests cannot exceed the limit, and given back if they
@@ -50,31 +64,30 @@ const AFTER_PROOF: ReadonlySet<string> = new Set(["EMAIL_NOT_VERIFIED", "BANNED_
  */
 export function createAccountLimits(parts: AccountLimitParts): BetterAuthPlugin {
   const { createAuthMiddleware, store } = parts;
-  const counted: WeakMap<Request, Counted> = new WeakMap();
+  const byRequest: WeakMap<Request, RequestCounts> = new WeakMap();
   const isRequest = (context: { request?: Request }) => context.request !== undefined;
 
-  const before = createAuthMiddleware(async (context) => {
-    const request = context.request!;
-    const taken = await countRequest(parts, context as GenericEndpointContext);
-    if (taken.length > 0) counted.set(request, taken);
+  const before = createAuthMiddleware(async (given) => {
+    const context = given as GenericEndpointContext;
+    const running = findRequestCounts();
+    const counts = running ?? new RequestCounts(store);
+    byRequest.set(context.request!, counts);
+    counts.isProvenBySession = SESSION_PROVES.has(context.path);
+    counts.address = readAddress(context);
+    const counting = countRequest(parts, context, counts);
+    if (running !== undefined && readsFirst(context)) counts.decideLater(counting);
+    else await counting;
   });
 
   const after = createAuthMiddleware(async (context) => {
-    const taken = counted.get(context.request!);
-    if (taken === undefined || isFailure(context.context.returned)) return;
-    counted.delete(context.request!);
-    // the sign-in has succeeded, and a failure here only leaves one attempt counted
-    await Promise.all(
-      taken.map(([key, decision]) =>
-        store.giveBack(key, decision).catch((error: unknown) =>
-          logWarn("A successful attempt stays counted", { error })
-        )
-      ),
-    );
+    const counts = byRequest.get(context.request!);
+    // a failure here only leaves one attempt counted
+    if (!isFailure(context.context.returned)) await counts?.giveBack();
+    else await counts?.countAgain();
   });
 
   return {
-    id: "trellis-account-limits",
+    id: PLUGIN,
     hooks: {
       before: [{ matcher: isRequest, handler: before }],
       after: [{ matcher: isRequest, handler: after }],
@@ -82,47 +95,61 @@ export function createAccountLimits(parts: AccountLimitParts): BetterAuthPlugin 
   };
 }
 
+/** Returns the address that a sign-up looks for in its transaction. */
+function readAddress({ path, body }: GenericEndpointContext): string | undefined {
+  const { email } = Object(body) as { readonly email?: unknown };
+  return path === SIGN_UP && typeof email === "string" ? email.toLowerCase() : undefined;
+}
+
+/** Checks that the next step of a request is better-auth's search for the user. */
+function readsFirst(context: GenericEndpointContext): boolean {
+  const { plugins = [] } = context.context.options;
+  return READS_FIRST.has(context.path) &&
+    !plugins.some(({ id, hooks }) =>
+      id !== PLUGIN && hooks?.before?.some(({ matcher }) => matcher(context))
+    );
+}
+
 async function countRequest(
   parts: AccountLimitParts,
   context: GenericEndpointContext,
-): Promise<Counted> {
-  const counted: (readonly [string, RateLimitDecision])[] = [];
-  const address = context.headers?.get(CLIENT_ADDRESS_HEADER) ?? "";
+  counts: RequestCounts,
+): Promise<void> {
   for (const account of findLimitedAccounts(context.path, context.body)) {
+    // the account of a session is read from the database, which requires that the route allows it
+    if (account.value === undefined) await counts.take([]);
     const subject = await resolveSubject(parts, context, account);
     if (subject === undefined) continue;
-    if (account.kind === "message") await countMessage(parts, subject);
-    else counted.push(...await countAttempt(parts, subject, address));
+    if (account.kind === "message") await countMessage(parts, subject, counts);
+    else await countAttempt(parts, subject, counts, context);
   }
-  return counted;
+  await counts.take([]);
 }
 
 async function countMessage(
-  { store, limits }: AccountLimitParts,
+  { limits }: AccountLimitParts,
   { hash }: Subject,
+  counts: RequestCounts,
 ): Promise<void> {
-  const decision = await store.take(`message|${hash}`, limits.messages);
+  const [decision] = await counts.take([[`message|${hash}`, limits.messages]]);
   if (!decision.allowed) throw refuseRequest("account", limits.messages, decision);
 }
 
 async function countAttempt(
-  { db, settings, store, limits }: AccountLimitParts,
+  { db, settings, limits }: AccountLimitParts,
   { hash, match }: Subject,
-  address: string,
-): Promise<Counted> {
-  const prefix = getAddressPrefix(address);
-  const ownKey = `attempt|${hash}|${prefix}`;
-  const allKey = `attempt|${hash}`;
+  counts: RequestCounts,
+  { headers }: GenericEndpointContext,
+): Promise<void> {
+  const prefix = getAddressPrefix(headers?.get(CLIENT_ADDRESS_HEADER) ?? "");
+  const ownCount: Count = [`attempt|${hash}|${prefix}`, limits.failuresPerAddress];
+  const allCount: Count = [`attempt|${hash}`, limits.failures];
   // an attempt that is refused at its own address does not count for the others
-  const [own, all] = await store.takeInOrder([
-    [ownKey, limits.failuresPerAddress],
-    [allKey, limits.failures],
-  ]);
+  const [own, all] = await counts.take([ownCount, allCount]);
   if (!own.allowed) throw refuseRequest("account", limits.failuresPerAddress, own);
-  if (all.allowed) return [[ownKey, own], [allKey, all]];
-  if (match !== undefined && await hasSessionFrom(db, settings, match, prefix)) {
-    return [[ownKey, own]];
-  }
+  counts.addAttempts([{ count: ownCount, decision: own }]);
+  if (all.allowed) return counts.addAttempts([{ count: allCount, decision: all }]);
+  if (match !== undefined && await hasSessionFrom(db, settings, match, prefix)) return;
   throw refuseRequest("account", limits.failures, all);
 }
 

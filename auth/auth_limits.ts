@@ -1,6 +1,7 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { is, Table } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import type { RateLimitStore } from "../core/rate_limit/rate_limit.ts";
 import {
   checkRateLimitTable,
   createRateLimitStore,
@@ -17,10 +18,12 @@ import { createRouteStorage } from "./route_limits.ts";
 export interface AuthLimits {
   readonly rateLimit: BetterAuthOptions["rateLimit"];
   readonly plugins: readonly BetterAuthPlugin[];
-  /** Sets the endpoints, whose paths are counted. */
-  setEndpoints(api: object): void;
+  /** Sets the endpoints, whose paths are counted, and the options of the started instance. */
+  setUp(api: object, options: BetterAuthOptions): void;
   /** Throws if the table of the limits cannot be used. */
   check(): Promise<void>;
+  /** Counts the requests. */
+  readonly store: RateLimitStore;
 }
 
 /**
@@ -43,22 +46,31 @@ export function createAuthLimits(
   const client = db as RateLimitDatabase & AuthDatabase;
   const store = createRateLimitStore(client, table as PgTable);
   let patterns: readonly string[] = [];
+  let canPostpone = false;
   return {
     rateLimit: {
-      customStorage: createRouteStorage(
-        store,
-        (path) => patterns.find((pattern) => matchesPath(pattern, path)),
-      ),
+      customStorage: createRouteStorage(store, {
+        findPattern: (path) => patterns.find((pattern) => matchesPath(pattern, path)),
+        canPostpone: () => canPostpone,
+      }),
     },
     plugins: account === undefined
       ? []
       : [createAccountLimits({ db, settings, limits: account, store, createAuthMiddleware })],
-    setEndpoints(api) {
+    setUp(api, options) {
+      canPostpone = account !== undefined && !runsBeforeLimits(options);
       const paths = Object.values(api as Record<string, { path?: string }>).map(({ path }) => path);
       // fixed paths first: /delete-user/callback before /delete-user/:id
       patterns = paths.filter((path) => path !== undefined)
         .sort((a, b) => Number(a.includes(":")) - Number(b.includes(":")));
     },
     check: () => checkRateLimitTable(client, table as PgTable),
+    store,
   };
+}
+
+/** Checks for code of the application or of plugins that runs before the limits by account. */
+function runsBeforeLimits({ hooks, plugins = [] }: BetterAuthOptions): boolean {
+  return hooks?.before !== undefined ||
+    plugins.some(({ onRequest, middlewares }) => onRequest !== undefined || middlewares?.length);
 }

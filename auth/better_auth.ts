@@ -13,7 +13,10 @@ import { listPlugins } from "./plugins.ts";
 import type { ProviderOptions } from "./providers.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
 import { getBasePath } from "./auth_request.ts";
+import { waitForCounts } from "./counted_adapter.ts";
 import { withMailRoutes } from "./mail_routes.ts";
+import { canJoinSignUp, joinSignUps } from "./join_sign_up.ts";
+import { runInScope } from "./request_scope.ts";
 import { withSilentFailures } from "./silent_failures.ts";
 import { trackStatements } from "./statement_scope.ts";
 import { withTakenAddresses } from "./taken_addresses.ts";
@@ -76,7 +79,10 @@ export async function startBetterAuth(
   // block the email address
   const tables = acceptTextAsUuid(schema);
   const client = mail === undefined ? db : prepareMails(db);
-  const plain = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
+  const joined = mail === undefined && canJoinSignUp(options, plugins)
+    ? joinSignUps(client, tables)
+    : client;
+  const plain = drizzleAdapter(withTables(withSafeErrors(joined), schema, tables), {
     provider: "pg",
     schema: tables,
     transaction: "transaction" in db,
@@ -86,6 +92,7 @@ export async function startBetterAuth(
   const adapter = settings.experimentalJoins || hasNumericIds
     ? plain
     : readAccountsWithUser(plain, settings.schema.user);
+  const counted = waitForCounts(adapter);
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
@@ -93,11 +100,11 @@ export async function startBetterAuth(
     ...options,
     socialProviders: social as BetterAuthOptions["socialProviders"],
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
-    database: audit?.auditAdapter(adapter, auditSettings) ?? adapter,
+    database: audit?.auditAdapter(counted, auditSettings) ?? counted,
     plugins: [...limits?.plugins ?? [], createResetPlugin(loaded), ...plugins],
   });
-  limits?.setEndpoints(auth.api);
   const context = await auth.$context;
+  limits?.setUp(auth.api, context.options);
   protectUnprovenAccounts(context, loaded);
   checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {
@@ -114,7 +121,7 @@ export async function startBetterAuth(
     : withMailRoutes(routes, db as unknown as JobClient, basePath);
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
-    handler: limits === undefined ? handler : afterCheck(limits, handler),
+    handler: scopeRequests(handler, limits, basePath),
     routes: listAuthRoutes(auth.api, options.disabledPaths),
     context,
     sessionCookie: context.authCookies.sessionToken.name,
@@ -170,18 +177,23 @@ async function createPlugins(
   return [...plugins, genericOAuth({ config })];
 }
 
-/** Checks the limits before the first request. Calls of the API need no limits. */
-function afterCheck(
-  limits: AuthLimits,
+/**
+ * Runs requests in a scope, with their counts. The limits are checked before the first one; calls of
+ * the API need no limits.
+ */
+function scopeRequests(
   handler: StartedBetterAuth["handler"],
+  limits: AuthLimits | undefined,
+  basePath: string,
 ): StartedBetterAuth["handler"] {
   let checked: Promise<void> | undefined;
-  return async function handleChecked(request) {
-    await (checked ??= limits.check().catch((error) => {
+  return async function handleInScope(request) {
+    await (checked ??= limits?.check().catch((error) => {
       checked = undefined;
       throw error;
     }));
-    return await handler(request);
+    const path = new URL(request.url).pathname.slice(basePath.length);
+    return await runInScope(path, limits?.store, () => handler(request));
   };
 }
 

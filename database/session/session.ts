@@ -148,7 +148,12 @@ class TransactionSession extends Session {
    * the next statement or with COMMIT; elsewhere the transaction waits for it before COMMIT.
    */
   sendAhead(statement: Statement): Promise<StatementResult> {
-    return this.#driver.pipelines ? this.#driver.run(statement) : this.send(statement);
+    return this.pipelines ? this.#driver.run(statement) : this.send(statement);
+  }
+
+  /** True if statements that are sent ahead take no round trip. */
+  get pipelines(): boolean {
+    return this.#driver.pipelines === true;
   }
 
   /** Throws if the transaction's work has ended. Call it before {@link sendAhead}. */

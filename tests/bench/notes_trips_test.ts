@@ -147,8 +147,8 @@ Deno.test("a request of the notes application takes no more round trips than bef
     });
   });
   assertEquals(trips, {
-    signUp: 8,
-    signIn: 5,
+    signUp: 4,
+    signIn: 2,
     create: 4,
     invalid: 1,
     get: 2,
