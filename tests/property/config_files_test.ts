@@ -4,6 +4,7 @@ import { readConfig } from "../../cli/analysis/read_config.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { entry, withFolder } from "./files.ts";
 import { properties } from "./seeded.ts";
+import { anyCharacter } from "../support/any_character.ts";
 
 const { property } = properties("configuration files", 300);
 
@@ -156,7 +157,7 @@ const program = fc.oneof(
     .map(([put, settings]) => put(`{ ${settings.map((pair) => pair.join(": ")).join(", ")} }`)),
   fc.tuple(frame, value).map(([put, text]) => put(text)),
   fc.array(piece, { maxLength: 25 }).map((pieces) => pieces.join(" ")),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.constantFrom(
     "(".repeat(5000),
     "[".repeat(5000),

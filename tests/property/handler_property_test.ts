@@ -19,6 +19,7 @@ import { defineApiHandler } from "../../validation/mod.ts";
 import { mangled } from "./mangled.ts";
 import { captureLog, quietly } from "./quietly.ts";
 import { properties } from "./seeded.ts";
+import { anyCharacter } from "../support/any_character.ts";
 
 const { property } = properties("handlers", 1000);
 
@@ -26,7 +27,7 @@ const token = (): fc.Arbitrary<string> => fc.stringMatching(/^[A-Za-z0-9-]{1,12}
 const anyText = (): fc.Arbitrary<string> =>
   fc.oneof(
     fc.string(),
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: anyCharacter }),
     fc.constantFrom("\r\nX: y", "\u009b31m\u2028", "\u007f\u0000\u001b[2J"),
   );
 

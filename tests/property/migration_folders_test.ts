@@ -10,6 +10,7 @@ import { planMigrations } from "../../database/migrations/plan.ts";
 import { planSteps } from "../../database/migrations/steps.ts";
 import { type Entry, entry, withFolder } from "./files.ts";
 import { properties } from "./seeded.ts";
+import { anyCharacter } from "../support/any_character.ts";
 
 const { property } = properties("migration folders", 200);
 
@@ -31,7 +32,7 @@ const sql = fc.oneof(
     ),
     { maxLength: 6 },
   ).map((lines) => lines.join("\n")),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
 );
 const number = fc.oneof(
   fc.nat(12).map(String),
@@ -40,7 +41,7 @@ const number = fc.oneof(
 );
 const title = fc.oneof(
   fc.string({ maxLength: 10 }),
-  fc.string({ unit: "binary", maxLength: 6 }),
+  fc.string({ unit: anyCharacter, maxLength: 6 }),
   fc.constantFrom(
     "",
     "a",

@@ -6,12 +6,13 @@ import { ConfigurationError } from "../../errors/mod.ts";
 import { parse, scan } from "../database/distsql/oracle.ts";
 import { entry, withFolder } from "./files.ts";
 import { properties } from "./seeded.ts";
+import { anyCharacter } from "../support/any_character.ts";
 
 const { property } = properties("permission files", 500);
 
 const value = fc.oneof(
   fc.string({ maxLength: 12 }),
-  fc.string({ unit: "binary", maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
   fc.stringMatching(/^['"\\$ ]?\w{0,5}['"\\$ ]?$/),
   fc.constantFrom(
     "app",
@@ -108,7 +109,7 @@ const sql = fc.oneof(
   fc.array(template, { maxLength: 3 }).map((all) =>
     all.map(([place, write]) => write(place)).join(";\n")
   ),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
 );
 
 property(

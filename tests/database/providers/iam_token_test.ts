@@ -7,10 +7,13 @@ import { readCredentials, signIamToken } from "../../../database/providers/iam_t
 import { createRdsToken } from "../../../database/providers/rds_token.ts";
 import { testSeed } from "../../support/seed.ts";
 import { withEnv } from "../../support/with_env.ts";
+import { anyCharacter } from "../../support/any_character.ts";
 
 const CREDENTIALS = fc.record({
   accessKeyId: fc.string({ minLength: 1, unit: fc.constantFrom(..."ABZ019/+") }),
-  secretAccessKey: fc.string({ minLength: 1, unit: "binary" }).filter((text) => text.trim() !== ""),
+  secretAccessKey: fc.string({ minLength: 1, unit: anyCharacter }).filter((text) =>
+    text.trim() !== ""
+  ),
 }, { requiredKeys: ["accessKeyId", "secretAccessKey"] });
 const SESSION_TOKEN = fc.option(
   fc.string({ minLength: 1, unit: fc.constantFrom(..."aZ09/+=&%!'()*~-._ ") }),
