@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
-import { findInCauseChain } from "../errors/cause_chain.ts";
-import { getSqlState } from "../errors/driver_error.ts";
+import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 
@@ -17,15 +16,14 @@ export async function checkOutbox(db: JobClient): Promise<void> {
   try {
     await db.execute(sql`insert into "trellis_jobs" ("id") select null::uuid where false`);
   } catch (error) {
-    const find = (state: string) => findInCauseChain(error, (link) => getSqlState(link) === state);
-    if (find(UNDEFINED_TABLE) !== undefined) {
+    if (hasSqlState(error, [UNDEFINED_TABLE])) {
       throw new ConfigurationError(
         "The table trellis_jobs does not exist: the mails of AuthConfig.mail are written to it. Add it with " +
           "`trellis db tables jobs`",
         { cause: error },
       );
     }
-    if (find(INSUFFICIENT_PRIVILEGE) !== undefined) {
+    if (hasSqlState(error, [INSUFFICIENT_PRIVILEGE])) {
       throw new ConfigurationError(
         "The function's role may not insert into the table trellis_jobs, which AuthConfig.mail needs: run " +
           "`trellis generate permissions` and apply the grants",

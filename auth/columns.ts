@@ -7,10 +7,6 @@ import type {
 } from "drizzle-orm/pg-core";
 import { boolean, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
-// Each property is a getter that returns new builders. drizzle's builders keep the name of their
-// first table, which becomes part of the names of unique constraints, so tables must not share
-// them.
-
 type Text<Name extends string> = PgTextBuilderInitial<Name, [string, ...string[]]>;
 type Id = IsPrimaryKey<NotNull<HasDefault<PgUUIDBuilderInitial<"id">>>>;
 type Instant<Name extends string> = NotNull<PgTimestampBuilderInitial<Name>>;
@@ -117,6 +113,21 @@ function updatedAt(): HasDefault<SetByDefault<"updated_at">> {
 }
 
 /**
+ * Returns an object whose properties are new builders each time they are read. drizzle's builders
+ * keep the name of their first table, which becomes part of the names of unique constraints, so
+ * tables must not share them.
+ */
+function createColumns<T extends object>(
+  builders: { readonly [Name in keyof T]: () => T[Name] },
+): T {
+  const columns = {} as T;
+  for (const [name, get] of Object.entries(builders)) {
+    Object.defineProperty(columns, name, { get: get as () => unknown, enumerable: true });
+  }
+  return columns;
+}
+
+/**
  * Columns of the users table. Spread them into your own table to add columns.
  *
  * @example
@@ -128,124 +139,56 @@ function updatedAt(): HasDefault<SetByDefault<"updated_at">> {
  * console.log(users.email.name, users.locale.name); // email locale
  * ```
  */
-export const AUTH_USER_COLUMNS: AuthUserColumns = {
-  get id() {
-    return id();
-  },
-  get name() {
-    return text("name").notNull();
-  },
-  get email() {
-    return text("email").notNull().unique();
-  },
-  get emailVerified() {
-    return boolean("email_verified").default(false).notNull();
-  },
-  get image() {
-    return text("image");
-  },
-  get createdAt() {
-    return createdAt();
-  },
-  get updatedAt() {
-    return updatedAt();
-  },
-};
+export const AUTH_USER_COLUMNS: AuthUserColumns = /* @__PURE__ */ createColumns({
+  id,
+  name: () => text("name").notNull(),
+  email: () => text("email").notNull().unique(),
+  emailVerified: () => boolean("email_verified").default(false).notNull(),
+  image: () => text("image"),
+  createdAt,
+  updatedAt,
+});
 
 /** Columns of the sessions table. Spread them into your own table to add columns. */
-export const AUTH_SESSION_COLUMNS: AuthSessionColumns = {
-  get id() {
-    return id();
-  },
-  get expiresAt() {
-    return instant("expires_at").notNull();
-  },
-  get token() {
-    return text("token").notNull().unique();
-  },
-  get createdAt() {
-    return createdAt();
-  },
-  get updatedAt() {
-    return updatedAt();
-  },
-  get ipAddress() {
-    return text("ip_address");
-  },
-  get userAgent() {
-    return text("user_agent");
-  },
-  get userId() {
-    return uuid("user_id").notNull();
-  },
-};
+export const AUTH_SESSION_COLUMNS: AuthSessionColumns = /* @__PURE__ */ createColumns({
+  id,
+  expiresAt: () => instant("expires_at").notNull(),
+  token: () => text("token").notNull().unique(),
+  createdAt,
+  updatedAt,
+  ipAddress: () => text("ip_address"),
+  userAgent: () => text("user_agent"),
+  userId: () => uuid("user_id").notNull(),
+});
 
 /**
  * Columns of the accounts table: passwords and identity providers. Spread them into your own table
  * to add columns.
  */
-export const AUTH_ACCOUNT_COLUMNS: AuthAccountColumns = {
-  get id() {
-    return id();
-  },
-  get accountId() {
-    return text("account_id").notNull();
-  },
-  get providerId() {
-    return text("provider_id").notNull();
-  },
-  get userId() {
-    return uuid("user_id").notNull();
-  },
-  get accessToken() {
-    return text("access_token");
-  },
-  get refreshToken() {
-    return text("refresh_token");
-  },
-  get idToken() {
-    return text("id_token");
-  },
-  get accessTokenExpiresAt() {
-    return instant("access_token_expires_at");
-  },
-  get refreshTokenExpiresAt() {
-    return instant("refresh_token_expires_at");
-  },
-  get scope() {
-    return text("scope");
-  },
-  get password() {
-    return text("password");
-  },
-  get createdAt() {
-    return createdAt();
-  },
-  get updatedAt() {
-    return updatedAt();
-  },
-};
+export const AUTH_ACCOUNT_COLUMNS: AuthAccountColumns = /* @__PURE__ */ createColumns({
+  id,
+  accountId: () => text("account_id").notNull(),
+  providerId: () => text("provider_id").notNull(),
+  userId: () => uuid("user_id").notNull(),
+  accessToken: () => text("access_token"),
+  refreshToken: () => text("refresh_token"),
+  idToken: () => text("id_token"),
+  accessTokenExpiresAt: () => instant("access_token_expires_at"),
+  refreshTokenExpiresAt: () => instant("refresh_token_expires_at"),
+  scope: () => text("scope"),
+  password: () => text("password"),
+  createdAt,
+  updatedAt,
+});
 
 /**
  * Columns of the table of pending verifications. Spread them into your own table to add columns.
  */
-export const AUTH_VERIFICATION_COLUMNS: AuthVerificationColumns = {
-  get id() {
-    return id();
-  },
-  get identifier() {
-    return text("identifier").notNull();
-  },
-  get value() {
-    return text("value").notNull();
-  },
-  get expiresAt() {
-    return instant("expires_at").notNull();
-  },
-  get createdAt() {
-    return createdAt();
-  },
-  get updatedAt() {
-    return updatedAt();
-  },
-};
+export const AUTH_VERIFICATION_COLUMNS: AuthVerificationColumns = /* @__PURE__ */ createColumns({
+  id,
+  identifier: () => text("identifier").notNull(),
+  value: () => text("value").notNull(),
+  expiresAt: () => instant("expires_at").notNull(),
+  createdAt,
+  updatedAt,
+});

@@ -1,6 +1,5 @@
-import { findInCauseChain } from "../errors/cause_chain.ts";
 import { DatabaseError } from "../errors/database_errors.ts";
-import { getSqlState } from "../errors/driver_error.ts";
+import { findSqlState } from "../errors/driver_error.ts";
 
 /**
  * Wraps a drizzle client so that errors of its queries contain neither SQL nor parameters.
@@ -61,7 +60,7 @@ function refuse(error: unknown): never {
 /** Checks for an error of drizzle or a driver. A transaction's function can throw other errors. */
 function isOfQuery(error: unknown): boolean {
   return (error instanceof Error && "query" in error) ||
-    findInCauseChain(error, (link) => getSqlState(link) !== undefined) !== undefined;
+    findSqlState(error) !== undefined;
 }
 
 /** Removes the cause, which would be printed with the error. Keeps the SQLSTATE and the names. */

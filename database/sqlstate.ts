@@ -1,5 +1,4 @@
-import { causeChain } from "../errors/cause_chain.ts";
-import { getSqlState } from "../errors/driver_error.ts";
+import { findSqlState, hasSqlState } from "../errors/driver_error.ts";
 
 /**
  * SQLSTATEs of an optimistic-concurrency conflict: the whole transaction can be retried. Servers
@@ -38,13 +37,6 @@ export const IDEMPOTENT_TEST_CODES: readonly string[] = Object.freeze([
   "2BP01", // dependent_objects_still_exist
 ]);
 
-function hasCode(error: unknown, codes: readonly string[]): boolean {
-  return causeChain(error).some((link) => {
-    const code = getSqlState(link);
-    return code !== undefined && codes.includes(code);
-  });
-}
-
 /**
  * Checks for a conflict after which the whole transaction can be retried. Searches the cause chain,
  * because drizzle wraps the errors of statements but not those of COMMIT. Ignores messages, which
@@ -62,7 +54,7 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
  * ```
  */
 export function isOccError(error: unknown): boolean {
-  return hasCode(error, OCC_ERROR_CODES);
+  return hasSqlState(error, OCC_ERROR_CODES);
 }
 
 /** SQLSTATE of a deadlock: the server rolled this transaction back so that another one could go on. */
@@ -75,7 +67,7 @@ const DEADLOCK = "40P01";
  * @param error Any thrown value.
  */
 export function isTransactionConflict(error: unknown): boolean {
-  return hasCode(error, [...OCC_ERROR_CODES, DEADLOCK]);
+  return hasSqlState(error, [...OCC_ERROR_CODES, DEADLOCK]);
 }
 
 /**
@@ -92,7 +84,7 @@ export function isTransactionConflict(error: unknown): boolean {
  * ```
  */
 export function isIdempotentDdlError(err: unknown): boolean {
-  return hasCode(err, IDEMPOTENT_DDL_CODES);
+  return hasSqlState(err, IDEMPOTENT_DDL_CODES);
 }
 
 /**
@@ -109,6 +101,6 @@ const UNKNOWN_OUTCOME = /^(?:08|57P0|XX)/;
  * @returns `false` if the server reported a rollback.
  */
 export function isCommitOutcomeUnknown(error: unknown): boolean {
-  const code = causeChain(error).map(getSqlState).find((state) => state !== undefined);
+  const code = findSqlState(error);
   return code === undefined || UNKNOWN_OUTCOME.test(code);
 }

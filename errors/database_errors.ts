@@ -1,6 +1,5 @@
 import { AppError, type AppErrorOptions } from "./app_error.ts";
-import { findInCauseChain } from "./cause_chain.ts";
-import { getSqlState, readDriverError } from "./driver_error.ts";
+import { findDriverError, findSqlState } from "./driver_error.ts";
 import type { ErrorCode } from "./error_code.ts";
 
 /** Options of {@link DatabaseError}. */
@@ -57,8 +56,7 @@ export class DatabaseError extends AppError {
     code: ErrorCode = "DATABASE",
   ) {
     super(code, message, options);
-    this.sqlState = options.sqlState ??
-      getSqlState(findInCauseChain(options.cause, (link) => !!getSqlState(link)));
+    this.sqlState = options.sqlState ?? findSqlState(options.cause);
     this.queryName = options.queryName;
     this.constraint = options.constraint;
     this.table = options.table;
@@ -77,9 +75,7 @@ export class DatabaseError extends AppError {
    */
   static from(cause: unknown, queryName?: string, attempts?: number): DatabaseError {
     if (cause instanceof DatabaseError) return cause;
-    const driver = readDriverError(
-      findInCauseChain(cause, (link) => getSqlState(link) !== undefined),
-    );
+    const driver = findDriverError(cause);
     const { constraint, table, column } = driver?.names ?? {};
     const sqlState = driver?.sqlState;
     const options: DatabaseErrorOptions = {

@@ -1,3 +1,4 @@
+import { causeChain } from "./cause_chain.ts";
 import { readKnownNames } from "./known_names.ts";
 
 /**
@@ -112,6 +113,40 @@ export function readDriverError(
   const columns = isConstraint && names.column === undefined ? readColumns(fields) : [];
   if (columns.length > 0) driver.columns = columns;
   return driver;
+}
+
+/**
+ * Returns the SQLSTATE of the nearest driver error in a cause chain.
+ *
+ * @param error Anything that was thrown.
+ * @returns The SQLSTATE, or `undefined` if no server answered.
+ */
+export function findSqlState(error: unknown): string | undefined {
+  return causeChain(error).map(getSqlState).find((state) => state !== undefined);
+}
+
+/**
+ * Checks whether an error in a cause chain has one of the SQLSTATEs.
+ *
+ * @param error Anything that was thrown.
+ * @param states The SQLSTATEs.
+ */
+export function hasSqlState(error: unknown, states: readonly string[]): boolean {
+  return causeChain(error).some((link) => states.includes(getSqlState(link) ?? ""));
+}
+
+/**
+ * Reads the nearest driver error in a cause chain, as {@link readDriverError} does.
+ *
+ * @param error Anything that was thrown.
+ * @param options Whether identifiers may be shown.
+ */
+export function findDriverError(
+  error: unknown,
+  options: ReadDriverErrorOptions = {},
+): DriverError | undefined {
+  const link = causeChain(error).find((candidate) => getSqlState(candidate) !== undefined);
+  return readDriverError(link, options);
 }
 
 function readNames(fields: Record<string, unknown>): Record<string, string> {

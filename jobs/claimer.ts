@@ -4,8 +4,7 @@ import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { isOccError } from "../database/sqlstate.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
-import { findInCauseChain } from "../errors/cause_chain.ts";
-import { getSqlState } from "../errors/driver_error.ts";
+import { hasSqlState } from "../errors/driver_error.ts";
 import {
   buildClaim,
   type ClaimedRow,
@@ -17,6 +16,9 @@ import {
 } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { JOB_SHARDS } from "./job_row.ts";
+
+/** SQLSTATE of a unique violation: another worker has just leased a job of the same group. */
+const GROUP_TAKEN = "23505";
 
 /** What leasing needs. */
 export interface ClaimerOptions {
@@ -94,13 +96,8 @@ export class JobClaimer {
       return rows.map(readLeasedJob);
     } catch (error) {
       // others were faster; on the distributed provider that is a conflict
-      if (isGroupTaken(error) || isOccError(error)) return [];
+      if (hasSqlState(error, [GROUP_TAKEN]) || isOccError(error)) return [];
       throw error;
     }
   }
-}
-
-/** Checks whether another worker has just leased a job of the same group. */
-function isGroupTaken(error: unknown): boolean {
-  return findInCauseChain(error, (link) => getSqlState(link) === "23505") !== undefined;
 }

@@ -1,5 +1,4 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
 import { type MigrationContext, toMigrationError } from "./context.ts";
 import type { HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -28,7 +27,7 @@ export async function applyAtomic(
       return;
     } catch (error) {
       // without a SQLSTATE the server may have committed; the next run reads the outcome
-      if (findInCauseChain(error, (link) => getSqlState(link) !== undefined) === undefined) {
+      if (findSqlState(error) === undefined) {
         throw new MigrationError(
           `The connection was lost while ${planned.file.tag}.sql ran: run the migrations ` +
             "again, they continue where they stopped",

@@ -1,5 +1,4 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
 import type { MigrationContext } from "./context.ts";
 import type { HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -79,7 +78,7 @@ export async function applyBatch(
     await session.script(batch.flatMap((_, index) => toTransaction(batch, index, tables)));
   } catch (error) {
     // without a SQLSTATE the server may have committed some; the next run reads which
-    if (findInCauseChain(error, (link) => getSqlState(link) !== undefined) === undefined) {
+    if (findSqlState(error) === undefined) {
       throw new MigrationError(
         `The connection was lost while ${first}.sql to ${last}.sql ran: run the migrations ` +
           "again, they continue where they stopped",

@@ -1,6 +1,5 @@
 import type { Clock } from "../../core/async/clock.ts";
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
+import { findDriverError } from "../../errors/driver_error.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import type { HistoryTables } from "./history.ts";
 import type { MigrationLock } from "./lock.ts";
@@ -57,8 +56,7 @@ export function toMigrationError(
   cause: unknown,
 ): MigrationError {
   if (cause instanceof MigrationError) return cause;
-  const link = findInCauseChain(cause, (candidate) => getSqlState(candidate) !== undefined);
-  const driver = readDriverError(link, { showIdentifiers: true });
+  const driver = findDriverError(cause, { showIdentifiers: true });
   const why = driver === undefined ? "" : ` (SQLSTATE ${driver.sqlState}: ${driver.message})`;
   return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, {
     tag,

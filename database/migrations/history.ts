@@ -1,5 +1,4 @@
-import { causeChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DedicatedSession, Row, SqlSession } from "../providers/provider.ts";
 import { compareTags } from "./files.ts";
@@ -98,10 +97,6 @@ function createStatements({ quotedSchema, migrations, steps, lease }: HistoryTab
   ];
 }
 
-function getCode(error: unknown): string | undefined {
-  return causeChain(error).map(getSqlState).find((state) => state !== undefined);
-}
-
 const MISSING = ["42P01", "3F000"];
 
 /**
@@ -129,7 +124,7 @@ export async function createTables(
     try {
       return await session.script(createStatements(tables));
     } catch (error) {
-      if (!LOST_A_RACE.includes(getCode(error) ?? "")) throw error;
+      if (!LOST_A_RACE.includes(findSqlState(error) ?? "")) throw error;
     }
   }
   for (const statement of createStatements(tables)) {
@@ -138,7 +133,7 @@ export async function createTables(
         await retryIdempotent(() => session.query(statement));
         break;
       } catch (error) {
-        if (attempt >= 5 || !LOST_A_RACE.includes(getCode(error) ?? "")) throw error;
+        if (attempt >= 5 || !LOST_A_RACE.includes(findSqlState(error) ?? "")) throw error;
       }
     }
   }
@@ -165,7 +160,7 @@ export async function readApplied(
       appliedAt: new Date(String(applied_at).replace(/([+-]\d\d)$/, "$1:00")),
     }));
   } catch (cause) {
-    const code = getCode(cause);
+    const code = findSqlState(cause);
     if (code !== undefined && MISSING.includes(code)) return undefined;
     if (code !== "42703") throw cause;
     throw new MigrationError(
@@ -212,7 +207,7 @@ export async function readDoneSteps(
       done.set(String(tag), (done.get(String(tag)) ?? new Set()).add(Number(step)));
     }
   } catch (cause) {
-    if (!MISSING.includes(getCode(cause) ?? "")) throw cause;
+    if (!MISSING.includes(findSqlState(cause) ?? "")) throw cause;
   }
   return done;
 }
@@ -233,7 +228,7 @@ export async function readUnfinished(
       notedAt: new Date(String(noted)),
     })).sort((a, b) => compareTags(a.tag, b.tag));
   } catch (cause) {
-    if (MISSING.includes(getCode(cause) ?? "")) return [];
+    if (MISSING.includes(findSqlState(cause) ?? "")) return [];
     throw cause;
   }
 }

@@ -1,3 +1,4 @@
+import { keywordSet } from "../distsql/list_words.ts";
 import { getName, type QualifiedName, readName } from "../distsql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
 import type { Row, SqlSession } from "../providers/provider.ts";
@@ -16,19 +17,10 @@ interface CatalogProbe {
   read: (row: Row | undefined) => CatalogEvidence;
 }
 
-const AGAIN: ReadonlySet<string> = new Set([
-  "COMMENT",
-  "GRANT",
-  "REVOKE",
-  "SET",
-  "RESET",
-  "ANALYZE",
-  "VACUUM",
-  "REINDEX",
-  "CLUSTER",
-  "REFRESH",
-  "SELECT",
-]);
+/** Statements that may be repeated. */
+const AGAIN: ReadonlySet<string> = keywordSet(
+  "COMMENT GRANT REVOKE SET RESET ANALYZE VACUUM REINDEX CLUSTER REFRESH SELECT",
+);
 
 /**
  * Looks in the catalog for the effect of a DDL statement.
@@ -60,7 +52,8 @@ function probe(reader: StatementReader): CatalogProbe | CatalogEvidence {
   return "unknown";
 }
 
-const RELATIONS: ReadonlySet<string> = new Set(["TABLE", "VIEW", "SEQUENCE"]);
+const RELATIONS: ReadonlySet<string> = keywordSet("TABLE VIEW SEQUENCE INDEX");
+const RELATION = "SELECT to_regclass($1) IS NOT NULL AS there";
 
 function probeCreate(reader: StatementReader): CatalogProbe | CatalogEvidence {
   let at = 1;
@@ -69,17 +62,7 @@ function probeCreate(reader: StatementReader): CatalogProbe | CatalogEvidence {
   const kind = reader.key(at++);
   if (kind === "INDEX") return probeIndex(reader, at);
   if (reader.is(at, "IF", "NOT", "EXISTS")) return "run";
-  const name = readName(reader, at);
-  if (RELATIONS.has(kind)) {
-    return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "done", "run");
-  }
-  const catalog = NAMED[kind];
-  return catalog === undefined ? "unknown" : exists(
-    `SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`,
-    [name.name],
-    "done",
-    "run",
-  );
+  return probeObject(reader, kind, at, "adds");
 }
 
 /** Objects that are identified by their name. */
@@ -91,13 +74,28 @@ const NAMED: Readonly<Record<string, readonly [catalog: string, column: string] 
   DATABASE: ["pg_database", "datname"],
 };
 
-function exists(
-  sql: string,
-  params: string[],
-  there: CatalogEvidence,
-  gone: CatalogEvidence,
-): CatalogProbe {
-  return { sql, params, read: (row) => row?.there === true ? there : gone };
+/** Probes for an object that a statement adds or drops. */
+function exists(sql: string, params: string[], effect: "adds" | "drops"): CatalogProbe {
+  return {
+    sql,
+    params,
+    read: (row) => (row?.there === true) === (effect === "adds") ? "done" : "run",
+  };
+}
+
+/** Probes for the object of a CREATE or DROP by its kind and the position of its name. */
+function probeObject(
+  reader: StatementReader,
+  kind: string,
+  at: number,
+  effect: "adds" | "drops",
+): CatalogProbe | CatalogEvidence {
+  const { text, name } = readName(reader, at);
+  if (RELATIONS.has(kind)) return exists(RELATION, [text], effect);
+  const [catalog, column] = NAMED[kind] ?? [];
+  if (catalog === undefined) return "unknown";
+  const sql = `SELECT count(*) > 0 AS there FROM ${catalog} WHERE ${column} = $1`;
+  return exists(sql, [name], effect);
 }
 
 function probeIndex(reader: StatementReader, start: number): CatalogProbe | CatalogEvidence {
@@ -135,22 +133,11 @@ function probeDrop(reader: StatementReader): CatalogProbe | CatalogEvidence {
   let at = reader.key(1) === "MATERIALIZED" ? 3 : 2;
   at = reader.skip(at, "CONCURRENTLY");
   if (reader.is(at, "IF", "EXISTS")) return "run";
-  const name = readName(reader, at);
-  if (RELATIONS.has(kind) || kind === "INDEX") {
-    return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "run", "done");
-  }
-  const catalog = NAMED[kind];
-  return catalog === undefined ? "unknown" : exists(
-    `SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`,
-    [name.name],
-    "run",
-    "done",
-  );
+  return probeObject(reader, kind, at, "drops");
 }
 
 const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
-  "attrelid = to_regclass($1) AND attname = $2 " +
-  "AND NOT attisdropped";
+  "attrelid = to_regclass($1) AND attname = $2 AND NOT attisdropped";
 const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE " +
   "conrelid = to_regclass($1) AND conname = $2";
 
@@ -159,9 +146,7 @@ const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE " +
  * evidence for all.
  */
 function probeAlterTable(reader: StatementReader): CatalogProbe | CatalogEvidence {
-  let at = reader.skip(2, "ASYNC");
-  at = reader.skip(at, "IF", "EXISTS");
-  at = reader.skip(at, "ONLY");
+  const at = reader.skip(reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"), "ONLY");
   const table = readName(reader, at);
   if (reader.is(table.end, "RENAME")) return probeRename(reader, at);
   let answer: CatalogProbe | CatalogEvidence = "run";
@@ -173,15 +158,7 @@ function probeAlterTable(reader: StatementReader): CatalogProbe | CatalogEvidenc
   return answer;
 }
 
-const SETTINGS: ReadonlySet<string> = new Set([
-  "VALIDATE",
-  "OWNER",
-  "ENABLE",
-  "DISABLE",
-  "SET",
-  "RESET",
-  "FORCE",
-]);
+const SETTINGS: ReadonlySet<string> = keywordSet("VALIDATE OWNER ENABLE DISABLE SET RESET FORCE");
 
 function probeAction(
   reader: StatementReader,
@@ -194,18 +171,13 @@ function probeAction(
     const nameAt = reader.skip(at + 1, "COLUMN");
     const column = reader.nameEnd(nameAt);
     if (reader.is(column, "DROP", "IDENTITY")) {
-      const isOptional = reader.is(column + 2, "IF");
-      return isOptional
-        ? "run"
-        : exists(IDENTITY, [table.text, readName(reader, nameAt).name], "run", "done");
+      if (reader.is(column + 2, "IF")) return "run";
+      return exists(IDENTITY, [table.text, readName(reader, nameAt).name], "drops");
     }
     const what = reader.key(column) + " " + reader.key(column + 1);
     return /^(?:SET|DROP) (?:DEFAULT|NOT|STORAGE|STATISTICS)$/.test(what) ? "run" : "unknown";
   }
   if (verb !== "ADD" && verb !== "DROP") return "unknown";
-  const [there, gone]: [CatalogEvidence, CatalogEvidence] = verb === "ADD"
-    ? ["done", "run"]
-    : ["run", "done"];
   let next = at + 1;
   const isConstraint = reader.is(next, "CONSTRAINT");
   if (!isConstraint && verb === "ADD" && UNNAMED_CONSTRAINT.has(reader.key(next))) return "unknown";
@@ -213,13 +185,13 @@ function probeAction(
   if (reader.is(next, "IF")) return "run";
   const name = readName(reader, next);
   if (name.name === "") return "unknown";
-  return exists(isConstraint ? CONSTRAINT : COLUMN, [table.text, name.name], there, gone);
+  const effect = verb === "ADD" ? "adds" : "drops";
+  return exists(isConstraint ? CONSTRAINT : COLUMN, [table.text, name.name], effect);
 }
 
 /** Query that checks for an identity column. */
 const IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE " +
-  "attrelid = to_regclass($1) AND attname = $2 " +
-  "AND attidentity <> ''";
+  "attrelid = to_regclass($1) AND attname = $2 AND attidentity <> ''";
 
 /** Probes an ALTER SEQUENCE: a rename is visible in the catalog, settings may be repeated. */
 function probeSequence(reader: StatementReader, at: number): CatalogProbe | CatalogEvidence {
@@ -228,13 +200,7 @@ function probeSequence(reader: StatementReader, at: number): CatalogProbe | Cata
   return reader.is(end, "SET", "SCHEMA") ? "unknown" : "run";
 }
 
-const UNNAMED_CONSTRAINT: ReadonlySet<string> = new Set([
-  "PRIMARY",
-  "UNIQUE",
-  "CHECK",
-  "FOREIGN",
-  "EXCLUDE",
-]);
+const UNNAMED_CONSTRAINT: ReadonlySet<string> = keywordSet("PRIMARY UNIQUE CHECK FOREIGN EXCLUDE");
 
 function probeRename(reader: StatementReader, at: number): CatalogProbe | CatalogEvidence {
   const owner = readName(reader, at);
@@ -242,12 +208,12 @@ function probeRename(reader: StatementReader, at: number): CatalogProbe | Catalo
   if (!reader.is(next, "RENAME")) return "unknown";
   next++;
   if (reader.is(next, "TO")) {
-    return exists("SELECT to_regclass($1) IS NOT NULL AS there", [owner.text], "run", "done");
+    return exists(RELATION, [owner.text], "drops");
   }
   const isConstraint = reader.is(next, "CONSTRAINT");
   if (isConstraint || reader.is(next, "COLUMN")) next++;
   const from = readName(reader, next);
-  return exists(isConstraint ? CONSTRAINT : COLUMN, [owner.text, from.name], "run", "done");
+  return exists(isConstraint ? CONSTRAINT : COLUMN, [owner.text, from.name], "drops");
 }
 
 function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence {
@@ -256,12 +222,9 @@ function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence 
   if (reader.is(type.end + 2, "IF")) return "run";
   const label = reader.token(type.end + 2);
   if (label === undefined || !/^'[^']*'$/.test(label.text)) return "unknown";
-  return exists(
-    "SELECT count(*) > 0 AS there FROM pg_enum WHERE enumtypid = to_regtype($1) AND enumlabel = $2",
-    [type.text, label.text.slice(1, -1)],
-    "done",
-    "run",
-  );
+  const sql =
+    "SELECT count(*) > 0 AS there FROM pg_enum WHERE enumtypid = to_regtype($1) AND enumlabel = $2";
+  return exists(sql, [type.text, label.text.slice(1, -1)], "adds");
 }
 
 /** Returns the name of the index that a statement creates, if it names one. */

@@ -1,5 +1,4 @@
-import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { findSqlState, hasSqlState } from "../../errors/driver_error.ts";
 import { runWithRetry } from "../retry.ts";
 import { waitForJob } from "./async_jobs.ts";
 import { decideNow, isLargeChange, notBatchable, runInBatches } from "./backfill.ts";
@@ -143,9 +142,7 @@ export class StepRun {
     try {
       return await this.#runAlone(row);
     } catch (error) {
-      const sqlState = getSqlState(
-        findInCauseChain(error, (link) => getSqlState(link) !== undefined),
-      );
+      const sqlState = findSqlState(error);
       // the server rejected the statement: it is not running, and the file may be fixed before the
       // next run
       if (sqlState !== undefined && !isConnectionLost(error)) {
@@ -281,7 +278,6 @@ export class StepRun {
 
   #isIgnored(error: unknown): boolean {
     const { ignores } = this.#step;
-    return ignores !== undefined &&
-      causeChain(error).some((link) => ignores.includes(getSqlState(link) ?? ""));
+    return ignores !== undefined && hasSqlState(error, ignores);
   }
 }

@@ -1,7 +1,6 @@
 import { environment } from "../../env/get_env.ts";
 import { isAppError } from "../../errors/app_error.ts";
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
+import { findDriverError } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import type { SqlSession } from "../providers/provider.ts";
@@ -205,8 +204,7 @@ function isTakenBefore(
 
 /** Returns the reason of a failure, without values. */
 function getReason(error: unknown): string {
-  const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
-  const driver = readDriverError(link, { showIdentifiers: true });
+  const driver = findDriverError(error, { showIdentifiers: true });
   if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
   return isAppError(error) ? error.message : "the connection failed";
 }

@@ -1,5 +1,4 @@
-import { causeChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { hasSqlState } from "../../errors/driver_error.ts";
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { writeName } from "../distsql/sql_name.ts";
 import type { SqlSession } from "../providers/provider.ts";
@@ -72,8 +71,7 @@ async function send(
       await withDistSqlRetry(() => session.query(sql), { maxRetries: 8 });
       didSomething = true;
     } catch (error) {
-      const isIgnored = causeChain(error).some((link) => ignored.includes(getSqlState(link) ?? ""));
-      if (!isIgnored) throw error;
+      if (!hasSqlState(error, ignored)) throw error;
     }
   }
   return didSomething;

@@ -1,7 +1,7 @@
 import { fullJitterDelay } from "../../core/async/backoff.ts";
 import { remainingMs } from "../../core/request_context.ts";
-import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { metrics } from "../../observability/metrics.ts";
@@ -108,7 +108,7 @@ export function createConnectRetry(
 }
 
 function readRefusal(error: unknown): Refusal | undefined {
-  const sqlState = causeChain(error).map(getSqlState).find((state) => state !== undefined);
+  const sqlState = findSqlState(error);
   if (sqlState !== undefined) {
     return Object.hasOwn(SQL_STATES, sqlState) ? SQL_STATES[sqlState] : undefined;
   }

@@ -5,8 +5,7 @@ import type {
   RateLimitRule,
   RateLimitStore,
 } from "../../core/rate_limit/rate_limit.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
-import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { hasSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
@@ -172,16 +171,15 @@ export async function checkRateLimitTable(
 const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
 
 function explainError(error: unknown, table: PgTable): unknown {
-  const find = (state: string) => findInCauseChain(error, (link) => getSqlState(link) === state);
   const name = getTableName(table);
-  if (find(UNDEFINED_TABLE) !== undefined) {
+  if (hasSqlState(error, [UNDEFINED_TABLE])) {
     return new ConfigurationError(
       `The table ${name} does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +
         "@trellis/fn/database to your migrations, or run `trellis generate auth-schema`",
       { cause: error },
     );
   }
-  if (find(INSUFFICIENT_PRIVILEGE) !== undefined) {
+  if (hasSqlState(error, [INSUFFICIENT_PRIVILEGE])) {
     return new ConfigurationError(
       `The function's role may not use the table ${name}, in which rate limits are counted: run ` +
         "`trellis generate permissions` and apply the grants",

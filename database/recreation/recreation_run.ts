@@ -1,5 +1,4 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
+import { findDriverError } from "../../errors/driver_error.ts";
 import type { Clock } from "../../core/async/clock.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { isConnectionLost } from "../sql/retry_idempotent.ts";
@@ -276,8 +275,7 @@ export class RecreationRun {
     try {
       await work();
     } catch (error) {
-      const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
-      const driver = readDriverError(link, { showIdentifiers: true });
+      const driver = findDriverError(error, { showIdentifiers: true });
       const isOwn = error instanceof RecreationError;
       if (isOwn && error.table !== undefined) throw error;
       if (isOwn && error.reason !== "failed") throw this.#fail(error.reason, error.message, error);

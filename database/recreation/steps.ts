@@ -1,6 +1,5 @@
 import type { Clock } from "../../core/async/clock.ts";
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { hasSqlState } from "../../errors/driver_error.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { readGrants } from "./introspect.ts";
 import { RecreationError } from "./recreation_error.ts";
@@ -197,6 +196,6 @@ export async function renameSequence(
     await runSql(db, `ALTER SEQUENCE ${row.sequence} RENAME TO ${quoteName(step.name)}`);
   } catch (error) {
     // a sequence name that is not needed must not fail the run where sequences cannot be renamed
-    if (findInCauseChain(error, (link) => getSqlState(link) === "0A000") === undefined) throw error;
+    if (!hasSqlState(error, ["0A000"])) throw error;
   }
 }

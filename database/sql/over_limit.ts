@@ -1,5 +1,4 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
+import { hasSqlState } from "../../errors/driver_error.ts";
 
 /**
  * Checks whether the server rejected a statement because its transaction is too large: SQLSTATE
@@ -8,5 +7,5 @@ import { getSqlState } from "../../errors/driver_error.ts";
  * @param error The thrown error.
  */
 export function isOverLimit(error: unknown): boolean {
-  return findInCauseChain(error, (link) => getSqlState(link) === "54000") !== undefined;
+  return hasSqlState(error, ["54000"]);
 }

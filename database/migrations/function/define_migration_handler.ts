@@ -3,8 +3,7 @@ import { FUNCTION_RULES } from "../../../core/function_options.ts";
 import type { LambdaContext } from "../../../core/http/lambda.ts";
 import { environment } from "../../../env/get_env.ts";
 import { isAppError } from "../../../errors/app_error.ts";
-import { findInCauseChain } from "../../../errors/cause_chain.ts";
-import { getSqlState, readDriverError } from "../../../errors/driver_error.ts";
+import { findDriverError } from "../../../errors/driver_error.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { logError, logInfo } from "../../../observability/logger.ts";
 import { checkDatabaseConfig } from "../../check_config.ts";
@@ -234,8 +233,7 @@ function toFailure(error: unknown): MigrationFailureResponse {
 
 function describeError(error: unknown): string {
   if (isAppError(error)) return error.message;
-  const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
-  const driver = readDriverError(link, { showIdentifiers: true });
+  const driver = findDriverError(error, { showIdentifiers: true });
   if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
   const { name = "Error", code } = (error ?? {}) as { name?: string; code?: unknown };
   return `The database could not be reached: ${typeof code === "string" ? code : name}`;

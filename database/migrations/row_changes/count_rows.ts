@@ -1,14 +1,9 @@
-import { findInCauseChain } from "../../../errors/cause_chain.ts";
-import { getSqlState } from "../../../errors/driver_error.ts";
+import { findSqlState } from "../../../errors/driver_error.ts";
 import type { ReadRows } from "./read_facts.ts";
 import { getText, type RowChange } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
 import type { ForeignKeyFacts, SchemaFacts, TableFacts } from "./schema_facts.ts";
 import { quoteName } from "../../sql/quote.ts";
-
-function isServerError(error: unknown): boolean {
-  return findInCauseChain(error, (link) => getSqlState(link) !== undefined) !== undefined;
-}
 
 async function count(page: string, read: ReadRows, prefix = ""): Promise<number> {
   const [row] = await read(
@@ -50,7 +45,7 @@ async function countWith(change: RowChange, page: string, read: ReadRows): Promi
   try {
     return await count(page, read, prefix === "" ? "" : `${prefix} `);
   } catch (error) {
-    if (isServerError(error)) return Infinity;
+    if (findSqlState(error) !== undefined) return Infinity;
     throw error;
   }
 }
@@ -132,7 +127,7 @@ export async function hasRowIds({ live }: TableFacts, read: ReadRows): Promise<b
     );
     return row?.differ === true;
   } catch (error) {
-    if (isServerError(error)) return false;
+    if (findSqlState(error) !== undefined) return false;
     throw error;
   }
 }

@@ -1,4 +1,12 @@
-import { deriveName, getName, readName } from "../../distsql/sql_name.ts";
+import { keywordSet } from "../../distsql/list_words.ts";
+import { readPart } from "../../distsql/declared/read_object.ts";
+import { type ColumnClause, readColumn } from "../../distsql/rules/column_definition.ts";
+import {
+  isTableConstraint,
+  readTableConstraint,
+  type TableConstraint,
+} from "../../distsql/rules/table_constraint.ts";
+import { deriveName, type QualifiedName, readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { RESERVED_WORDS } from "./known_functions.ts";
 import {
@@ -27,14 +35,7 @@ export function declareFacts(facts: SchemaFacts, reader: StatementReader): void 
   else if (reader.is(0, "ALTER", "VIEW")) renameView(facts, reader);
 }
 
-const OBJECTS: ReadonlySet<string> = new Set([
-  "TABLE",
-  "INDEX",
-  "VIEW",
-  "FUNCTION",
-  "PROCEDURE",
-  "AGGREGATE",
-]);
+const OBJECTS: ReadonlySet<string> = keywordSet("TABLE INDEX VIEW FUNCTION PROCEDURE AGGREGATE");
 
 function skipExists(reader: StatementReader, at: number): number {
   return reader.skip(reader.skip(at, "IF", "EXISTS"), "IF", "NOT", "EXISTS");
@@ -47,13 +48,10 @@ function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
     case "TABLE":
       return createTable(facts, reader, at);
     case "INDEX":
-      return reader.find("UNIQUE", 1, object) < 0
-        ? undefined
-        : createUniqueIndex(facts, reader, object);
+      if (reader.find("UNIQUE", 1, object) >= 0) createUniqueIndex(facts, reader, object);
+      return;
     case "VIEW":
-      facts.views.push(
-        readView(readName(reader, at).name, reader.text(at, reader.size)),
-      );
+      facts.views.push(readView(readName(reader, at).name, reader.text(at, reader.size)));
       return;
     case "FUNCTION":
     case "PROCEDURE":
@@ -82,83 +80,57 @@ function getSchema(path: string): string | undefined {
   return parts.length > 1 ? parts.at(-2) : undefined;
 }
 
-const CONSTRAINTS: ReadonlySet<string> = new Set([
-  "CONSTRAINT",
-  "PRIMARY",
-  "UNIQUE",
-  "FOREIGN",
-  "CHECK",
-  "EXCLUDE",
-  "LIKE",
-  "NOT",
-]);
+/** Constraint or other clause of a column, or constraint of a table. */
+interface Clause {
+  readonly kind: ColumnClause["kind"] | TableConstraint["kind"];
+  readonly name: string | undefined;
+  /** The column, or the columns of a key. */
+  readonly columns: readonly string[];
+  readonly bodyFrom: number;
+  readonly to: number;
+}
 
-function nameAt(reader: StatementReader, at: number): string {
-  const token = reader.token(at);
-  return token === undefined ? "" : getName(token);
+/** Parses the clauses of a column, or a constraint, of CREATE TABLE or ADD. */
+function readClauses(reader: StatementReader, from: number, to: number): Clause[] {
+  const toClause = (
+    one: ColumnClause | TableConstraint,
+    keys: readonly QualifiedName[],
+  ): Clause => ({
+    kind: one.kind,
+    name: one.name?.name,
+    columns: keys.map(({ name }) => name),
+    bodyFrom: one.bodyFrom,
+    to: one.to,
+  });
+  if (isTableConstraint(reader, from)) {
+    const constraint = readTableConstraint(reader, from, to);
+    return constraint.usesIndex ? [] : [toClause(constraint, constraint.columns)];
+  }
+  const column = readColumn(reader, from, to);
+  return column.clauses.map((clause) => toClause(clause, [column.name]));
 }
 
 /** Adds a column or constraint of CREATE TABLE or ADD. */
 function declareItem(table: TableFacts, reader: StatementReader, from: number, to: number): void {
-  const column = reader.isOneOf(from, CONSTRAINTS) ? undefined : nameAt(reader, from);
-  if (column !== undefined) table.types.set(column, "");
-  for (let at = from + (column === undefined ? 0 : 1); at < to; at = reader.next(at)) {
-    const name = nameBefore(reader, from, at);
-    if (reader.is(at, "PRIMARY", "KEY")) {
-      addUnique(table, reader, at + 2, { column, name, isPrimary: true });
-    } else if (reader.is(at, "UNIQUE")) {
-      addUnique(table, reader, at + 1, { column, name, isPrimary: false });
-    } else if (reader.is(at, "GENERATED") && column !== undefined) {
-      declareGenerated(table, reader, at, column);
-    } else if (reader.is(at, "NOT", "NULL") && column !== undefined) table.notNull.push(column);
-    else if (reader.is(at, "CHECK", "(")) declareCheck(table, reader, at + 1);
+  if (reader.is(from, "LIKE")) return;
+  const isColumn = !isTableConstraint(reader, from);
+  if (isColumn) table.types.set(readPart(reader, from), "");
+  for (const { kind, name, columns, bodyFrom } of readClauses(reader, from, to)) {
+    const isPrimary = kind === "primary_key";
+    const isNotNull = isPrimary || kind === "identity" || (isColumn && kind === "not_null");
+    if (isNotNull) table.notNull.push(...columns);
+    if (kind === "generated") table.generated.push(...columns);
+    if (isPrimary || kind === "unique") {
+      const generated = isPrimary
+        ? deriveName(table.name, "", "pkey")
+        : deriveName(table.name, columns.join("_"), "key");
+      table.uniques.push({ name: name ?? generated, columns, isPrimary, isPlain: true });
+    }
+    // CHECK (c IS NOT NULL) replaces NOT NULL on servers without a statement for it
+    if (kind === "check" && reader.is(bodyFrom + 3, "IS", "NOT", "NULL", ")")) {
+      table.notNull.push(readPart(reader, bodyFrom + 2));
+    }
   }
-}
-
-function declareGenerated(
-  table: TableFacts,
-  reader: StatementReader,
-  at: number,
-  column: string,
-): void {
-  const isIdentity = reader.is(at + 2, "AS", "IDENTITY") || reader.is(at + 3, "AS", "IDENTITY");
-  if (isIdentity) table.notNull.push(column);
-  else table.generated.push(column);
-}
-
-/**
- * Handles `CHECK (c IS NOT NULL)`, which replaces NOT NULL on servers without a statement for it.
- */
-function declareCheck(table: TableFacts, reader: StatementReader, open: number): void {
-  if (reader.is(open + 2, "IS", "NOT", "NULL", ")")) table.notNull.push(nameAt(reader, open + 1));
-}
-
-function addUnique(
-  table: TableFacts,
-  reader: StatementReader,
-  start: number,
-  { column, name, isPrimary }: { column?: string; name?: string; isPrimary: boolean },
-): void {
-  const at = reader.skip(reader.skip(start, "NULLS", "NOT", "DISTINCT"), "NULLS", "DISTINCT");
-  if (column === undefined && !reader.is(at, "(")) return; // USING INDEX
-  const columns = column === undefined ? namesIn(reader, at) : [column];
-  if (isPrimary) table.notNull.push(...columns);
-  const generated = isPrimary
-    ? deriveName(table.name, "", "pkey")
-    : deriveName(table.name, columns.join("_"), "key");
-  table.uniques.push({ name: name ?? generated, columns, isPrimary, isPlain: true });
-}
-
-/** Returns the name that CONSTRAINT gives to the definition after it. */
-function nameBefore(reader: StatementReader, from: number, to: number): string | undefined {
-  for (let at = to - 1; at >= from; at--) {
-    if (reader.is(at, "CONSTRAINT")) return nameAt(reader, at + 1);
-  }
-  return undefined;
-}
-
-function namesIn(reader: StatementReader, open: number): string[] {
-  return reader.list(open + 1, reader.closing(open)).map(([at]) => nameAt(reader, at));
 }
 
 function declareReferences(
@@ -168,30 +140,23 @@ function declareReferences(
   from: number,
   to: number,
 ): void {
-  for (let at = from; at < to; at = reader.next(at)) {
-    if (!reader.is(at, "REFERENCES")) continue;
-    const { path, end } = readName(reader, at + 1);
-    const target = findTable(facts, path);
+  for (const { kind, name, columns, bodyFrom, to: end } of readClauses(reader, from, to)) {
+    if (kind !== "references" && kind !== "foreign_key") continue;
+    const referenced = readName(reader, reader.find("REFERENCES", bodyFrom, end) + 1);
+    const target = findTable(facts, referenced.path);
     if (target === undefined) continue;
-    const columns = reader.is(end, "(") ? namesIn(reader, end) : findKey(target) ?? [];
-    const sources = reader.is(at - 1, ")") ? namesBefore(reader, from, at) : [nameAt(reader, from)];
+    const keys = reader.is(referenced.end, "(")
+      ? reader.list(referenced.end + 1, reader.closing(referenced.end))
+      : undefined;
     facts.foreignKeys.push({
-      name: nameBefore(reader, from, at) ?? deriveName(table.name, sources.join("_"), "fkey"),
+      name: name ?? deriveName(table.name, columns.join("_"), "fkey"),
       table,
       target,
-      columns,
-      from: sources,
-      onDelete: readAction(reader, end, to),
+      columns: keys?.map(([key]) => readPart(reader, key)) ?? findKey(target) ?? [],
+      from: columns,
+      onDelete: readAction(reader, referenced.end, end),
     });
   }
-}
-
-/** Returns the columns of `FOREIGN KEY (a, b) REFERENCES …`. */
-function namesBefore(reader: StatementReader, from: number, to: number): string[] {
-  for (let at = from; at < to; at = reader.next(at)) {
-    if (reader.is(at, "KEY", "(")) return namesIn(reader, at + 1);
-  }
-  return [nameAt(reader, from)];
 }
 
 function readAction(reader: StatementReader, from: number, to: number): ForeignKeyAction {
@@ -212,7 +177,7 @@ function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: 
   for (let at = open; at < reader.size; at++) {
     const isColumn = reader.isName(at) && !RESERVED_WORDS.has(reader.key(at)) &&
       !reader.is(at + 1, "(");
-    if (isColumn) columns.push(nameAt(reader, at));
+    if (isColumn) columns.push(readPart(reader, at));
   }
   const isPlain = reader.list(open + 1, reader.closing(open)).every(([from, to]) =>
     to === from + 1
@@ -237,14 +202,14 @@ function declareAltered(facts: SchemaFacts, reader: StatementReader): void {
       declareItem(table, reader, at, to);
       declareReferences(facts, table, reader, at, to);
     } else if (reader.is(from, "DROP", "CONSTRAINT")) {
-      dropConstraint(facts, table, nameAt(reader, skipExists(reader, from + 2)));
+      dropConstraint(facts, table, readPart(reader, skipExists(reader, from + 2)));
     } else if (reader.is(from, "DROP")) {
-      table.types.delete(nameAt(reader, skipExists(reader, reader.skip(from + 1, "COLUMN"))));
-    } else if (reader.is(from, "RENAME", "TO")) table.name = nameAt(reader, from + 2);
+      table.types.delete(readPart(reader, skipExists(reader, reader.skip(from + 1, "COLUMN"))));
+    } else if (reader.is(from, "RENAME", "TO")) table.name = readPart(reader, from + 2);
     else if (reader.is(from, "RENAME") && !reader.is(from + 1, "CONSTRAINT")) {
       const at = reader.skip(from + 1, "COLUMN");
-      renameColumn(facts, table, nameAt(reader, at), nameAt(reader, at + 2));
-    } else if (reader.is(from, "SET", "SCHEMA")) table.schema = nameAt(reader, from + 2);
+      renameColumn(facts, table, readPart(reader, at), readPart(reader, at + 2));
+    } else if (reader.is(from, "SET", "SCHEMA")) table.schema = readPart(reader, from + 2);
   }
 }
 
@@ -292,6 +257,6 @@ function renameView(facts: SchemaFacts, reader: StatementReader): void {
   const { name, end } = readName(reader, skipExists(reader, 2));
   const view = facts.views.find((one) => one.name === name);
   if (view !== undefined && reader.is(end, "RENAME", "TO")) {
-    facts.views.push({ ...view, name: nameAt(reader, end + 2) });
+    facts.views.push({ ...view, name: readPart(reader, end + 2) });
   }
 }
