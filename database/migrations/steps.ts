@@ -18,6 +18,7 @@ import {
   type ReadStatement,
 } from "./transaction_findings.ts";
 import { type TranslatedSource, translateSources } from "./translate_sources.ts";
+import { keywordSet } from "../distsql/list_words.ts";
 
 /** Statement of a migration, ready to run. */
 export interface MigrationStep extends DistSqlStep {
@@ -230,14 +231,7 @@ function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
   }));
 }
 
-const ROW_WORDS: ReadonlySet<string> = new Set([
-  "INSERT",
-  "UPDATE",
-  "DELETE",
-  "SELECT",
-  "WITH",
-  "VALUES",
-]);
+const ROW_WORDS: ReadonlySet<string> = keywordSet("INSERT UPDATE DELETE SELECT WITH VALUES");
 
 function isRowStatement(reader: StatementReader): boolean {
   return reader.isOneOf(0, ROW_WORDS);

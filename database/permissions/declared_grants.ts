@@ -11,6 +11,7 @@ import type {
   PermissionObject,
   PermissionStatement,
 } from "./permission_statement.ts";
+import { keywordSet } from "../distsql/list_words.ts";
 
 /** Result of all statements of the files for one privilege. */
 export interface DeclaredGrant {
@@ -147,12 +148,7 @@ function expand(action: GrantAction, live: LiveGrants): Grant[] {
   return grants;
 }
 
-const COLUMN_PRIVILEGES: ReadonlySet<string> = new Set([
-  "SELECT",
-  "INSERT",
-  "UPDATE",
-  "REFERENCES",
-]);
+const COLUMN_PRIVILEGES: ReadonlySet<string> = keywordSet("SELECT INSERT UPDATE REFERENCES");
 
 /**
  * Resolves a name to objects. An object that does not exist is resolved to the schema where it

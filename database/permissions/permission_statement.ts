@@ -1,5 +1,6 @@
 import { getName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
+import { keywordSet } from "../distsql/list_words.ts";
 
 /** Location of a statement. */
 export interface PermissionSource {
@@ -125,19 +126,9 @@ const ALL_WORDS: Readonly<Record<string, PermissionObjectType>> = {
   SEQUENCES: "sequence",
 };
 /** Objects that are not compared with the catalog. */
-const OTHER_OBJECTS: ReadonlySet<string> = new Set([
-  "DATABASE",
-  "DOMAIN",
-  "FOREIGN",
-  "FUNCTION",
-  "LANGUAGE",
-  "LARGE",
-  "PARAMETER",
-  "PROCEDURE",
-  "ROUTINE",
-  "TABLESPACE",
-  "TYPE",
-]);
+const OTHER_OBJECTS: ReadonlySet<string> = keywordSet(
+  "DATABASE DOMAIN FOREIGN FUNCTION LANGUAGE LARGE PARAMETER PROCEDURE ROUTINE TABLESPACE TYPE",
+);
 const ROLE_WORDS: ReadonlySet<string> = new Set(["CURRENT_USER", "CURRENT_ROLE", "SESSION_USER"]);
 
 function readGrant(

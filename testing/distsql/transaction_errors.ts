@@ -14,6 +14,14 @@ export function mixedError(): SqlError {
   });
 }
 
+/** Creates the error for a second DDL statement in a transaction. */
+export function repeatedDdlError(): SqlError {
+  return new SqlError({
+    sqlstate: "0A000",
+    message: "multiple ddl statements not supported in a transaction",
+  });
+}
+
 /** Creates the error of an injected fault. */
 export function faultError(fault: DistSqlFault | undefined): Error {
   if (fault?.startsWith("cut")) return new ConnectionCut();

@@ -14,9 +14,11 @@ import {
 } from "./sql_error.ts";
 import { affectedRows, type Answer, hidesRows, relay, tagged } from "./statement_answer.ts";
 import type { Statement } from "./statements.ts";
-import { faultError, limitError, mixedError } from "./transaction_errors.ts";
+import { faultError, limitError, mixedError, repeatedDdlError } from "./transaction_errors.ts";
 import { countChangedRows, measureTransaction, measureWal } from "./transaction_size.ts";
-import { frame, type WireMessage } from "./wire.ts";
+import { newWork, type TransactionWork } from "./transaction_work.ts";
+import type { WireMessage } from "./wire.ts";
+import { queryMessage } from "./wire_extended.ts";
 import { quoteName } from "../../database/sql/quote.ts";
 
 /** Execution of a statement on the database: with the simple or the extended protocol. */
@@ -38,13 +40,11 @@ const CONFLICT_WAIT_MS = 25;
 
 /** Faults that apply at COMMIT. */
 const COMMIT_FAULTS: readonly DistSqlFault[] = [
-  ...[
-    "OC000",
-    "cut-before-commit",
-    "cut-after-commit",
-    "unavailable-before-commit",
-    "unavailable-after-commit",
-  ] as const,
+  "OC000",
+  "cut-before-commit",
+  "cut-after-commit",
+  "unavailable-before-commit",
+  "unavailable-after-commit",
 ];
 
 /** Runner of a session's statements with the provider's transaction semantics. */
@@ -55,16 +55,8 @@ export class TransactionRunner {
   readonly #query: Query;
   #state: "idle" | "implicit" | "explicit" | "failed" = "idle";
   #startedAt = 0;
-  #ddlCount = 0;
-  #rows = 0;
-  #bytes = 0;
-  #hasWritten = false;
   #walStart = "";
-  #texts: string[] = [];
-  #jobs: string[] = [];
-  #shadowed = new Set<string>();
-  /** Conflict that COMMIT will report; the transaction continues until then. */
-  #conflict: ConflictMarker | undefined;
+  #work: TransactionWork = newWork();
   /** Conflict because of which the transaction was already rolled back. */
   #lost: ConflictMarker | undefined;
   #catalogVersion: number;
@@ -90,7 +82,7 @@ export class TransactionRunner {
 
   /** True while names refer to copies, so that a prepared statement must be parsed again. */
   get hasShadows(): boolean {
-    return this.#shadowed.size > 0;
+    return this.#work.shadowed.size > 0;
   }
 
   /** True while an explicit transaction holds the database. */
@@ -169,17 +161,14 @@ export class TransactionRunner {
   }
 
   async #runOpen(statement: Statement, execution: Execution): Promise<Answer> {
-    this.#texts.push(statement.sql);
+    this.#work.texts.push(statement.sql);
     this.#strike(statement);
     if (
       this.#state === "explicit" &&
       this.#server.now() - this.#startedAt > this.#server.limits.transactionAgeMs
     ) {
-      throw limitError(
-        `transaction age limit of ${
-          Math.round(this.#server.limits.transactionAgeMs / 1000)
-        }s exceeded`,
-      );
+      const seconds = Math.round(this.#server.limits.transactionAgeMs / 1000);
+      throw limitError(`transaction age limit of ${seconds}s exceeded`);
     }
     const refused = this.#server.refuse(statement);
     if (refused) throw new SqlError(refused);
@@ -242,15 +231,10 @@ export class TransactionRunner {
   }
 
   async #runDdl(statement: Statement, execution: Execution): Promise<Answer> {
-    if (this.#ddlCount > 0) {
-      throw new SqlError({
-        sqlstate: "0A000",
-        message: "multiple ddl statements not supported in a transaction",
-      });
-    }
-    if (this.#hasWritten) throw mixedError();
+    if (this.#work.hasDdl) throw repeatedDdlError();
+    if (this.#work.hasWritten) throw mixedError();
     await this.#enter(true);
-    this.#ddlCount++;
+    this.#work.hasDdl = true;
     return await runWithConflicts(
       this.#conflictContext(),
       "OC001",
@@ -259,17 +243,17 @@ export class TransactionRunner {
           connection: this.#ddl,
           user: this.#user,
           run: () => execution.run(),
-          onJob: (jobId) => this.#jobs.push(jobId),
+          onJob: (jobId) => this.#work.jobs.push(jobId),
         }),
     );
   }
 
   async #runWrite(statement: Statement, execution: Execution): Promise<Answer> {
     const isWrite = statement.kind === "write";
-    if (isWrite && this.#ddlCount > 0) throw mixedError();
+    if (isWrite && this.#work.hasDdl) throw mixedError();
     await this.#enter(true);
-    if (isWrite) this.#hasWritten = true;
-    this.#bytes += execution.bytes;
+    if (isWrite) this.#work.hasWritten = true;
+    this.#work.bytes += execution.bytes;
     const counts = isWrite && hidesRows(statement);
     const before = counts ? await countChangedRows(this.#query) : 0;
     const messages = await runWithConflicts(
@@ -278,8 +262,10 @@ export class TransactionRunner {
       () => execution.run(),
       statement,
     );
-    this.#rows += counts ? await countChangedRows(this.#query) - before : affectedRows(messages);
-    if (isWrite && this.#rows > this.#server.limits.rows) {
+    this.#work.rows += counts
+      ? await countChangedRows(this.#query) - before
+      : affectedRows(messages);
+    if (isWrite && this.#work.rows > this.#server.limits.rows) {
       throw limitError("transaction row limit exceeded");
     }
     return relay(messages);
@@ -290,8 +276,8 @@ export class TransactionRunner {
       server: this.#server,
       backend: this.#backend,
       isImplicit: this.#state === "implicit",
-      shadowed: this.#shadowed,
-      onConflict: () => this.#conflict = "OC000",
+      shadowed: this.#work.shadowed,
+      onConflict: () => this.#work.conflict = "OC000",
     };
   }
 
@@ -316,39 +302,37 @@ export class TransactionRunner {
 
   async #commit(): Promise<void> {
     if (this.#state === "idle") return;
-    const fault = this.#hasWritten || this.#ddlCount > 0 || this.#state === "explicit"
-      ? this.#server.faults.take(COMMIT_FAULTS, { user: this.#user, texts: this.#texts })
+    const fault = this.#work.hasWritten || this.#work.hasDdl || this.#state === "explicit"
+      ? this.#server.faults.take(COMMIT_FAULTS, { user: this.#user, texts: this.#work.texts })
       : undefined;
-    const conflict = fault === "OC000" ? "OC000" : this.#conflict;
+    const conflict = fault === "OC000" ? "OC000" : this.#work.conflict;
     if (conflict || fault?.endsWith("before-commit")) {
       await this.#rollback();
       throw conflict ? conflictError(conflict) : faultError(fault);
     }
-    if (this.#hasWritten && await this.#isTooLarge()) {
+    if (this.#work.hasWritten && await this.#isTooLarge()) {
       await this.#rollback();
       throw limitError("transaction size limit 10mb exceeded");
     }
-    const messages = await this.#backend.exchange(frame("Q", new TextEncoder().encode("COMMIT\0")));
-    const { jobs, ddl } = { jobs: this.#jobs, ddl: this.#ddlCount };
+    const messages = await this.#backend.exchange(queryMessage("COMMIT"));
+    const { jobs, hasDdl } = this.#work;
     this.#reset();
     throwBackendError(messages);
     this.#server.statistics.commits++;
     this.#server.scheduleJobs(jobs);
-    if (ddl > 0) this.#catalogVersion = this.#server.noteCatalogChange();
+    if (hasDdl) this.#catalogVersion = this.#server.noteCatalogChange();
     if (fault) throw faultError(fault);
   }
 
   async #isTooLarge(): Promise<boolean> {
     const { bytes: limit } = this.#server.limits;
     const logged = await measureWal(this.#query, this.#walStart);
-    if (this.#bytes <= limit && logged <= limit) return false;
+    if (this.#work.bytes <= limit && logged <= limit) return false;
     return await this.#asSuperuser(() => measureTransaction(this.#query)) > limit;
   }
 
   async #asSuperuser<T>(work: () => Promise<T>): Promise<T> {
-    await this.#query(
-      `SET SESSION AUTHORIZATION ${quoteName(this.#server.superuser)}`,
-    );
+    await this.#query(`SET SESSION AUTHORIZATION ${quoteName(this.#server.superuser)}`);
     const result = await work();
     await this.#query(`SET SESSION AUTHORIZATION ${quoteName(this.#user)}`);
     return result;
@@ -356,21 +340,14 @@ export class TransactionRunner {
 
   async #rollback(): Promise<void> {
     if (this.#state !== "idle") {
-      await this.#backend.exchange(frame("Q", new TextEncoder().encode("ROLLBACK\0")));
+      await this.#backend.exchange(queryMessage("ROLLBACK"));
     }
     this.#reset();
   }
 
   #reset(): void {
     this.#state = "idle";
-    this.#ddlCount = 0;
-    this.#rows = 0;
-    this.#bytes = 0;
-    this.#hasWritten = false;
-    this.#texts = [];
-    this.#jobs = [];
-    this.#shadowed = new Set();
-    this.#conflict = undefined;
+    this.#work = newWork();
     this.#lost = undefined;
   }
 }

@@ -9,6 +9,7 @@ import {
   VOLATILE_FUNCTIONS,
 } from "./known_functions.ts";
 import type { TokenRange } from "./row_change.ts";
+import { keywordSet } from "../../distsql/list_words.ts";
 
 const QUERY_WORDS: ReadonlySet<string> = new Set(["SELECT", "TABLE", "WITH"]);
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(["xmin", "xmax", "cmin", "cmax"]);
@@ -173,20 +174,10 @@ function checkToken(
   return isAttribute && functions.has(name) ? { kind: "function", name } : undefined;
 }
 
-const ROW_CHOICES: ReadonlySet<string> = new Set([
-  "LIMIT",
-  "OFFSET",
-  "FETCH",
-  "TABLESAMPLE",
-  "OVER",
-]);
-const CLOCK_WORDS: ReadonlySet<string> = new Set([
-  "CURRENT_TIMESTAMP",
-  "CURRENT_DATE",
-  "CURRENT_TIME",
-  "LOCALTIMESTAMP",
-  "LOCALTIME",
-]);
+const ROW_CHOICES: ReadonlySet<string> = keywordSet("LIMIT OFFSET FETCH TABLESAMPLE OVER");
+const CLOCK_WORDS: ReadonlySet<string> = keywordSet(
+  "CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME LOCALTIMESTAMP LOCALTIME",
+);
 
 function checkWord(
   text: ExpressionText,
