@@ -7,55 +7,46 @@ import {
   splitEndpoint,
 } from "./config.ts";
 
-const FIELD_TYPES: Readonly<
-  Record<keyof DatabaseConfig, "string" | "boolean" | "object" | "number" | "string or function">
-> = {
-  provider: "string",
-  connectionString: "string",
-  host: "string",
-  port: "number",
-  database: "string",
-  password: "string or function",
-  sslMode: "string",
-  pooler: "string",
-  iamAuth: "boolean",
-  endpoint: "string",
-  region: "string",
-  username: "string",
-  isAdmin: "boolean",
-  schema: "object",
-  maxConnections: "number",
-  idleTimeout: "number",
-  connectTimeout: "number",
-  statementTimeoutSeconds: "number",
-  instrument: "boolean",
-  prepare: "boolean",
-  ca: "string",
-};
+/** Type and meaning of a field. */
+interface FieldRule {
+  readonly type: "string" | "boolean" | "object" | "number" | "string or function";
+  /** Providers that have the field, if not all do. The others would ignore it silently. */
+  readonly only?: readonly DatabaseProvider[];
+  /** True if the value is never shown. */
+  readonly isSecret?: boolean;
+  /** True for a duration. */
+  readonly isSeconds?: boolean;
+}
 
-const SECONDS: ReadonlySet<string> = new Set([
-  "idleTimeout",
-  "connectTimeout",
-  "statementTimeoutSeconds",
-]);
+const POSTGRES: readonly DatabaseProvider[] = ["postgres"];
+const DISTSQL: readonly DatabaseProvider[] = ["distsql"];
 
-/** Fields whose values are never shown. */
-const SECRETS: ReadonlySet<string> = new Set(["connectionString", "password", "ca"]);
-
-/** Fields of some providers. The others would ignore them silently. */
-const ONLY_FOR: Partial<Record<keyof DatabaseConfig, readonly DatabaseProvider[]>> = {
-  host: ["postgres"],
-  port: ["postgres"],
-  database: ["postgres"],
-  password: ["postgres"],
-  sslMode: ["postgres"],
-  pooler: ["postgres"],
-  iamAuth: ["postgres"],
-  endpoint: ["distsql"],
-  username: ["distsql", "postgres"],
-  isAdmin: ["distsql"],
-  region: ["distsql", "serverless-pg", "postgres"],
-  connectionString: ["postgres", "serverless-pg", "branching-pg", "embedded-pg"],
+const FIELDS: Readonly<Record<keyof DatabaseConfig, FieldRule>> = {
+  provider: { type: "string" },
+  connectionString: {
+    type: "string",
+    isSecret: true,
+    only: ["postgres", "serverless-pg", "branching-pg", "embedded-pg"],
+  },
+  host: { type: "string", only: POSTGRES },
+  port: { type: "number", only: POSTGRES },
+  database: { type: "string", only: POSTGRES },
+  password: { type: "string or function", isSecret: true, only: POSTGRES },
+  sslMode: { type: "string", only: POSTGRES },
+  pooler: { type: "string", only: POSTGRES },
+  iamAuth: { type: "boolean", only: POSTGRES },
+  endpoint: { type: "string", only: DISTSQL },
+  region: { type: "string", only: ["distsql", "serverless-pg", "postgres"] },
+  username: { type: "string", only: ["distsql", "postgres"] },
+  isAdmin: { type: "boolean", only: DISTSQL },
+  schema: { type: "object" },
+  maxConnections: { type: "number" },
+  idleTimeout: { type: "number", isSeconds: true },
+  connectTimeout: { type: "number", isSeconds: true },
+  statementTimeoutSeconds: { type: "number", isSeconds: true },
+  instrument: { type: "boolean" },
+  prepare: { type: "boolean" },
+  ca: { type: "string", isSecret: true },
 };
 
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
@@ -75,11 +66,8 @@ export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
     );
   }
   if (!DATABASE_PROVIDERS.includes(config.provider)) {
-    throw new ConfigurationError(
-      `DatabaseConfig.provider must be one of ${DATABASE_PROVIDERS.join(", ")}, got ${
-        describe(config.provider)
-      }`,
-    );
+    const known = DATABASE_PROVIDERS.join(", ");
+    refuse(`.provider must be one of ${known}, got ${describe(config.provider)}`);
   }
   for (const [field, value] of Object.entries(config)) checkField(config.provider, field, value);
   if (config.provider === "distsql") checkDistSql(config);
@@ -90,132 +78,95 @@ export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
   return config;
 }
 
+/** Throws an error whose message begins with `DatabaseConfig`. */
+function refuse(message: string): never {
+  throw new ConfigurationError(`DatabaseConfig${message}`);
+}
+
 function checkField(provider: DatabaseProvider, field: string, value: unknown): void {
   if (value === undefined) return;
-  const type = Object.hasOwn(FIELD_TYPES, field)
-    ? FIELD_TYPES[field as keyof DatabaseConfig]
-    : undefined;
-  if (type === undefined) {
-    throw new ConfigurationError(
-      `DatabaseConfig has no field ${JSON.stringify(field)}; it has ${
-        Object.keys(FIELD_TYPES).join(", ")
-      }`,
-    );
+  if (!Object.hasOwn(FIELDS, field)) {
+    refuse(` has no field ${JSON.stringify(field)}; it has ${Object.keys(FIELDS).join(", ")}`);
   }
+  const { type, only, isSecret, isSeconds } = FIELDS[field as keyof DatabaseConfig];
   // never show this value: it may hold a password
-  const shown = SECRETS.has(field) ? typeof value : describe(value);
+  const shown = isSecret ? typeof value : describe(value);
   if (!type.split(" or ").includes(typeof value) || value === null) {
-    throw new ConfigurationError(`DatabaseConfig.${field} must be a ${type}, got ${shown}`);
+    refuse(`.${field} must be a ${type}, got ${shown}`);
   }
-  if (value === "") {
-    throw new ConfigurationError(`DatabaseConfig.${field} is empty: give a value or leave it out`);
-  }
-  const only = ONLY_FOR[field as keyof DatabaseConfig];
+  if (value === "") refuse(`.${field} is empty: give a value or leave it out`);
   if (only !== undefined && !only.includes(provider) && value !== false) {
-    throw new ConfigurationError(
-      `DatabaseConfig.${field} belongs to ${
-        only.join(" and ")
-      }: leave it out for provider ${provider}`,
-    );
+    refuse(`.${field} belongs to ${only.join(" and ")}: leave it out for provider ${provider}`);
   }
   if (field === "maxConnections" && !(Number.isInteger(value) && (value as number) >= 1)) {
-    throw new ConfigurationError(
-      `DatabaseConfig.maxConnections must be a whole number from 1, got ${shown}`,
-    );
+    refuse(`.maxConnections must be a whole number from 1, got ${shown}`);
   }
-  if (SECONDS.has(field) && !((value as number) > 0 && (value as number) < 1e6)) {
-    throw new ConfigurationError(
-      `DatabaseConfig.${field} must be a number of seconds above 0, got ${shown}`,
-    );
+  if (isSeconds && !((value as number) > 0 && (value as number) < 1e6)) {
+    refuse(`.${field} must be a number of seconds above 0, got ${shown}`);
   }
 }
 
-function checkDistSql(config: DatabaseConfig): void {
-  const { endpoint, region, username, isAdmin } = config;
+function checkDistSql({ endpoint, region, username, isAdmin }: DatabaseConfig): void {
   if (endpoint === undefined) {
-    throw new ConfigurationError(
-      "DatabaseConfig.endpoint is missing: give the cluster's host name, <id>.dsql.<region>.on.aws",
-    );
+    refuse(".endpoint is missing: give the cluster's host name, <id>.dsql.<region>.on.aws");
   }
   const [host, port] = splitEndpoint(endpoint);
   if (!/^[a-z0-9.-]+$/i.test(host) || (port !== undefined && !/^\d{1,5}$/.test(port))) {
-    throw new ConfigurationError(
-      `DatabaseConfig.endpoint must be a host name without scheme and path, got ${
-        describe(redactUrl(endpoint))
-      }`,
-    );
+    const given = describe(redactUrl(endpoint));
+    refuse(`.endpoint must be a host name without scheme and path, got ${given}`);
   }
   if (region !== undefined && !REGION.test(region)) {
-    throw new ConfigurationError(
-      `DatabaseConfig.region must be a region such as eu-central-1, got ${describe(region)}`,
-    );
+    refuse(`.region must be a region such as eu-central-1, got ${describe(region)}`);
   }
   const own = getOwnRegion(endpoint);
   if (region === undefined && own === undefined) {
-    throw new ConfigurationError(
-      "DatabaseConfig.region is missing, and the endpoint " +
-        `${describe(endpoint)} does not contain it: set the region`,
-    );
+    const given = describe(endpoint);
+    refuse(`.region is missing, and the endpoint ${given} does not contain it: set the region`);
   }
   if (own !== undefined && region !== undefined && own !== region) {
-    throw new ConfigurationError(
-      `DatabaseConfig.region is ${
-        describe(region)
-      }, but the endpoint is in ${own}: leave the region out`,
-    );
+    const given = describe(region);
+    refuse(`.region is ${given}, but the endpoint is in ${own}: leave the region out`);
   }
   if (isAdmin === true && username !== undefined && username !== "admin") {
-    throw new ConfigurationError(
-      `DatabaseConfig.username is ${
-        describe(username)
-      } with isAdmin: the admin's name is admin, leave one of them out`,
+    const given = describe(username);
+    refuse(
+      `.username is ${given} with isAdmin: the admin's name is admin, leave one of them out`,
     );
   }
   if (isAdmin !== true && username === undefined) {
-    throw new ConfigurationError(
-      "DatabaseConfig.username is missing: give the database role " +
-        "of this function, or isAdmin: true for migrations",
+    refuse(
+      ".username is missing: give the database role of this function, or isAdmin: true for " +
+        "migrations",
     );
   }
   if (isAdmin !== true && username === "admin") {
-    throw new ConfigurationError(
-      'DatabaseConfig.username is "admin" without isAdmin: set ' +
-        "isAdmin: true, or the role of this function",
+    refuse(
+      '.username is "admin" without isAdmin: set isAdmin: true, or the role of this function',
     );
   }
 }
 
 function checkConnectionString(provider: DatabaseProvider, value: string | undefined): void {
+  const field = ".connectionString";
   if (provider === "embedded-pg") {
-    if (
-      value !== undefined && /^[a-z][a-z0-9+.-]+:\/\//i.test(value) &&
-      !/^(?:memory|file):\/\//.test(value)
-    ) {
-      throw new ConfigurationError(
-        `DatabaseConfig.connectionString of embedded-pg is a folder or memory://, got a ${
-          getScheme(value)
-        } URL`,
-      );
+    const scheme = getScheme(value ?? "");
+    // one letter is the drive of a path
+    if (scheme.length > 1 && !/^(?:memory|file):\/\//.test(value!)) {
+      refuse(`${field} of embedded-pg is a folder or memory://, got a ${scheme} URL`);
     }
     return;
   }
-  const schemes = provider === "serverless-pg"
-    ? ["rds-data", "postgres", "postgresql"]
-    : ["postgres", "postgresql"];
+  const schemes = ["postgres", "postgresql"];
+  if (provider === "serverless-pg") schemes.unshift("rds-data");
   if (value === undefined) {
-    throw new ConfigurationError(
-      `DatabaseConfig.connectionString is missing: provider ${provider} needs ${
-        schemes.map((s) => `${s}://…`).join(" or ")
-      }`,
-    );
+    const forms = schemes.map((scheme) => `${scheme}://…`).join(" or ");
+    refuse(`${field} is missing: provider ${provider} needs ${forms}`);
   }
-  if (!schemes.includes(getScheme(value))) {
-    throw new ConfigurationError(
-      `DatabaseConfig.connectionString of ${provider} must begin with ${
-        schemes.map((s) => `${s}://`).join(" or ")
-      }, ` +
-        `got ${getScheme(value) === "" ? "a text without a scheme" : `${getScheme(value)}://`}`,
-    );
+  const scheme = getScheme(value);
+  if (!schemes.includes(scheme)) {
+    const forms = schemes.map((scheme) => `${scheme}://`).join(" or ");
+    const given = scheme === "" ? "a text without a scheme" : `${scheme}://`;
+    refuse(`${field} of ${provider} must begin with ${forms}, got ${given}`);
   }
 }
 

@@ -1,10 +1,11 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
-import { ConfigurationError, UnexpectedError } from "../../errors/http_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
+import { readRecords } from "./read_records.ts";
 import { parseInput } from "./parse_input.ts";
 import { addRecordMetrics, processLanes } from "./process_lanes.ts";
 import {
@@ -212,11 +213,9 @@ function getLanes(
 }
 
 function getRecords(event: SqsEvent): readonly SqsRecord[] {
-  const records = event?.Records;
-  if (!Array.isArray(records) || records.some((record) => typeof record?.messageId !== "string")) {
-    throw new UnexpectedError(
-      "The event is no batch of SQS messages: the trigger of this function must be a queue",
-    );
-  }
-  return records;
+  return readRecords(
+    event,
+    (record) => typeof record?.messageId === "string",
+    "The event is no batch of SQS messages: the trigger of this function must be a queue",
+  );
 }

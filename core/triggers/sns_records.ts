@@ -1,4 +1,4 @@
-import { UnexpectedError } from "../../errors/http_errors.ts";
+import { readRecords } from "./read_records.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
 
@@ -19,11 +19,5 @@ export function identifySnsRecord(record: SnsRecord): RecordIdentity {
  * @throws {UnexpectedError} If the event does not come from SNS.
  */
 export function readSnsRecords(event: SnsEvent, problem: string): readonly SnsRecord[] {
-  const records = event?.Records;
-  if (
-    !Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")
-  ) {
-    throw new UnexpectedError(problem);
-  }
-  return records;
+  return readRecords(event, (record) => typeof record?.Sns?.Message === "string", problem);
 }

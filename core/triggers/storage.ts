@@ -1,8 +1,8 @@
-import { UnexpectedError } from "../../errors/http_errors.ts";
 import { logInfo } from "../../observability/logger.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
+import { readRecords } from "./read_records.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import { listCorrelationIdsOfSingle, runRecords } from "./run_records.ts";
 import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./storage_events.ts";
@@ -175,13 +175,9 @@ function isBridged(event: unknown): event is S3EventBridgeEvent {
 
 function getRecords(event: StorageEvent): readonly (S3Record | S3EventBridgeEvent)[] {
   if (isBridged(event) && typeof event.detail?.object?.key === "string") return [event];
-  const records = (event as S3Event | null)?.Records;
-  if (
-    !Array.isArray(records) || records.some((record) => typeof record?.s3?.object?.key !== "string")
-  ) {
-    throw new UnexpectedError(
-      "The event tells of no objects of S3: the trigger of this function must be a bucket",
-    );
-  }
-  return records;
+  return readRecords(
+    event as S3Event,
+    (record) => typeof record?.s3?.object?.key === "string",
+    "The event tells of no objects of S3: the trigger of this function must be a bucket",
+  );
 }

@@ -1,10 +1,10 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
-import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { openContent, type RecordContent, toLoggableContent } from "./encoded_record.ts";
+import { readKinesisRecords } from "./kinesis_records.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
 import { misfit, parseInput } from "./parse_input.ts";
@@ -116,7 +116,7 @@ export function defineStreamHandler<TData = never, TTransaction = never>(
       {
         // Lambda hands over the records of one shard at a time
         listLanes: (event) => [
-          getRecords(event).map((record) => ({
+          readKinesisRecords(event, "a data stream").map((record) => ({
             record,
             content: schema && openContent(record.kinesis.data),
           })),
@@ -161,19 +161,6 @@ function identify({ record: { eventID, kinesis }, content }: OpenRecord): Record
     correlationIds: [content?.correlationId, eventID],
     fields: { sequence_number: kinesis.sequenceNumber },
   };
-}
-
-function getRecords(event: KinesisEvent): readonly KinesisRecord[] {
-  const records = event?.Records;
-  const isRecord = (record: KinesisRecord) =>
-    typeof record?.kinesis?.data === "string" &&
-    typeof record.kinesis.sequenceNumber === "string";
-  if (!Array.isArray(records) || !records.every(isRecord)) {
-    throw new UnexpectedError(
-      "The event holds no records of Kinesis: the trigger of this function must be a data stream",
-    );
-  }
-  return records;
 }
 
 function toLoggable(event: KinesisEvent): unknown {

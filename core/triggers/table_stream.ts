@@ -1,5 +1,4 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
-import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { Flat } from "../flat.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { MessageIdempotency, TransactionParam } from "../idempotency.ts";
@@ -8,6 +7,7 @@ import { readAttributes } from "./attribute_values.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
 import { observeOrderedBatch } from "./ordered_batch.ts";
 import { misfit, parseInput } from "./parse_input.ts";
+import { readRecords } from "./read_records.ts";
 import type { RecordIdentity } from "./record_scope.ts";
 import type {
   AttributeMap,
@@ -175,14 +175,11 @@ function identify({ eventID, dynamodb }: TableStreamRecord): RecordIdentity {
 }
 
 function getRecords(event: TableStreamEvent): readonly TableStreamRecord[] {
-  const records = event?.Records;
-  const isRecord = (record: TableStreamRecord) =>
-    typeof record?.dynamodb?.SequenceNumber === "string" &&
-    Object.hasOwn(CHANGES, record.eventName);
-  if (!Array.isArray(records) || !records.every(isRecord)) {
-    throw new UnexpectedError(
-      "The event holds no changes of a DynamoDB table: the trigger of this function must be its stream",
-    );
-  }
-  return records;
+  return readRecords(
+    event,
+    (record) =>
+      typeof record?.dynamodb?.SequenceNumber === "string" &&
+      Object.hasOwn(CHANGES, record.eventName),
+    "The event holds no changes of a DynamoDB table: the trigger of this function must be its stream",
+  );
 }

@@ -149,6 +149,11 @@ export class StatementReader {
     return items;
   }
 
+  /** Returns the ranges between the commas inside of the bracket at a position. */
+  listIn(open: number): [number, number][] {
+    return this.list(open + 1, this.closing(open));
+  }
+
   /** Returns the text of a range, as written. */
   text(from: number, to: number): string {
     if (from >= to || from >= this.size) return "";

@@ -160,9 +160,7 @@ function readPrivileges(
     const open = reader.find("(", from, end);
     const name = reader.text(from, open < 0 ? end : open).trim().toUpperCase();
     if (!/^[A-Z]+(?: PRIVILEGES)?$/.test(name)) return undefined;
-    const columns = open < 0
-      ? []
-      : reader.list(open + 1, reader.closing(open)).map(([at]) => getName(reader.token(at)!));
+    const columns = open < 0 ? [] : reader.listIn(open).map(([at]) => getName(reader.token(at)!));
     privileges.push({ name: name.replace(" PRIVILEGES", ""), columns });
   }
   return privileges;

@@ -1,5 +1,5 @@
 import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
-import { once } from "./catalog_steps.ts";
+import { once, toRegclass } from "./catalog_steps.ts";
 import { ownsIndex } from "./create_table.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
 import { temporaryName } from "./sql_text.ts";
@@ -18,52 +18,37 @@ export function listCommentSteps(
   schema: string | undefined,
 ): RecreationStep[] {
   const steps: RecreationStep[] = [];
-  const add = (title: string, sql: string, done: string): void => {
-    steps.push(once("before", title, sql, done));
-  };
+  /** Adds the comment on an object; `found` is a query for its present comment. */
+  function add(title: string, object: string, text: string, found: string): void {
+    const comment = quoteLiteral(text);
+    const sql = `COMMENT ON ${object} IS ${comment}`;
+    steps.push(once("before", title, sql, `coalesce((${found}) = ${comment}, false)`));
+  }
   const { comment, columns, constraints, indexes } = desired;
-  const table = `to_regclass(${quoteLiteral(newTable)})`;
-  const same = (found: string, text: string): string =>
-    `SELECT coalesce((${found}) = ${quoteLiteral(text)}, false) AS done`;
+  const table = toRegclass(newTable);
   if (comment !== undefined) {
-    const sql = `COMMENT ON TABLE ${newTable} IS ${quoteLiteral(comment)}`;
-    add(
-      "comment on the table",
-      sql,
-      same(`SELECT obj_description(${table}, 'pg_class')`, comment),
-    );
+    const found = `SELECT obj_description(${table}, 'pg_class')`;
+    add("comment on the table", `TABLE ${newTable}`, comment, found);
   }
   for (const { name, comment } of columns) {
     if (comment === undefined) continue;
-    const sql = `COMMENT ON COLUMN ${newTable}.${quoteName(name)} IS ${quoteLiteral(comment)}`;
-    const found =
-      `SELECT col_description(attrelid, attnum) FROM pg_attribute WHERE attrelid = ${table} AND attname = ${
-        quoteLiteral(name)
-      }`;
-    add(`comment on column ${name}`, sql, same(found, comment));
+    const found = "SELECT col_description(attrelid, attnum) FROM pg_attribute WHERE " +
+      `attrelid = ${table} AND attname = ${quoteLiteral(name)}`;
+    add(`comment on column ${name}`, `COLUMN ${newTable}.${quoteName(name)}`, comment, found);
   }
   for (const constraint of constraints) {
     if (constraint.comment === undefined) continue;
     const name = ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
-    const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${newTable} IS ${
-      quoteLiteral(constraint.comment)
-    }`;
-    const found =
-      `SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = ${table} AND conname = ${
-        quoteLiteral(name)
-      }`;
-    add(
-      `comment on constraint ${constraint.name}`,
-      sql,
-      same(found, constraint.comment),
-    );
+    const object = `CONSTRAINT ${quoteName(name)} ON ${newTable}`;
+    const found = "SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE " +
+      `conrelid = ${table} AND conname = ${quoteLiteral(name)}`;
+    add(`comment on constraint ${constraint.name}`, object, constraint.comment, found);
   }
   for (const { name, comment, valid } of indexes) {
     if (comment === undefined || !valid) continue;
     const index = qualify(schema, temporaryName(name, "new"));
-    const sql = `COMMENT ON INDEX ${index} IS ${quoteLiteral(comment)}`;
-    const found = `SELECT obj_description(to_regclass(${quoteLiteral(index)}), 'pg_class')`;
-    add(`comment on index ${name}`, sql, same(found, comment));
+    const found = `SELECT obj_description(${toRegclass(index)}, 'pg_class')`;
+    add(`comment on index ${name}`, `INDEX ${index}`, comment, found);
   }
   return steps;
 }

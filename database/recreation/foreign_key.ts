@@ -25,7 +25,7 @@ export interface ForeignKeyParts {
 export function parseForeignKey(definition: string, column?: string): ForeignKeyParts {
   const reader = parseStatement(definition);
   const namesIn = (at: number): string[] =>
-    reader.list(at + 1, reader.closing(at)).map(([from]) => getName(reader.token(from)!));
+    reader.listIn(at).map(([from]) => getName(reader.token(from)!));
   const columns = column === undefined ? namesIn(2) : [column];
   const at = reader.find("REFERENCES", 0);
   const target = readName(reader, at + 1);

@@ -31,7 +31,7 @@ export function pointToNewTable(
       "frozen",
       `let ${key.name} of ${key.from.table} also reference the new table`,
       `ALTER TABLE ${child} ADD CONSTRAINT ${quoteName(temporary)} ${definition} NOT VALID`,
-      `SELECT ${hasConstraint(child, temporary)} OR ${isNew} AS done`,
+      `${hasConstraint(child, temporary)} OR ${isNew}`,
     );
   });
 }
@@ -51,28 +51,17 @@ export function leaveOldTable(current: TableSchema, desired: TableSchema): Recre
     const child = qualify(from.schema, from.table);
     const toOld = hasConstraint(child, name, ` AND confrelid = ${oid}`);
     const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(name)}`;
-    const steps = [
-      once("after", `drop ${name} on the old table`, drop, `SELECT NOT ${toOld} AS done`),
-    ];
+    const steps = [once("after", `drop ${name} on the old table`, drop, `NOT ${toOld}`)];
     const key = kept.get(getKey(before));
     if (key === undefined) return steps;
     const temporary = temporaryName(name, "new");
-    const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${
-      quoteName(name)
-    }`;
-    steps.push(
-      once(
-        "after",
-        `name ${name}`,
-        rename,
-        `SELECT NOT ${hasConstraint(child, temporary)} AS done`,
-      ),
-    );
+    const rename = `RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(name)}`;
+    const isNamed = `NOT ${hasConstraint(child, temporary)}`;
+    steps.push(once("after", `name ${name}`, `ALTER TABLE ${child} ${rename}`, isNamed));
     if (key.validated) steps.push(validation("after", child, name, dialect));
     if (key.comment !== undefined) {
-      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${child} IS ${
-        quoteLiteral(key.comment)
-      }`;
+      const comment = quoteLiteral(key.comment);
+      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${child} IS ${comment}`;
       steps.push({ kind: "statement", phase: "after", title: `comment on ${name}`, sql });
     }
     return steps;

@@ -1,5 +1,5 @@
 import { quoteLiteral, quoteName } from "../sql/quote.ts";
-import { once } from "./catalog_steps.ts";
+import { once, toRegclass } from "./catalog_steps.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
 import type { TableSchema } from "./table_schema.ts";
 
@@ -13,37 +13,17 @@ export function listOwnershipSteps(desired: TableSchema, newTable: string): Recr
   const steps: RecreationStep[] = [];
   const { owner, grants, columns } = desired;
   if (owner !== undefined) {
-    const done = `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(${
-      quoteLiteral(newTable)
-    }) AND pg_get_userbyid(relowner) = ${quoteLiteral(owner)}) AS done`;
-    steps.push(once(
-      "before",
-      "set the owner",
-      `ALTER TABLE ${newTable} OWNER TO ${quoteName(owner)}`,
-      done,
-    ));
+    const isOwner = `pg_get_userbyid(relowner) = ${quoteLiteral(owner)}`;
+    const done = `EXISTS (SELECT FROM pg_class WHERE oid = ${toRegclass(newTable)} AND ${isOwner})`;
+    const sql = `ALTER TABLE ${newTable} OWNER TO ${quoteName(owner)}`;
+    steps.push(once("before", "set the owner", sql, done));
   }
-  if (grants !== undefined) {
-    steps.push({
-      kind: "grants",
-      phase: "before",
-      title: "copy the grants",
-      table: newTable,
-      grants,
-    });
-  }
-  for (const { name, identity } of columns) {
+  const base = { kind: "grants", phase: "before", table: newTable } as const;
+  if (grants !== undefined) steps.push({ ...base, title: "copy the grants", grants });
+  for (const { name: column, identity } of columns) {
     const own = identity?.sequence?.grants;
-    if (own === undefined) continue;
-    const title = `copy the grants of the sequence of ${name}`;
-    steps.push({
-      kind: "grants",
-      phase: "before",
-      title,
-      table: newTable,
-      column: name,
-      grants: own,
-    });
+    const title = `copy the grants of the sequence of ${column}`;
+    if (own !== undefined) steps.push({ ...base, title, column, grants: own });
   }
   return steps;
 }

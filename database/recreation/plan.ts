@@ -170,18 +170,10 @@ export function typeNames({ columns }: TableSchema): string[] {
 function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["steps"] {
   const { schema, name } = current;
   const build = new PlanBuilder(current, desired);
-  build.once(
-    "before",
-    "store the plan",
-    createWorkTableSql(schema, name),
-    build.isThere(temporaryName(name, "work")),
-  );
-  build.once(
-    "before",
-    "create the new table",
-    createNewTableSql(current, desired),
-    build.isThere(build.newName),
-  );
+  const hasWork = build.isThere(temporaryName(name, "work"));
+  build.once("before", "store the plan", createWorkTableSql(schema, name), hasWork);
+  const create = createNewTableSql(current, desired);
+  build.once("before", "create the new table", create, build.isThere(build.newName));
   build.repeatedKeys();
   build.columnSettings();
   build.push({ kind: "copy", phase: "before", title: "copy the rows" });
@@ -192,11 +184,8 @@ function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["
   build.ownerAndGrants();
   build.push({ kind: "verify", phase: "before", title: "compare all rows" });
   build.renameAway();
-  build.push({
-    kind: "verify",
-    phase: "frozen",
-    title: "compare all rows again, without concurrent writes",
-  });
+  const again = "compare all rows again, without concurrent writes";
+  build.push({ kind: "verify", phase: "frozen", title: again });
   build.positions();
   build.newIncomingKeys();
   build.takeName();

@@ -1,6 +1,6 @@
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { splitStatements } from "../distsql/statement.ts";
-import { hasConstraint, once, validation } from "./catalog_steps.ts";
+import { hasConstraint, once, toRegclass, validation } from "./catalog_steps.ts";
 import { listCommentSteps } from "./comment_steps.ts";
 import { constraintDefinition, constraintName, ownsIndex, repeatedKeys } from "./create_table.ts";
 import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
@@ -43,15 +43,13 @@ export class PlanBuilder {
   }
 
   /** Adds a statement with its check. */
-  once(phase: RecreationPhase, title: string, sql: string, done: string): void {
-    this.push(once(phase, title, sql, done));
+  once(phase: RecreationPhase, title: string, sql: string, condition: string): void {
+    this.push(once(phase, title, sql, condition));
   }
 
   /** Returns SQL that checks whether a relation exists in the table's schema. */
   isThere(name: string): string {
-    return `SELECT to_regclass(${
-      quoteLiteral(qualify(this.#current.schema, name))
-    }) IS NOT NULL AS done`;
+    return `${toRegclass(qualify(this.#current.schema, name))} IS NOT NULL`;
   }
 
   /**
@@ -61,32 +59,31 @@ export class PlanBuilder {
   repeatedKeys(): void {
     for (const constraint of repeatedKeys(this.#desired.constraints)) {
       const name = constraintName(constraint, true);
-      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${
-        quoteName(name)
-      } ${constraint.definition}`;
-      const done = `SELECT ${hasConstraint(this.#new, name)} AS done`;
+      const { definition } = constraint;
+      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${quoteName(name)} ${definition}`;
       if (this.#current.dialect !== "distsql") {
-        this.once("before", `add constraint ${constraint.name}`, sql, done);
+        this.#addConstraint(constraint.name, sql, name);
         continue;
       }
       const [index, takeOver] = splitStatements(sanitizeForDistSql(sql) ?? sql);
       this.#index(name, constraint.name, index.text);
-      this.once("before", `add constraint ${constraint.name}`, takeOver.text, done);
+      this.#addConstraint(constraint.name, takeOver.text, name);
     }
+  }
+
+  /** Adds a constraint of the new table, until the swap possibly under a temporary name. */
+  #addConstraint(finalName: string, sql: string, name: string = finalName): void {
+    this.once("before", `add constraint ${finalName}`, sql, hasConstraint(this.#new, name));
   }
 
   /** Adds an index under its temporary name, until the final name is free. */
   #index(name: string, finalName: string, sql: string): void {
     const index = qualify(this.#current.schema, name);
-    const isValid = `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${
-      quoteLiteral(index)
-    }) AND indisvalid) AS done`;
+    const isValid = `EXISTS (SELECT FROM pg_index WHERE indexrelid = ${
+      toRegclass(index)
+    } AND indisvalid)`;
     this.push({
-      kind: "statement",
-      phase: "before",
-      title: `build index ${finalName}`,
-      sql,
-      done: isValid,
+      ...once("before", `build index ${finalName}`, sql, isValid),
       ...this.#current.dialect === "distsql"
         ? { job: { kind: "index", name, table: this.#new } }
         : {},
@@ -114,9 +111,8 @@ export class PlanBuilder {
       const definition = isDistSql
         ? index.definition.replace(/^USING\s+\S+\s*/i, "")
         : index.definition;
-      const create = `CREATE ${index.unique ? "UNIQUE " : ""}INDEX ${
-        quoteName(name)
-      } ON ${this.#new} ${definition}`;
+      const kind = index.unique ? "UNIQUE INDEX" : "INDEX";
+      const create = `CREATE ${kind} ${quoteName(name)} ON ${this.#new} ${definition}`;
       this.#index(name, index.name, isDistSql ? sanitizeForDistSql(create) ?? create : create);
     }
   }
@@ -125,15 +121,8 @@ export class PlanBuilder {
   looseChecks(): void {
     for (const { name, type, validated, definition } of this.#desired.constraints) {
       if (type === "foreign_key" || validated) continue;
-      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${
-        quoteName(name)
-      } ${definition} NOT VALID`;
-      this.once(
-        "before",
-        `add constraint ${name}`,
-        sql,
-        `SELECT ${hasConstraint(this.#new, name)} AS done`,
-      );
+      const added = `${quoteName(name)} ${definition} NOT VALID`;
+      this.#addConstraint(name, `ALTER TABLE ${this.#new} ADD CONSTRAINT ${added}`);
     }
   }
 
@@ -141,22 +130,14 @@ export class PlanBuilder {
   foreignKeys(): void {
     for (const constraint of this.#desired.constraints) {
       if (constraint.type !== "foreign_key") continue;
+      const { name, validated } = constraint;
       const definition = constraintDefinition(constraint, this.#desired, this.newName);
-      this.#addForeignKey("before", this.#new, constraint.name, definition);
-      if (constraint.validated) {
-        this.push(validation("before", this.#new, constraint.name, this.#current.dialect));
-      }
+      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${
+        quoteName(name)
+      } ${definition} NOT VALID`;
+      this.once("before", `add foreign key ${name}`, sql, hasConstraint(this.#new, name));
+      if (validated) this.push(validation("before", this.#new, name, this.#current.dialect));
     }
-  }
-
-  #addForeignKey(phase: RecreationPhase, table: string, name: string, definition: string): void {
-    const sql = `ALTER TABLE ${table} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
-    this.once(
-      phase,
-      `add foreign key ${name}`,
-      sql,
-      `SELECT ${hasConstraint(table, name)} AS done`,
-    );
   }
 
   /** Adds comments on the table and its parts. */
@@ -173,7 +154,9 @@ export class PlanBuilder {
   renameAway(): void {
     const { oid = "0", name } = this.#current;
     const sql = `ALTER TABLE ${this.#final} RENAME TO ${quoteName(temporaryName(name, "old"))}`;
-    const done = `SELECT relname <> ${quoteLiteral(name)} AS done FROM pg_class WHERE oid = ${oid}`;
+    const done = `EXISTS (SELECT FROM pg_class WHERE oid = ${oid} AND relname <> ${
+      quoteLiteral(name)
+    })`;
     this.once("before", "rename the old table", sql, done);
   }
 
@@ -202,8 +185,7 @@ export class PlanBuilder {
   takeName(): void {
     const { name } = this.#current;
     const sql = `ALTER TABLE ${this.#new} RENAME TO ${quoteName(name)}`;
-    const done = `SELECT to_regclass(${quoteLiteral(this.#new)}) IS NULL AS done`;
-    this.once("frozen", "rename the new table", sql, done);
+    this.once("frozen", "rename the new table", sql, `${toRegclass(this.#new)} IS NULL`);
   }
 
   /**
@@ -225,10 +207,9 @@ export class PlanBuilder {
   ownedSequences(): void {
     for (const { schema, name, column } of this.#desired.sequences ?? []) {
       const sequence = qualify(schema, name);
-      const done =
-        `SELECT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = to_regclass(${
-          quoteLiteral(sequence)
-        }) AND refobjid = to_regclass(${quoteLiteral(this.#final)}) AND deptype = 'a') AS done`;
+      const done = "EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND " +
+        `objid = ${toRegclass(sequence)} AND refobjid = ${toRegclass(this.#final)} ` +
+        "AND deptype = 'a')";
       const sql = `ALTER SEQUENCE ${sequence} OWNED BY ${this.#final}.${quoteName(column)}`;
       this.once("after", `keep the sequence ${name}`, sql, done);
     }
@@ -237,31 +218,25 @@ export class PlanBuilder {
   /** Drops the old table. */
   dropOld(): void {
     const { oid = "0" } = this.#current;
-    const done = `SELECT NOT EXISTS (SELECT FROM pg_class WHERE oid = ${oid}) AS done`;
+    const done = `NOT EXISTS (SELECT FROM pg_class WHERE oid = ${oid})`;
     this.once("after", "drop the old table", `DROP TABLE ${this.#old}`, done);
   }
 
   /** Renames a constraint to its final name, which is free now. */
   renameConstraint(constraint: TableConstraint, temporary: string): void {
     if (!ownsIndex(constraint)) return;
-    const sql = `ALTER TABLE ${this.#final} RENAME CONSTRAINT ${quoteName(temporary)} TO ${
-      quoteName(constraint.name)
-    }`;
-    const done = `SELECT NOT ${hasConstraint(this.#final, temporary)} AS done`;
-    this.once("after", `name ${constraint.name}`, sql, done);
+    const { name } = constraint;
+    const rename = `RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(name)}`;
+    const done = `NOT ${hasConstraint(this.#final, temporary)}`;
+    this.once("after", `name ${name}`, `ALTER TABLE ${this.#final} ${rename}`, done);
   }
 
   /** Renames an index to its final name, which is free now. */
   renameIndex({ name, valid }: TableIndex): void {
     if (!valid) return;
     const temporary = qualify(this.#current.schema, temporaryName(name, "new"));
-    const done = `SELECT to_regclass(${quoteLiteral(temporary)}) IS NULL AS done`;
-    this.once(
-      "after",
-      `name ${name}`,
-      `ALTER INDEX ${temporary} RENAME TO ${quoteName(name)}`,
-      done,
-    );
+    const sql = `ALTER INDEX ${temporary} RENAME TO ${quoteName(name)}`;
+    this.once("after", `name ${name}`, sql, `${toRegclass(temporary)} IS NULL`);
   }
 
   /** Renames sequences to their final names, which are free now. */
@@ -276,11 +251,8 @@ export class PlanBuilder {
   /** Drops the work table. */
   dropWork(): void {
     const { schema, name } = this.#current;
-    this.once(
-      "after",
-      "delete the stored plan",
-      `DROP TABLE ${workTable(schema, name)}`,
-      `SELECT to_regclass(${quoteLiteral(workTable(schema, name))}) IS NULL AS done`,
-    );
+    const work = workTable(schema, name);
+    const isGone = `${toRegclass(work)} IS NULL`;
+    this.once("after", "delete the stored plan", `DROP TABLE ${work}`, isGone);
   }
 }

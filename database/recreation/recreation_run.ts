@@ -19,7 +19,8 @@ import {
   workTable,
   writeWork,
 } from "./work_table.ts";
-import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
+import { hasConstraint } from "./catalog_steps.ts";
+import { qualify, quoteName } from "../sql/quote.ts";
 import { isDefinite, isSamePlan, listDifferences } from "./recreation_checks.ts";
 
 /** Settings of a run. */
@@ -71,11 +72,8 @@ export class RecreationRun {
     if (start === "after") {
       this.#rows = (await readWork<{ rows: number }>(this.#db, schema, table, "copy"))?.rows ?? 0;
     }
-    this.#settings.logger(
-      `${table}: ` +
-        `${resumed ? "continues an interrupted recreation" : "is recreated"}: ` +
-        `about ${rows} rows in ${batches} batches`,
-    );
+    const what = resumed ? "continues an interrupted recreation" : "is recreated";
+    this.#settings.logger(`${table}: ${what}: about ${rows} rows in ${batches} batches`);
     if (start === "before") {
       await this.#guard("before", "store the plan", () => this.#retry(() => this.#prepare()));
     }
@@ -195,12 +193,8 @@ export class RecreationRun {
     const target = await digestTarget(this.#db, copy);
     // an attempt whose connection was lost may have restored the name already
     const isRefused = phase === "frozen" && await this.#nameOfOld() === table;
-    const source = await digestSource(
-      this.#db,
-      copy,
-      phase === "before" || isRefused ? copy.source : copy.frozen,
-      table,
-    );
+    const from = phase === "before" || isRefused ? copy.source : copy.frozen;
+    const source = await digestSource(this.#db, copy, from, table);
     if (!isRefused && sameRows(source, target)) {
       this.#rows = Number(target.rows);
       return;
@@ -220,10 +214,8 @@ export class RecreationRun {
   /** Returns the current name of the old table; `undefined` if it was dropped. */
   async #nameOfOld(): Promise<string | undefined> {
     const { oid } = this.#plan.current;
-    const [old] = await runSql(
-      this.#db,
-      `SELECT relname::text AS name FROM pg_class WHERE oid = ${oid}`,
-    );
+    const sql = `SELECT relname::text AS name FROM pg_class WHERE oid = ${oid}`;
+    const [old] = await runSql(this.#db, sql);
     return old === undefined ? undefined : String(old.name);
   }
 
@@ -242,11 +234,8 @@ export class RecreationRun {
     for (const { name, from } of desired.referencedBy ?? []) {
       const child = qualify(from.schema, from.table);
       const key = temporaryName(name, "new");
-      const where = `conrelid = to_regclass(${quoteLiteral(child)}) AND conname = ${
-        quoteLiteral(key)
-      }`;
-      const [found] = await runSql(this.#db, `SELECT 1 AS one FROM pg_constraint WHERE ${where}`);
-      if (found !== undefined) {
+      const [row] = await runSql(this.#db, `SELECT ${hasConstraint(child, key)} AS there`);
+      if (row.there === true) {
         await runSql(this.#db, `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key)}`);
       }
     }

@@ -1,5 +1,5 @@
-import type { KinesisEvent, KinesisRecord } from "../../core/triggers/stream_events.ts";
-import { UnexpectedError } from "../../errors/http_errors.ts";
+import { readKinesisRecords } from "../../core/triggers/kinesis_records.ts";
+import type { KinesisEvent } from "../../core/triggers/stream_events.ts";
 import { type ChangeEnvelope, readChangeEnvelope } from "./change_envelope.ts";
 import { type ChangedTable, listKey } from "./changed_table.ts";
 
@@ -27,7 +27,7 @@ export interface ChangeItem {
  */
 export function listChangeLanes(event: KinesisEvent, table: ChangedTable): ChangeItem[][] {
   const lanes = new Map<string, ChangeItem[]>();
-  for (const record of readRecords(event)) {
+  for (const record of readKinesisRecords(event, "the change stream")) {
     const { sequenceNumber, data } = record.kinesis;
     const content = readContent(data);
     const { envelope } = content;
@@ -89,16 +89,4 @@ function getLaneName(
 function compareCommits({ envelope: a }: ChangeItem, { envelope: b }: ChangeItem): number {
   if (a?.type !== "full" || b?.type !== "full" || a.commitNs === b.commitNs) return 0;
   return a.commitNs < b.commitNs ? -1 : 1;
-}
-
-function readRecords(event: KinesisEvent): readonly KinesisRecord[] {
-  const records = event?.Records;
-  const isRecord = (record: KinesisRecord) =>
-    typeof record?.kinesis?.data === "string" && typeof record.kinesis.sequenceNumber === "string";
-  if (!Array.isArray(records) || !records.every(isRecord)) {
-    throw new UnexpectedError(
-      "The event holds no records of Kinesis: the trigger of this function must be the change stream",
-    );
-  }
-  return records;
 }

@@ -47,12 +47,7 @@ export async function createIndexAsync(
       `WHERE a.attrelid = ${index} AND a.attnum <= i.indnkeyatts AND ` +
       `a.atttypid IN ('json'::regtype, 'jsonb'::regtype)`,
   );
-  if (badType) {
-    throw new SqlError({
-      sqlstate: "0A000",
-      message: `datatype ${badType} is not supported in a key`,
-    });
-  }
+  if (badType) throw new SqlError("0A000", `datatype ${badType} is not supported in a key`);
   const [[count, tableName, indexName]] = await query(
     `SELECT (SELECT count(*) FROM pg_index s WHERE s.indrelid = i.indrelid), ` +
       `(SELECT ${QUALIFIED_NAME} WHERE c.oid = i.indrelid), (SELECT ` +
@@ -60,10 +55,7 @@ export async function createIndexAsync(
       `FROM pg_index i WHERE i.indexrelid = ${index}`,
   );
   if (Number(count) > MAX_INDEXES) {
-    throw new SqlError({
-      sqlstate: "54000",
-      message: `more than ${MAX_INDEXES} indexes per table are not supported`,
-    });
+    throw new SqlError("54000", `more than ${MAX_INDEXES} indexes per table are not supported`);
   }
   const isUnique = statement.node.unique === true;
   const jobId = createJobId();
@@ -114,10 +106,7 @@ export async function validateConstraintAsync(
   );
   const [objectId, name, tableName, found] = row;
   if (!found) {
-    throw new SqlError({
-      sqlstate: "42704",
-      message: `constraint "${constraint}" of relation "${name}" does not exist`,
-    });
+    throw new SqlError("42704", `constraint "${constraint}" of relation "${name}" does not exist`);
   }
   const jobId = createJobId();
   await asSuperuser(() =>
@@ -173,10 +162,7 @@ export async function changeIamMapping(
   { query, asSuperuser }: DdlConnection,
 ): Promise<void> {
   if (user !== "admin") {
-    throw new SqlError({
-      sqlstate: "42501",
-      message: "permission denied to manage IAM role mappings",
-    });
+    throw new SqlError("42501", "permission denied to manage IAM role mappings");
   }
   await asSuperuser(async () => {
     const [[exists, mapped]] = await query(
@@ -185,20 +171,12 @@ export async function changeIamMapping(
       }), EXISTS (SELECT FROM sys.iam_mapping_records ` +
         `WHERE pg_role_name = ${quoteLiteral(role)} AND arn = ${quoteLiteral(arn)})`,
     );
-    if (exists !== "t") {
-      throw new SqlError({ sqlstate: "42704", message: `role "${role}" does not exist` });
-    }
+    if (exists !== "t") throw new SqlError("42704", `role "${role}" does not exist`);
     if (grants && mapped === "t") {
-      throw new SqlError({
-        sqlstate: "42710",
-        message: `role "${role}" is already granted to "${arn}"`,
-      });
+      throw new SqlError("42710", `role "${role}" is already granted to "${arn}"`);
     }
     if (!grants && mapped !== "t") {
-      throw new SqlError({
-        sqlstate: "42704",
-        message: `role "${role}" is not granted to "${arn}"`,
-      });
+      throw new SqlError("42704", `role "${role}" is not granted to "${arn}"`);
     }
     await query(
       grants

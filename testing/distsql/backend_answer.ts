@@ -17,9 +17,6 @@ export function throwFailure(messages: WireMessage[]): WireMessage[] {
  */
 export function checkCopy(statement: Statement, { isConcurrent }: ServerContext): void {
   if (statement.type === "CopyStmt" && statement.node.is_from && !isConcurrent) {
-    throw new SqlError({
-      sqlstate: "0A000",
-      message: "COPY FROM STDIN needs a real PostgreSQL behind the stand-in",
-    });
+    throw new SqlError("0A000", "COPY FROM STDIN needs a real PostgreSQL behind the stand-in");
   }
 }

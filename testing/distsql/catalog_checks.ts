@@ -49,5 +49,5 @@ export async function checkAgainstCatalog(statement: Statement, query: Query): P
 }
 
 function refuse(message: string): never {
-  throw new SqlError({ sqlstate: "0A000", message });
+  throw new SqlError("0A000", message);
 }

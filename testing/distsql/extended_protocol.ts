@@ -63,21 +63,13 @@ export interface ProtocolParts {
 
 /** Extended query protocol of a session: prepared statements and portals. */
 export class ExtendedProtocol {
-  readonly #server: ServerContext;
-  readonly #backend: BackendSession;
-  readonly #runner: TransactionRunner;
-  readonly #channel: ProtocolParts["channel"];
-  readonly #onExecuted: (statement: Statement) => void;
+  readonly #parts: ProtocolParts;
   readonly #prepared = new Map<string, Prepared>();
   readonly #portals = new Map<string, Portal>();
   #needsSync = false;
 
-  constructor({ server, backend, runner, channel, onExecuted }: ProtocolParts) {
-    this.#server = server;
-    this.#backend = backend;
-    this.#runner = runner;
-    this.#channel = channel;
-    this.#onExecuted = onExecuted;
+  constructor(parts: ProtocolParts) {
+    this.#parts = parts;
   }
 
   /** Returns the messages that prepare the named statements in another database session. */
@@ -112,30 +104,21 @@ export class ExtendedProtocol {
       case "H":
         return;
       default:
-        throw new SqlError({
-          sqlstate: "08P01",
-          message: `invalid frontend message type ${type.charCodeAt(0)}`,
-        });
+        throw new SqlError("08P01", `invalid frontend message type ${type.charCodeAt(0)}`);
     }
   }
 
   async #parse({ name, sql, types }: extended.ParseMessage): Promise<void> {
-    const statements = this.#server.parse(sql);
+    const statements = this.#parts.server.parse(sql);
     if (statements.length > 1) {
-      throw new SqlError({
-        sqlstate: "42601",
-        message: "cannot insert multiple commands into a prepared statement",
-      });
+      throw new SqlError("42601", "cannot insert multiple commands into a prepared statement");
     }
     if (name !== "" && this.#prepared.has(name)) {
-      throw new SqlError({
-        sqlstate: "42P05",
-        message: `prepared statement "${name}" already exists`,
-      });
+      throw new SqlError("42P05", `prepared statement "${name}" already exists`);
     }
     const [statement] = statements;
-    if (statement) this.#runner.checkPreparable(statement);
-    const refused = statement && this.#server.refuse(statement);
+    if (statement) this.#parts.runner.checkPreparable(statement);
+    const refused = statement && this.#parts.server.refuse(statement);
     // a rejection is reported at Execute, after faults and an aborted transaction; the database
     // does not get the statement
     const local = statement === undefined || refused !== undefined || isLocal(statement);
@@ -147,17 +130,17 @@ export class ExtendedProtocol {
     };
     if (refused) throw await this.#refusal(statement);
     if (!local) {
-      await this.#backend.enter();
+      await this.#parts.backend.enter();
       await this.#exchange(extended.parseMessage(name, prepared.sql, types));
     }
     this.#prepared.set(name, prepared);
-    this.#channel.write(frame("1"));
+    this.#parts.channel.write(frame("1"));
   }
 
   /** Runs a rejected statement to get the answer for the transaction's state. */
   async #refusal(statement: Statement): Promise<SqlError> {
     try {
-      await this.#runner.run(statement, {
+      await this.#parts.runner.run(statement, {
         run: () => Promise.resolve([]),
         bytes: 0,
         isBatch: false,
@@ -166,13 +149,13 @@ export class ExtendedProtocol {
     } catch (error) {
       return toSqlError(error);
     }
-    return new SqlError({ sqlstate: "0A000", message: "not supported" });
+    return new SqlError("0A000", "not supported");
   }
 
   #bind(bind: extended.BindMessage): void {
     const prepared = this.#statement(bind.statement);
     this.#portals.set(bind.portal, { prepared, bind, isSuspended: false });
-    this.#channel.write(frame("2"));
+    this.#parts.channel.write(frame("2"));
   }
 
   async #describe(reader: PayloadReader): Promise<void> {
@@ -184,7 +167,7 @@ export class ExtendedProtocol {
       const { type, payload } of await this.#description(prepared, portal?.bind.statement ?? name)
     ) {
       if (type === "t" && isPortal) continue;
-      this.#channel.write(
+      this.#parts.channel.write(
         frame(
           type,
           portal && type === "T"
@@ -197,7 +180,7 @@ export class ExtendedProtocol {
 
   async #description(prepared: Prepared, name: string): Promise<WireMessage[]> {
     if (!prepared.isLocal) {
-      await this.#backend.enter();
+      await this.#parts.backend.enter();
       if (name === "") {
         await this.#exchange(extended.parseMessage("", prepared.sql, prepared.types));
       }
@@ -212,10 +195,10 @@ export class ExtendedProtocol {
     const execute = frame("E", cString(name), int32(reader.int32()));
     if (portal.isSuspended) return this.#finishExecute(portal, await this.#exchange(execute));
     const { statement } = portal.prepared;
-    if (!statement) return this.#channel.write(frame("I"));
+    if (!statement) return this.#parts.channel.write(frame("I"));
     if (statement.kind === "wait") await this.endImplicit();
     let messages: WireMessage[] = [];
-    const answer = await this.#runner.run(statement, {
+    const answer = await this.#parts.runner.run(statement, {
       bytes: portal.bind.rest.length,
       isBatch: false,
       run: async () => messages = await this.#runPortal(portal, execute),
@@ -224,31 +207,28 @@ export class ExtendedProtocol {
     });
     if (statement.type === "DeallocateStmt") this.#prepared.clear();
     portal.isSuspended = messages.some((message) => message.type === "s");
-    for (const bytes of answer.messages) this.#channel.write(bytes);
-    this.#onExecuted(statement);
+    for (const bytes of answer.messages) this.#parts.channel.write(bytes);
+    this.#parts.onExecuted(statement);
   }
 
   #finishExecute(portal: Portal, messages: readonly WireMessage[]): void {
     portal.isSuspended = messages.some((message) => message.type === "s");
-    for (const { type, payload } of messages) this.#channel.write(frame(type, payload));
+    for (const { type, payload } of messages) this.#parts.channel.write(frame(type, payload));
   }
 
   /** Binds each time: the server's own statements may have closed the unnamed statement. */
   async #runPortal({ prepared, bind }: Portal, execute: Uint8Array): Promise<WireMessage[]> {
     const { sql, types } = prepared;
-    if (prepared.statement) checkCopy(prepared.statement, this.#server);
-    const isUnnamed = bind.statement === "" || this.#runner.hasShadows;
+    if (prepared.statement) checkCopy(prepared.statement, this.#parts.server);
+    const isUnnamed = bind.statement === "" || this.#parts.runner.hasShadows;
     const name = isUnnamed ? "" : bind.statement;
     if (isUnnamed) await this.#exchange(extended.parseMessage("", sql, types));
     await this.#checkValues(prepared, bind, name);
     await this.#exchange(extended.bindMessage({ ...bind, statement: name }));
     const messages = await this.#exchange(execute);
     if (messages.at(-1)?.type !== "G") return messages;
-    await this.#backend.exchange(concatBytes([frame("f", cString("")), frame("S")]));
-    throw new SqlError({
-      sqlstate: "0A000",
-      message: "COPY FROM STDIN needs the simple query protocol",
-    });
+    await this.#parts.backend.exchange(concatBytes([frame("f", cString("")), frame("S")]));
+    throw new SqlError("0A000", "COPY FROM STDIN needs the simple query protocol");
   }
 
   async #checkValues(
@@ -268,7 +248,7 @@ export class ExtendedProtocol {
       const prepared = this.#prepared.get(name);
       this.#prepared.delete(name);
       if (prepared && !prepared.isLocal) {
-        await this.#backend.enter();
+        await this.#parts.backend.enter();
         await this.#exchange(frame("C", new TextEncoder().encode("S"), cString(name)));
       }
     } else {
@@ -278,25 +258,18 @@ export class ExtendedProtocol {
         await this.#exchange(frame("C", new TextEncoder().encode("P"), cString(name)));
       }
     }
-    this.#channel.write(frame("3"));
+    this.#parts.channel.write(frame("3"));
   }
 
   #statement(name: string): Prepared {
     const prepared = this.#prepared.get(name);
-    if (!prepared) {
-      throw new SqlError({
-        sqlstate: "26000",
-        message: `prepared statement "${name}" does not exist`,
-      });
-    }
+    if (!prepared) throw new SqlError("26000", `prepared statement "${name}" does not exist`);
     return prepared;
   }
 
   #portal(name: string): Portal {
     const portal = this.#portals.get(name);
-    if (!portal) {
-      throw new SqlError({ sqlstate: "34000", message: `portal "${name}" does not exist` });
-    }
+    if (!portal) throw new SqlError("34000", `portal "${name}" does not exist`);
     return portal;
   }
 
@@ -306,9 +279,9 @@ export class ExtendedProtocol {
    */
   async #exchange(bytes: Uint8Array): Promise<WireMessage[]> {
     this.#needsSync = true;
-    const messages = await this.#backend.exchange(bytes);
+    const messages = await this.#parts.backend.exchange(bytes);
     if (messages.some((message) => message.type === "E")) {
-      await this.#backend.exchange(frame("S"));
+      await this.#parts.backend.exchange(frame("S"));
       this.#needsSync = false;
     }
     return throwFailure(messages);
@@ -320,8 +293,8 @@ export class ExtendedProtocol {
    */
   async endImplicit(): Promise<void> {
     if (!this.#needsSync) return;
-    await this.#backend.enter();
-    await this.#backend.exchange(frame("S"));
+    await this.#parts.backend.enter();
+    await this.#parts.backend.exchange(frame("S"));
     this.#needsSync = false;
   }
 }

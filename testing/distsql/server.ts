@@ -193,12 +193,7 @@ function createHost(parts: ServerParts): ConnectionHost {
       const connection = connections.all().find(({ session }) => session?.runner === runner);
       const signal = connection?.waitSignal() ?? AbortSignal.abort();
       await jobs.wait(jobId, signal);
-      if (signal.aborted) {
-        throw new SqlError({
-          sqlstate: "57014",
-          message: "canceling statement due to user request",
-        });
-      }
+      if (signal.aborted) throw new SqlError("57014", "canceling statement due to user request");
     },
   };
 }

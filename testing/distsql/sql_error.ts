@@ -1,4 +1,4 @@
-import { errorResponse, frame, readErrorFields, type WireError, type WireMessage } from "./wire.ts";
+import { errorResponse, frame, readErrorFields, type WireMessage } from "./wire.ts";
 
 /** Error to send to the client. */
 export class SqlError extends Error {
@@ -6,20 +6,22 @@ export class SqlError extends Error {
   /** ErrorResponse in wire format. */
   readonly bytes: Uint8Array;
 
-  constructor(error: WireError, bytes: Uint8Array = errorResponse(error)) {
-    super(error.message);
+  constructor(
+    sqlstate: string,
+    message: string,
+    bytes: Uint8Array = errorResponse({ sqlstate, message }),
+  ) {
+    super(message);
     this.name = "SqlError";
-    this.sqlstate = error.sqlstate;
+    this.sqlstate = sqlstate;
     this.bytes = bytes;
   }
 
   /** Wraps an ErrorResponse of the database. */
   static fromBackend(message: WireMessage): SqlError {
     const fields = readErrorFields(message.payload);
-    return new SqlError(
-      { sqlstate: fields.get("C") ?? "XX000", message: fields.get("M") ?? "" },
-      frame("E", message.payload),
-    );
+    const bytes = frame("E", message.payload);
+    return new SqlError(fields.get("C") ?? "XX000", fields.get("M") ?? "", bytes);
   }
 }
 
@@ -43,13 +45,13 @@ const CONFLICTS: Record<ConflictMarker, string> = {
  * Creates an error with SQLSTATE 40001 and the provider's text; only the text contains the marker.
  */
 export function conflictError(marker: ConflictMarker): SqlError {
-  return new SqlError({ sqlstate: "40001", message: CONFLICTS[marker] });
+  return new SqlError("40001", CONFLICTS[marker]);
 }
 
 /** Creates the error for every statement of a failed transaction. */
 export function abortedTransactionError(): SqlError {
-  return new SqlError({
-    sqlstate: "25P02",
-    message: "current transaction is aborted, commands ignored until end of transaction block",
-  });
+  return new SqlError(
+    "25P02",
+    "current transaction is aborted, commands ignored until end of transaction block",
+  );
 }

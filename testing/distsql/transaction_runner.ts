@@ -171,7 +171,7 @@ export class TransactionRunner {
       throw limitError(`transaction age limit of ${seconds}s exceeded`);
     }
     const refused = this.#server.refuse(statement);
-    if (refused) throw new SqlError(refused);
+    if (refused) throw new SqlError(refused.sqlstate, refused.message);
     switch (statement.kind) {
       case "begin":
         if (this.#state === "idle") await this.#begin(statement.sql, true);
@@ -283,16 +283,11 @@ export class TransactionRunner {
 
   async #runWait(execution: Execution): Promise<Answer> {
     if (this.#state !== "idle" || execution.isBatch) {
-      throw new SqlError({
-        sqlstate: "25001",
-        message: "sys.wait_for_job cannot run inside a transaction block",
-      });
+      throw new SqlError("25001", "sys.wait_for_job cannot run inside a transaction block");
     }
     const jobId = execution.firstArgument();
     if (jobId !== undefined) {
-      if (!isJobId(jobId)) {
-        throw new SqlError({ sqlstate: "22P02", message: "Unable to convert text to UUID" });
-      }
+      if (!isJobId(jobId)) throw new SqlError("22P02", "Unable to convert text to UUID");
       this.#backend.leave();
       await this.#server.waitForJob(jobId, this);
     }

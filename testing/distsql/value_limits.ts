@@ -11,10 +11,10 @@ const LONG_TYPES = new Map([[25, "text"], [1043, "character varying"], [3802, "j
 const MAX_VALUE_BYTES = 1_048_576;
 
 function longValueError(type: string): SqlError {
-  return new SqlError({
-    sqlstate: "0A000",
-    message: `datatype limit greater than ${MAX_VALUE_BYTES} bytes not supported for ${type}`,
-  });
+  return new SqlError(
+    "0A000",
+    `datatype limit greater than ${MAX_VALUE_BYTES} bytes not supported for ${type}`,
+  );
 }
 
 /**

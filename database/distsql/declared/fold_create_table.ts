@@ -80,7 +80,7 @@ export function foldCreateTable(
   schema.tables = withEntry(schema.tables, table);
   if (!hasColumns) return;
   const fold: TableFold = { schema, reader, key: getKey(table), pending: [] };
-  for (const [from, to] of reader.list(open + 1, reader.closing(open))) {
+  for (const [from, to] of reader.listIn(open)) {
     if (reader.key(from) === "LIKE") copyColumns(fold, from, to);
     else if (isTableConstraint(reader, from)) {
       const constraint = readPending(fold, from, to);

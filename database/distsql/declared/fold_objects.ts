@@ -29,7 +29,7 @@ export function foldCreateIndex(schema: SchemaDraft, reader: StatementReader): v
   const open = reader.find("(", written.end);
   const close = reader.closing(open);
   const include = reader.find("INCLUDE", close + 1);
-  const included = include < 0 ? [] : reader.list(include + 2, reader.closing(include + 1));
+  const included = include < 0 ? [] : reader.listIn(include + 1);
   const keys = [...reader.list(open + 1, close), ...included];
   const columns = nameKeys(reader, keys);
   const parts = { schema: table.schema, table: table.name, columns, label: "idx" };

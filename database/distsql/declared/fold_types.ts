@@ -26,7 +26,7 @@ export function foldCreateType(schema: SchemaDraft, reader: StatementReader): vo
   const name = toObjectName(written);
   if (!reader.is(written.end, "AS", "ENUM", "(") || schema.enums.has(getKey(name))) return;
   const open = written.end + 2;
-  const labels = reader.list(open + 1, reader.closing(open))
+  const labels = reader.listIn(open)
     .map(([from, to]) => readLiteral(reader.token(from)) ?? reader.text(from, to));
   schema.enums = withEntry(schema.enums, { ...name, labels });
 }

@@ -24,7 +24,7 @@ function readReferences(
   const table = isSelf ? self : findObject(schema.tables, name);
   if (table === undefined) return undefined;
   const columns = reader.key(name.end) === "("
-    ? reader.list(name.end + 1, reader.closing(name.end)).map(([at]) => readPart(reader, at))
+    ? reader.listIn(name.end).map(([at]) => readPart(reader, at))
     : table.constraints.find((one) => one.kind === "primary_key")?.columns ?? [];
   return { table: getKey(table), columns };
 }
@@ -40,7 +40,7 @@ export function readPending(
   if (read.kind === "not_null" || read.kind === "unknown") return undefined;
   const keys = read.columns.map((column) => readPart(reader, column.end - 1));
   const include = reader.find("INCLUDE", read.bodyFrom, to);
-  const included = include < 0 ? [] : reader.list(include + 2, reader.closing(include + 1))
+  const included = include < 0 ? [] : reader.listIn(include + 1)
     .map(([at]) => readPart(reader, at));
   return {
     at: from,

@@ -197,7 +197,7 @@ class UseFinder {
     if (type.is !== "enum") return;
     this.#check(
       type.type,
-      reader.list(at + 2, reader.closing(at + 1)).map((range) => this.#label(range)),
+      reader.listIn(at + 1).map((range) => this.#label(range)),
     );
   }
 

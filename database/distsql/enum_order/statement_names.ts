@@ -82,7 +82,7 @@ export function readNames(
     aliases.set(name, [...aliases.get(name) ?? [], hasAs ? at - 1 : at]);
     const isList = reader.key(at + 1) === "(" && (hasAs || reader.is(at - 1, ")"));
     if (!isList) return;
-    for (const [from] of reader.list(at + 2, reader.closing(at + 1))) {
+    for (const [from] of reader.listIn(at + 1)) {
       listed.add(readPart(reader, from));
     }
   }
@@ -92,7 +92,7 @@ export function readNames(
     if (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE")) {
       const isList = reader.key(at + 1) === "(";
       if (isList) {
-        for (const [from] of reader.list(at + 2, reader.closing(at + 1))) {
+        for (const [from] of reader.listIn(at + 1)) {
           listed.add(readPart(reader, from));
         }
       }

@@ -93,6 +93,6 @@ function renameOutputs(
 ): ViewColumn[] {
   const open = reader.find("(", 1, select);
   if (open < 0 || reader.find("AS", 1, open) >= 0) return columns;
-  const names = reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));
+  const names = reader.listIn(open).map(([at]) => readPart(reader, at));
   return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
 }

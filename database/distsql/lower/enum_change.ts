@@ -29,9 +29,7 @@ export function lowerCreateEnum({ reader, before, t }: Lowering): void {
     if (t.isGuarded) return;
     return t.refuse("type-enum-change", `creating the enum ${name}, which exists already`, name);
   }
-  const labels = reader.list(open + 1, reader.closing(open)).map(([at]) =>
-    readLiteral(reader.token(at))
-  );
+  const labels = reader.listIn(open).map(([at]) => readLiteral(reader.token(at)));
   const isPlain = labels.every((label) =>
     label !== undefined && new TextEncoder().encode(label).length <= MAX_LABEL_BYTES
   );

@@ -109,7 +109,7 @@ export function lowerCreateTable(lowering: Lowering): StatementReader {
   for (let at = nameAt; at < written.end; at++) isQuoted ||= reader.token(at)?.kind === "quoted";
   const edits = new TokenEdits(reader);
   const scope: ColumnScope = { ...lowering, edits, table, tableName: written.name, isQuoted };
-  for (const [from, to] of reader.list(written.end + 1, reader.closing(written.end))) {
+  for (const [from, to] of reader.listIn(written.end)) {
     if (reader.is(from, "LIKE")) {
       for (const check of copiedChecks(scope, from, to)) {
         edits.insertAfter(to - 1, `, ${check}`);

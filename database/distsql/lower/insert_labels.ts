@@ -15,13 +15,13 @@ export function checkInsertedLabels({ reader, before, t }: Lowering): void {
   const open = reader.find("(", written.end, values);
   const names = open < 0
     ? table.columns.map((column) => column.name)
-    : reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));
+    : reader.listIn(open).map(([at]) => readPart(reader, at));
   const labels = names.map((name) => {
     const type = table.columns.find((column) => column.name === name && !column.isArray)?.enum;
     return type === undefined ? undefined : before.enums.get(type)?.labels;
   });
   for (let row = values + 1; reader.is(row, "("); row = reader.next(row) + 1) {
-    const items = reader.list(row + 1, reader.closing(row));
+    const items = reader.listIn(row);
     for (const [place, [from, to]] of items.entries()) {
       const label = to === from + 1 ? readLiteral(reader.token(from)) : undefined;
       if (label === undefined || labels[place] === undefined || labels[place].includes(label)) {

@@ -127,7 +127,7 @@ function lowerTable(lowering: Lowering, nameAt: number): StatementReader {
 /** Warns about an index on an enum column, which is ordered as text. */
 function warnOfIndex({ reader, before, t }: Lowering, on: number, table: DeclaredTable): void {
   const open = reader.find("(", on);
-  for (const [from] of reader.list(open + 1, reader.closing(open))) {
+  for (const [from] of reader.listIn(open)) {
     const name = readPart(reader, reader.nameEnd(from) - 1);
     const column = reader.key(from + 1) === "("
       ? undefined

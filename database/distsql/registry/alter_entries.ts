@@ -1,13 +1,13 @@
 import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../incompatibility.ts";
+import { inCategory } from "./in_category.ts";
 
 const { DDL } = DistSqlCategory;
 const { Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
 /** Entries about changes of columns and other settings of a table. */
-export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
+export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, [
   {
     id: "add-column-constraint",
-    category: DDL,
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL, CHECK, UNIQUE or REFERENCES",
     advice: "Changed in place in steps: the plain column, its default, existing rows in batches, " +
@@ -20,7 +20,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-column-null",
-    category: DDL,
     action: Rewrite,
     title: "ADD COLUMN with NULL, DEFAULT NULL or COMPRESSION",
     advice: "Omitted: it has no effect.",
@@ -31,7 +30,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-column-recreate",
-    category: DDL,
     action: Recreate,
     title: "ADD COLUMN with PRIMARY KEY, GENERATED or IDENTITY",
     advice: "The table is recreated with the column.",
@@ -42,7 +40,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-column-recreate-before-steps",
-    category: DDL,
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL or CHECK",
     advice: "The table is recreated with the column.",
@@ -54,7 +51,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "set-not-null",
-    category: DDL,
     action: Recreate,
     title: "SET NOT NULL",
     advice: "Changed in place in steps: CHECK (column IS NOT NULL) NOT VALID, then validated. " +
@@ -68,7 +64,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "set-not-null-recreate",
-    category: DDL,
     action: Recreate,
     title: "SET NOT NULL",
     advice: "The table is recreated.",
@@ -80,7 +75,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "drop-not-null",
-    category: DDL,
     action: Warn,
     title: "DROP NOT NULL",
     advice: "Kept. runMigrations also drops the CHECK that replaces NOT NULL " +
@@ -91,7 +85,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "alter-column-recreate",
-    category: DDL,
     action: Recreate,
     title: "DROP NOT NULL, SET DEFAULT, DROP DEFAULT",
     advice: "The table is recreated.",
@@ -102,7 +95,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "alter-column-type",
-    category: DDL,
     action: Recreate,
     title: "ALTER COLUMN TYPE, SET EXPRESSION",
     advice: "The table is recreated. Alternative: add a new column, copy the values in batches, " +
@@ -114,7 +106,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "recreate-view",
-    category: DDL,
     action: Error,
     title: "A change that recreates the table while a view reads it",
     advice: "Write DROP VIEW before the change and CREATE VIEW after it.",
@@ -123,7 +114,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "drop-column",
-    category: DDL,
     action: Warn,
     title: "DROP COLUMN",
     advice:
@@ -135,7 +125,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "drop-column-recreate",
-    category: DDL,
     action: Recreate,
     title: "DROP COLUMN",
     advice: "The table is recreated without the column.",
@@ -146,7 +135,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "table-settings",
-    category: DDL,
     action: Strip,
     title: "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER " +
       "ON, storage settings, rules and named triggers",
@@ -157,7 +145,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "row-security",
-    category: DDL,
     action: Error,
     title:
       "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
@@ -170,7 +157,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "row-security-dropped",
-    category: DDL,
     action: Strip,
     title:
       "ROW LEVEL SECURITY, with the option `dropRowSecurity`; DISABLE, NO FORCE and DROP POLICY",
@@ -181,7 +167,6 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "table-inheritance",
-    category: DDL,
     action: Error,
     title: "INHERIT, ATTACH PARTITION and similar",
     advice: "Use a single plain table.",
@@ -189,4 +174,4 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     source: ["LINT"],
     evidence: "tool",
   },
-];
+]);

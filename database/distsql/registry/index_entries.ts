@@ -1,13 +1,13 @@
 import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../incompatibility.ts";
+import { inCategory } from "./in_category.ts";
 
 const { Index } = DistSqlCategory;
 const { Compatible, Error, Rewrite, Strip, Warn } = DistSqlAction;
 
 /** Entries about indexes. */
-export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
+export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(Index, [
   {
     id: "index-name-async",
-    category: Index,
     action: Rewrite,
     title: "An index named async",
     advice: "The name is quoted: unquoted it is read as the keyword ASYNC, and the index has no " +
@@ -17,7 +17,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-async",
-    category: Index,
     action: Rewrite,
     title: "CREATE INDEX, with or without CONCURRENTLY",
     advice: "Written as CREATE INDEX ASYNC: wait for the job, then check pg_index.indisvalid.",
@@ -28,7 +27,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-method",
-    category: Index,
     action: Rewrite,
     title: "USING btree, hash or brin",
     advice:
@@ -41,7 +39,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-method-unsupported",
-    category: Index,
     action: Error,
     title: "USING gin, gist, spgist or an extension's method",
     advice: "Index an extracted value, such as ((payload ->> 'key')), or search outside of the " +
@@ -53,7 +50,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-sort-order",
-    category: Index,
     action: Rewrite,
     title: "ASC and DESC in an index key",
     advice:
@@ -66,7 +62,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-operator-class",
-    category: Index,
     action: Rewrite,
     title: "Operator class in an index key",
     advice: "Omitted: the database uses the collation C, so a plain index supports LIKE 'prefix%'.",
@@ -77,7 +72,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-operator-class-unsupported",
-    category: Index,
     action: Error,
     title: "Operator class of a type that cannot be a key",
     advice: "Index an extracted value of a plain type instead.",
@@ -88,7 +82,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-storage",
-    category: Index,
     action: Rewrite,
     title: "WITH (…) and TABLESPACE of an index",
     advice: "Omitted: the provider manages storage.",
@@ -98,7 +91,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-only",
-    category: Index,
     action: Rewrite,
     title: "CREATE INDEX … ON ONLY",
     advice: "ONLY is omitted: there are no partitions.",
@@ -107,7 +99,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-name-schema",
-    category: Index,
     action: Rewrite,
     title: "Schema before the name of a new index",
     advice: "Omitted: an index is always in the schema of its table, in PostgreSQL too.",
@@ -118,7 +109,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-expression",
-    category: Index,
     action: Warn,
     title: "Index on an expression that is not immutable",
     advice: "The functions must be IMMUTABLE. date_trunc and to_char on timestamptz are not.",
@@ -129,7 +119,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-expression-unsupported",
-    category: Index,
     action: Error,
     title: "Index on an expression",
     advice: "Store the value in a separate column and index that.",
@@ -140,7 +129,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-partial",
-    category: Index,
     action: Compatible,
     title: "Partial index (WHERE)",
     advice: "Kept: the planner uses it if the query implies the predicate.",
@@ -150,7 +138,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-partial-dropped",
-    category: Index,
     action: Rewrite,
     title: "Partial index (WHERE)",
     advice: "The predicate is omitted, so the index covers all rows.",
@@ -162,7 +149,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-partial-unique-unsupported",
-    category: Index,
     action: Error,
     title: "Unique partial index (WHERE)",
     advice: "Without its predicate the index would reject valid rows: check uniqueness in the " +
@@ -175,7 +161,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-key-columns",
-    category: Index,
     action: Error,
     title: "More than 8 columns in a key",
     advice: "Use at most 8 key columns; move the others to INCLUDE.",
@@ -186,7 +171,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-count",
-    category: Index,
     action: Warn,
     title: "More than 24 indexes on a table",
     advice: "The primary key and indexes in construction count too.",
@@ -196,7 +180,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-key-size",
-    category: Index,
     action: Warn,
     title: "Large key values",
     advice: "A key can have 1 KiB according to the documentation, about 1,981 bytes as observed.",
@@ -207,7 +190,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-json-key",
-    category: Index,
     action: Error,
     title: "json or jsonb as a key",
     advice: "Use a column or an extracted value of a plain type as the key.",
@@ -218,7 +200,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-numeric-key",
-    category: Index,
     action: Error,
     title: "numeric as a key",
     advice: "Use bigint with a fixed number of decimals.",
@@ -229,7 +210,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-invalid",
-    category: Index,
     action: Warn,
     title: "Index build that failed",
     advice:
@@ -241,7 +221,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "drop-index-concurrently",
-    category: Index,
     action: Rewrite,
     title: "DROP INDEX CONCURRENTLY",
     advice: "CONCURRENTLY is omitted.",
@@ -250,7 +229,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "index-settings",
-    category: Index,
     action: Strip,
     title: "ALTER INDEX: storage, statistics, extensions",
     advice: "Omitted: the provider manages storage.",
@@ -260,7 +238,6 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "reindex",
-    category: Index,
     action: Strip,
     title: "REINDEX and CLUSTER",
     advice: "Omitted: to rebuild an invalid index, drop it and create it again.",
@@ -268,4 +245,4 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
     source: ["LINT"],
     evidence: "tool",
   },
-];
+]);

@@ -1,13 +1,13 @@
 import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../incompatibility.ts";
+import { inCategory } from "./in_category.ts";
 
 const { DML } = DistSqlCategory;
 const { AppLayer, Error, Rewrite, Strip, Warn } = DistSqlAction;
 
 /** Entries about queries and changes of rows. */
-export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
+export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, [
   {
     id: "truncate",
-    category: DML,
     action: Rewrite,
     title: "TRUNCATE",
     advice: "Written as DELETE, in batches for a table with over 3,000 rows. Referencing tables " +
@@ -20,7 +20,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "truncate-options",
-    category: DML,
     action: Error,
     title: "TRUNCATE with RESTART IDENTITY or CASCADE",
     advice: "Write DELETE FROM for each table, referencing tables first, and ALTER TABLE … ALTER " +
@@ -32,7 +31,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "whole-table-change",
-    category: DML,
     action: Warn,
     title: "UPDATE or DELETE of a whole table",
     advice:
@@ -45,7 +43,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "unbatchable-change",
-    category: DML,
     action: Error,
     title: "an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches",
     advice:
@@ -58,7 +55,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "merge",
-    category: DML,
     action: Error,
     title: "MERGE",
     advice: "Use INSERT … ON CONFLICT.",
@@ -69,7 +65,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "tablesample",
-    category: DML,
     action: Error,
     title: "TABLESAMPLE",
     advice: "Select rows by a range of the key.",
@@ -80,7 +75,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "group-by-all",
-    category: DML,
     action: Error,
     title: "GROUP BY ALL",
     advice: "List the columns: documented, but rejected by clusters.",
@@ -90,7 +84,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "row-lock-strength",
-    category: DML,
     action: Error,
     title: "FOR SHARE and FOR NO KEY UPDATE",
     advice: "Use FOR KEY SHARE or FOR UPDATE.",
@@ -101,7 +94,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "for-key-share",
-    category: DML,
     action: Error,
     title: "FOR KEY SHARE",
     advice: "Use FOR UPDATE.",
@@ -112,7 +104,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "skip-locked",
-    category: DML,
     action: Warn,
     title: "SKIP LOCKED",
     advice: "There are no locks to skip: two workers read the same row, and one of them fails at " +
@@ -122,7 +113,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "text-search",
-    category: DML,
     action: AppLayer,
     title: "Full text search in a language, or without a configuration (which means english)",
     advice: "Only the configuration `simple` exists: use it, as in to_tsvector('simple', …), or " +
@@ -134,7 +124,6 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "copy",
-    category: DML,
     action: Error,
     title: "COPY with a file or a program, and COPY with inline rows",
     advice: "Use INSERT in batches (pg_dump --inserts), or COPY over STDIN and STDOUT.",
@@ -144,11 +133,10 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "empty-statement",
-    category: DML,
     action: Strip,
     title: "Empty statements",
     advice: "Omitted.",
     source: ["EMU"],
     evidence: "inferred",
   },
-];
+]);

@@ -1,13 +1,13 @@
 import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../incompatibility.ts";
+import { inCategory } from "./in_category.ts";
 
 const { DDL } = DistSqlCategory;
 const { Compatible, Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
 /** Entries about tables, columns and constraints. */
-export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
+export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, [
   {
     id: "foreign-key",
-    category: DDL,
     action: Compatible,
     title: "Foreign keys in CREATE TABLE",
     advice: "Kept. The referencing columns get no index: create one.",
@@ -17,7 +17,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "foreign-key-dropped",
-    category: DDL,
     action: Strip,
     title: "Foreign keys",
     advice: "Omitted, with a warning: check in the application (assertRowExists) and add the " +
@@ -29,7 +28,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-constraint-not-valid",
-    category: DDL,
     action: Rewrite,
     title: "ADD CONSTRAINT CHECK or FOREIGN KEY on an existing table",
     advice: "Added as NOT VALID, which applies to new rows immediately, then ALTER TABLE ASYNC … " +
@@ -42,7 +40,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-constraint-recreate",
-    category: DDL,
     action: Recreate,
     title: "ADD CONSTRAINT CHECK on an existing table",
     advice: "The table is recreated with the constraint.",
@@ -54,7 +51,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "constraint-unvalidated",
-    category: DDL,
     action: Warn,
     title: "Constraint added as NOT VALID",
     advice: "Kept as written: existing rows are not checked until VALIDATE CONSTRAINT.",
@@ -63,7 +59,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "validate-constraint",
-    category: DDL,
     action: Rewrite,
     title: "VALIDATE CONSTRAINT",
     advice:
@@ -75,7 +70,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-unique",
-    category: DDL,
     action: Rewrite,
     title: "ADD CONSTRAINT UNIQUE on an existing table",
     advice: "A unique index is built, and once it is valid it becomes the constraint with UNIQUE " +
@@ -87,7 +81,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "constraint-name",
-    category: DDL,
     action: Warn,
     title: "Unnamed constraint that needs several steps",
     advice: "It gets a name by PostgreSQL's rule: name it explicitly.",
@@ -96,7 +89,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "primary-key-change",
-    category: DDL,
     action: Recreate,
     title: "ADD or DROP of a primary key",
     advice: "The table is recreated. In a migration that was never applied, put the key into " +
@@ -108,7 +100,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "primary-key-commented",
-    category: DDL,
     action: Error,
     title: "DROP of a primary key that is only a comment, as drizzle-kit writes it",
     advice: "Write the statement with the key's name (usually the table's name and _pkey), and " +
@@ -118,7 +109,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "primary-key-missing",
-    category: DDL,
     action: Warn,
     title: "Table without a primary key",
     advice: "Accepted, but adding a primary key later recreates the table.",
@@ -127,7 +117,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "constraint-deferrable",
-    category: DDL,
     action: Rewrite,
     title: "DEFERRABLE on UNIQUE, PRIMARY KEY and CHECK",
     advice: "Omitted: the constraint is checked immediately. It is kept on foreign keys.",
@@ -138,7 +127,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "constraint-exclude",
-    category: DDL,
     action: Error,
     title: "EXCLUDE constraints and WITHOUT OVERLAPS",
     advice: "Check it in the application inside a transaction, with a row that both transactions " +
@@ -149,7 +137,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "constraint-storage",
-    category: DDL,
     action: Rewrite,
     title: "WITH (…) and USING INDEX TABLESPACE of a constraint",
     advice: "Omitted: the provider manages storage.",
@@ -159,7 +146,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "constraint-not-enforced",
-    category: DDL,
     action: Error,
     title: "NOT ENFORCED (PostgreSQL 18)",
     advice: "The provider is compatible with PostgreSQL 16: remove the constraint, or enforce it.",
@@ -169,7 +155,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "newer-syntax",
-    category: DDL,
     action: Rewrite,
     title: "Syntax of PostgreSQL 18 with an older equivalent: VIRTUAL columns, ENFORCED",
     advice:
@@ -181,7 +166,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "create-table-temporary",
-    category: DDL,
     action: Error,
     title: "Temporary tables, views and sequences",
     advice: "Use a common table expression, or a table with a key per run.",
@@ -192,7 +176,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "create-table-unlogged",
-    category: DDL,
     action: Rewrite,
     title: "UNLOGGED",
     advice: "Omitted: every table is durable.",
@@ -203,7 +186,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "create-table-partition",
-    category: DDL,
     action: Error,
     title: "Partitions, inheritance, typed tables",
     advice: "Use a single plain table: the provider distributes it by its primary key.",
@@ -214,7 +196,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "create-table-storage",
-    category: DDL,
     action: Rewrite,
     title: "TABLESPACE, WITH (…), USING, COMPRESSION and WITHOUT OIDS of a table",
     advice: "Omitted: the provider manages storage.",
@@ -224,7 +205,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "create-table-as",
-    category: DDL,
     action: Error,
     title: "CREATE TABLE AS and SELECT INTO",
     advice: "Write CREATE TABLE, then INSERT … SELECT in batches below 3,000 rows.",
@@ -235,7 +215,6 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "table-columns",
-    category: DDL,
     action: Warn,
     title: "More than 255 columns",
     advice: "A table can have 255 columns, and 1,600 over its lifetime including dropped ones.",
@@ -243,4 +222,4 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     source: ["Q", "LIM"],
     evidence: "documented",
   },
-];
+]);

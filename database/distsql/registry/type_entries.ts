@@ -1,13 +1,13 @@
 import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../incompatibility.ts";
+import { inCategory } from "./in_category.ts";
 
 const { DataType } = DistSqlCategory;
 const { Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
 /** Entries about column types. */
-export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
+export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataType, [
   {
     id: "type-serial",
-    category: DataType,
     action: Rewrite,
     title: "serial, bigserial, smallserial",
     advice: "Written as a bigint identity column; postgres.js returns bigint as a string.",
@@ -19,7 +19,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-serial-unsupported",
-    category: DataType,
     action: Error,
     title: "serial and identity columns",
     advice: "Use uuid DEFAULT gen_random_uuid().",
@@ -31,7 +30,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "add-serial-column",
-    category: DataType,
     action: Recreate,
     title: "ADD COLUMN of a serial type",
     advice:
@@ -44,7 +42,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "serial-default",
-    category: DataType,
     action: Rewrite,
     title: "DROP DEFAULT, SET DEFAULT and the sequence of a serial column",
     advice: "The column is an identity: DROP DEFAULT drops the identity and keeps its sequence, " +
@@ -57,7 +54,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "serial-sequence",
-    category: DataType,
     action: Error,
     title: "Changes that an identity column which replaces serial does not support",
     advice: "Write ALTER COLUMN … DROP DEFAULT first, in the same statement or before it.",
@@ -68,7 +64,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "serial-copy",
-    category: DataType,
     action: Error,
     title: "LIKE … INCLUDING DEFAULTS of a table with a serial column",
     advice: "List the columns explicitly, with a default of nextval() for the sequence that both " +
@@ -79,7 +74,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-identity-bigint",
-    category: DataType,
     action: Rewrite,
     title: "Identity column of type integer or smallint",
     advice: "The type is changed to bigint; postgres.js returns bigint as a string.",
@@ -90,7 +84,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "identity-cache",
-    category: DataType,
     action: Rewrite,
     title: "Identity column without CACHE, or with CACHE 2 to 65535",
     advice:
@@ -104,7 +97,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-array",
-    category: DataType,
     action: Error,
     title: "Array columns",
     advice: "Use jsonb, or a child table; arrays can still be used in queries.",
@@ -115,7 +107,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-json-as-text",
-    category: DataType,
     action: Rewrite,
     title: "json and jsonb columns",
     advice: "Stored as text: cast it in queries.",
@@ -127,7 +118,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-unsupported",
-    category: DataType,
     action: Error,
     title: "Types that cannot be stored: money, xml, inet, " +
       "ranges, bit, geometry, text search and others",
@@ -139,7 +129,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-extension",
-    category: DataType,
     action: Error,
     title: "Types of extensions: vector, citext, hstore, geometry and others",
     advice: "There are no extensions: use a plain type (text for citext, jsonb for hstore) or " +
@@ -150,7 +139,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "extension-function",
-    category: DataType,
     action: Error,
     title: "Functions of extensions: pgcrypto, pg_trgm, unaccent, PostGIS and others",
     advice: "There are no extensions: compute the value in the application, or with " +
@@ -161,7 +149,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-user-defined",
-    category: DataType,
     action: Error,
     title: "Column of a user-defined type",
     advice:
@@ -173,7 +160,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-check",
-    category: DataType,
     action: Rewrite,
     title: "Enum column, with the option `enums`",
     advice: "Written as text with a CHECK of the labels, which is updated by ALTER TYPE. A wrong " +
@@ -183,7 +169,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-position",
-    category: DataType,
     action: Rewrite,
     title: "Comparisons, sort keys, min() and max() of an enum column, with the option `enums`",
     advice: "Rewritten to the positions of the labels, because text is ordered alphabetically.",
@@ -192,7 +177,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-order",
-    category: DataType,
     action: Warn,
     title: "Order of an enum, with the option `enums`",
     advice: "Text is ordered alphabetically. List the labels explicitly, such as s IN ('medium', " +
@@ -202,7 +186,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-unproven",
-    category: DataType,
     action: Error,
     title: "Order of an enum that decides about rows and cannot be rewritten to positions, with " +
       "the option `enums`",
@@ -214,7 +197,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-change",
-    category: DataType,
     action: Error,
     title: "Changes of an enum that cannot be translated, with the option `enums`",
     advice: "Before the change, drop the objects that use the label or the type (view, index, " +
@@ -225,7 +207,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-label",
-    category: DataType,
     action: Error,
     title: "A value that is not a label of its enum, with the option `enums`",
     advice: "PostgreSQL rejects it with 22P02: use one of the labels, or add the label first.",
@@ -234,7 +215,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-enum-use",
-    category: DataType,
     action: Error,
     title: "Enums in functions, domains, regtype and enum_range(), with the option `enums`",
     advice: "Use text instead of the type, and list the labels where they are needed.",
@@ -244,7 +224,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "create-type",
-    category: DataType,
     action: Error,
     title: "CREATE TYPE and ALTER TYPE",
     advice:
@@ -256,7 +235,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "drop-type",
-    category: DataType,
     action: Strip,
     title: "DROP TYPE",
     advice: "Omitted: there are no user-defined types.",
@@ -267,7 +245,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "alter-domain",
-    category: DataType,
     action: Error,
     title: "ALTER DOMAIN SET NOT NULL or ADD CONSTRAINT, DROP DOMAIN CASCADE",
     advice: "Put the rule into a CHECK of each table; drop the columns before the domain.",
@@ -277,7 +254,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "numeric-precision",
-    category: DataType,
     action: Warn,
     title: "numeric without precision",
     advice: "Stored as numeric(18,6), which rounds silently: write the precision, or set the " +
@@ -287,7 +263,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "numeric-digits",
-    category: DataType,
     action: Error,
     title: "numeric of more than 38 digits",
     advice: "Use at most 38 digits, or store text.",
@@ -297,7 +272,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "type-length",
-    category: DataType,
     action: Error,
     title: "varchar over 65,535 or char over 4,096 characters",
     advice: "Use text, with a CHECK of the length where it matters.",
@@ -306,7 +280,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "value-size",
-    category: DataType,
     action: Warn,
     title: "Values over 1 MiB, rows over 2 MiB",
     advice: "Keep large values in object storage, and their key in the row.",
@@ -317,7 +290,6 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   },
   {
     id: "collation",
-    category: DataType,
     action: Rewrite,
     title: "COLLATE",
     advice:
@@ -327,4 +299,4 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     source: ["LINT", "PROBE"],
     evidence: "live",
   },
-];
+]);

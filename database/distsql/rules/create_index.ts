@@ -192,7 +192,7 @@ export function translateCreateIndex(reader: StatementReader, t: StatementTransl
   const table = readName(reader, at);
   at = translateMethod(edits, table.end, t);
   if (reader.key(at) === "(") {
-    const keys = reader.list(at + 1, reader.closing(at));
+    const keys = reader.listIn(at);
     if (keys.length > MAX_KEY_COLUMNS) {
       t.refuse("index-key-columns", `a key of ${keys.length} columns`);
     }

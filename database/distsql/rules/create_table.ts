@@ -108,7 +108,7 @@ function translateElements(edits: TokenEdits, open: number, t: StatementTranslat
     hasPrimaryKey: false,
   };
   let copiesTable = false;
-  for (const [from, to] of reader.list(open + 1, reader.closing(open))) {
+  for (const [from, to] of reader.listIn(open)) {
     if (reader.key(from) === "LIKE") copiesTable = true;
     else if (!isTableConstraint(reader, from)) translateColumn(edits, from, to, facts, t);
     else {

@@ -85,7 +85,7 @@ export function readTableConstraint(
   const columns: QualifiedName[] = [];
   if (kind === "not_null") columns.push(readName(reader, bodyFrom + 2));
   else if (open >= 0 && !usesIndex && kind !== "check" && kind !== "exclude") {
-    for (const [start] of reader.list(open + 1, reader.closing(open))) {
+    for (const [start] of reader.listIn(open)) {
       columns.push(readName(reader, start));
     }
   }

@@ -69,7 +69,7 @@ function createTable(facts: SchemaFacts, reader: StatementReader, at: number): v
   );
   facts.tables.push(table);
   if (!reader.is(end, "(")) return;
-  const items = reader.list(end + 1, reader.closing(end));
+  const items = reader.listIn(end);
   // a foreign key may reference a key that is declared after it
   for (const [from, to] of items) declareItem(table, reader, from, to);
   for (const [from, to] of items) declareReferences(facts, table, reader, from, to);
@@ -145,9 +145,7 @@ function declareReferences(
     const referenced = readName(reader, reader.find("REFERENCES", bodyFrom, end) + 1);
     const target = findTable(facts, referenced.path);
     if (target === undefined) continue;
-    const keys = reader.is(referenced.end, "(")
-      ? reader.list(referenced.end + 1, reader.closing(referenced.end))
-      : undefined;
+    const keys = reader.is(referenced.end, "(") ? reader.listIn(referenced.end) : undefined;
     facts.foreignKeys.push({
       name: name ?? deriveName(table.name, columns.join("_"), "fkey"),
       table,
@@ -179,9 +177,7 @@ function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: 
       !reader.is(at + 1, "(");
     if (isColumn) columns.push(readPart(reader, at));
   }
-  const isPlain = reader.list(open + 1, reader.closing(open)).every(([from, to]) =>
-    to === from + 1
-  );
+  const isPlain = reader.listIn(open).every(([from, to]) => to === from + 1);
   const isWhole = reader.closing(open) === reader.size - 1;
   const { name } = readName(reader, skipExists(reader, skipModes(reader, object + 1)));
   table.uniques.push({ name, columns, isPrimary: false, isPlain: isPlain && isWhole });

@@ -221,7 +221,7 @@ function checkCall(
   if (ORDERED_FUNCTIONS.has(name)) {
     return isOnce ? { kind: "unordered", name: `${name}()` } : undefined;
   }
-  if (name === "age" && reader.list(at + 2, reader.closing(at + 1)).length < 2) {
+  if (name === "age" && reader.listIn(at + 1).length < 2) {
     return { kind: "time" };
   }
   return STABLE_FUNCTIONS.has(name) ? undefined : { kind: "function", name };

@@ -200,9 +200,7 @@ function readColumns(reader: StatementReader, [from, to]: TokenRange): string[] 
   const columns: string[] = [];
   for (const [start] of reader.list(from, to)) {
     const isGroup = reader.is(start, "(");
-    const names = isGroup
-      ? reader.list(start + 1, reader.closing(start)).map(([at]) => at)
-      : [start];
+    const names = isGroup ? reader.listIn(start).map(([at]) => at) : [start];
     for (const at of names) if (reader.isName(at)) columns.push(getName(reader.token(at)!));
   }
   return columns;
