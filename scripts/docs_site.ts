@@ -13,7 +13,15 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { readPages, SECTIONS } from "./docs/pages.ts";
 import { runOrThrow } from "./program.ts";
-import { type PageGroup, renderLlmsTxt, renderSiteConfig, toSitePage } from "./docs/site_pages.ts";
+import {
+  addIcon,
+  ICON,
+  ICON_FILE,
+  type PageGroup,
+  renderLlmsTxt,
+  renderSiteConfig,
+  toSitePage,
+} from "./docs/site_pages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const VITEPRESS = "1.6.4";
@@ -50,6 +58,7 @@ export async function writeSiteSources(folder: string, { base }: SiteOptions): P
     ".vitepress/config.mjs": renderSiteConfig(groups, base),
     "index.md": toSitePage(readme, "README.md", "index.md"),
     "public/llms.txt": renderLlmsTxt(groups, getSummary(readme)),
+    [`public/${ICON_FILE}`]: ICON,
   };
   for (const { path, text } of groups.flatMap(({ pages }) => pages)) {
     files[path] = toSitePage(text, `docs/${path}`, path);
@@ -87,6 +96,18 @@ async function build(out: string, base: string): Promise<void> {
   const symbols = ["run", "-A", "scripts/api_docs.ts", "--out", join(out, "api")];
   await runOrThrow(Deno.execPath(), symbols, { cwd: ROOT });
   await Deno.writeTextFile(join(out, "api/page.css"), NARROW_SCREENS, { append: true });
+  await addIcons(join(out, "api"), base);
+}
+
+/** Adds the icon to all pages of a folder. */
+async function addIcons(folder: string, base: string): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) await addIcons(path, base);
+    else if (name.endsWith(".html")) {
+      await Deno.writeTextFile(path, addIcon(await Deno.readTextFile(path), base));
+    }
+  }
 }
 
 if (import.meta.main) {

@@ -102,7 +102,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
 }
 
 function toLines(status: MigrationStatus): MigrationLine[] {
-  const when = (date: Date) => date.toISOString().slice(0, 19).replace("T", " ");
+  const when = (date: Date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const unfinished = new Map((status.unfinished ?? []).map((one) => [one.tag, one]));
   const applied = status.applied.map(({ tag, executed, appliedAt }): MigrationLine => {
     if (status.changed.includes(tag)) {

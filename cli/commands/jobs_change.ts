@@ -57,7 +57,10 @@ export const jobsCancel: Command = {
   run: (context) => change("cancel", context),
 };
 
-const WORDS: Readonly<Record<Change, string>> = { retry: "sent again", cancel: "cancelled" };
+const WORDS: Readonly<Record<Change, { readonly done: string; readonly states: string }>> = {
+  retry: { done: "sent again", states: "dead and cancelled" },
+  cancel: { done: "cancelled", states: "queued and dead" },
+};
 
 async function change(what: Change, context: CommandContext): Promise<CommandResult> {
   const { args: [given], options, output } = context;
@@ -67,7 +70,7 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
   const admin = await import("../../jobs/job_admin.ts");
   const id = given === undefined ? undefined : checkJobId(given);
   const apply = what === "retry" ? admin.retryJobs : admin.cancelJobs;
-  const { ids, changed, label } = await withJobsDatabase(context, async ({ db, label }) => {
+  const { unchanged, changed, label } = await withJobsDatabase(context, async ({ db, label }) => {
     const name = options.job as string | undefined;
     const changed: string[] = [];
     let ids = id === undefined ? [] : [id];
@@ -80,10 +83,24 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
       }
       const batch = await apply(db, ids);
       changed.push(...batch);
-      if (id !== undefined || batch.length === 0) return { ids, changed, label };
+      if (id === undefined && batch.length > 0) continue;
+      const isUnchanged = id !== undefined && batch.length === 0;
+      const unchanged = isUnchanged
+        ? describeUnchanged(what, await admin.getJob(db, id))
+        : undefined;
+      return { unchanged, changed, label };
     }
   });
-  const exitCode = id !== undefined && changed.length < ids.length ? ExitCode.Found : ExitCode.Done;
-  output.line(`${output.bold(label)}: ${count(changed.length, "job")} ${WORDS[what]}`);
+  const exitCode = unchanged === undefined ? ExitCode.Done : ExitCode.Found;
+  const result = unchanged ?? `${count(changed.length, "job")} ${WORDS[what].done}`;
+  output.line(`${output.bold(label)}: ${result}`);
   return { exitCode, database: label, changed };
+}
+
+/** Says why a job was not changed. */
+function describeUnchanged(what: Change, job: { readonly state: string } | undefined): string {
+  const { done, states } = WORDS[what];
+  return job === undefined
+    ? "no job has this id"
+    : `the job is ${job.state}, and only ${states} jobs can be ${done}`;
 }

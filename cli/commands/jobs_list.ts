@@ -55,7 +55,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     job.enqueuedAt.slice(0, 19).replace("T", " "),
     (job.lastError ?? "").split("\n")[0],
   ]);
-  const header = ["id", "job", "state", "attempts", "enqueued", "last error"];
+  const header = ["id", "job", "state", "attempts", "enqueued (UTC)", "last error"];
   if (rows.length > 0) { for (const line of renderTable([header, ...rows])) output.line(line); }
   output.line(`${output.bold(label)}: ${count(jobs.length, "job")}`);
   return { exitCode: ExitCode.Done, database: label, jobs };

@@ -1,5 +1,8 @@
 import process from "node:process";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { DatabaseError } from "../../errors/database_errors.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { readProjectConfig } from "../read_project.ts";
 import { requireDatabase } from "./database_target.ts";
@@ -30,9 +33,22 @@ export async function withJobsDatabase<T>(
   const { database: settings } = await readProjectConfig(context);
   const target = requireDatabase({ options, settings, env: process.env, root });
   const { config, label } = target;
-  return await withDatabase(
-    target,
-    async () => await work({ db: await getDrizzleClient(config), label }),
+  return await withDatabase(target, async () => {
+    const db = await getDrizzleClient(config);
+    return await work({ db, label }).catch((error) => throwJobsError(error, label));
+  });
+}
+
+const UNDEFINED_TABLE = "42P01";
+
+/** Throws an error that says which migration is missing, if the table of jobs does not exist. */
+function throwJobsError(error: unknown, label: string): never {
+  const isMissing = causeChain(error).some((link) => getSqlState(link) === UNDEFINED_TABLE);
+  if (!isMissing) throw error;
+  throw new DatabaseError(
+    `${label}: the table of jobs does not exist. trellis db tables jobs prints its migration, ` +
+      "and trellis db migrate runs it",
+    { cause: error },
   );
 }
 

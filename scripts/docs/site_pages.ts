@@ -59,6 +59,31 @@ export function renderLlmsTxt(groups: readonly PageGroup[], summary: string): st
   return `# Trellis\n\n> ${summary}\n\n${sections.join("\n")}`;
 }
 
+/** The icon of the site: the slats of a trellis. */
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+<rect width="32" height="32" rx="6" fill="#1f6f5c"/>
+<path d="M11 5v22M21 5v22M5 11h22M5 21h22" stroke="#fff" stroke-width="3" stroke-linecap="round"/>
+</svg>
+`;
+
+/** Name of the file with {@link ICON}. Without a link, browsers request `/favicon.ico`. */
+export const ICON_FILE = "favicon.svg";
+
+function getIconLink(base: string): Record<string, string> {
+  return { rel: "icon", type: "image/svg+xml", href: `${base}${ICON_FILE}` };
+}
+
+/**
+ * Adds the icon to a page.
+ *
+ * @param html The page, with a `head`.
+ * @param base Path of the site on its host, with slashes around it.
+ */
+export function addIcon(html: string, base: string): string {
+  const attributes = Object.entries(getIconLink(base)).map(([name, value]) => `${name}="${value}"`);
+  return html.replace("</head>", `<link ${attributes.join(" ")}></head>`);
+}
+
 /**
  * Renders the configuration of VitePress.
  *
@@ -79,6 +104,7 @@ export function renderSiteConfig(groups: readonly PageGroup[], base: string): st
     description: "API backends on AWS Lambda in TypeScript",
     base,
     lang: "en",
+    head: [["link", getIconLink(base)]],
     ignoreDeadLinks: ["/api/index"],
     markdown: { lineNumbers: false },
     themeConfig: {

@@ -1,7 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { REPOSITORY } from "../../scripts/docs/links.ts";
 import { SECTIONS } from "../../scripts/docs/pages.ts";
-import { renderLlmsTxt, renderSiteConfig, toSitePage } from "../../scripts/docs/site_pages.ts";
+import {
+  addIcon,
+  renderLlmsTxt,
+  renderSiteConfig,
+  toSitePage,
+} from "../../scripts/docs/site_pages.ts";
 import { writeSiteSources } from "../../scripts/docs_site.ts";
 
 Deno.test("toSitePage() keeps links between pages and leads others to the repository", () => {
@@ -45,6 +50,15 @@ Deno.test("renderSiteConfig() puts each page into the sidebar, and sets the base
   const config = renderSiteConfig(GROUPS, "/trellis/");
   assertStringIncludes(config, '"link": "/guides/a"');
   assertStringIncludes(config, '"base": "/trellis/"');
+  assertStringIncludes(config, '"href": "/trellis/favicon.svg"');
+});
+
+Deno.test("addIcon() links the icon, so that browsers do not request another one", () => {
+  assertEquals(
+    addIcon("<html><head><title>a</title></head><body></head></body></html>", "/trellis/"),
+    '<html><head><title>a</title><link rel="icon" type="image/svg+xml" href="/trellis/favicon.svg">' +
+      "</head><body></head></body></html>",
+  );
 });
 
 Deno.test("writeSiteSources() writes every page, the start page, llms.txt and the configuration", async () => {
@@ -52,7 +66,8 @@ Deno.test("writeSiteSources() writes every page, the start page, llms.txt and th
   try {
     await writeSiteSources(folder, { base: "/" });
     const files = SECTIONS.flatMap(({ paths }) => paths);
-    for (const file of [...files, "index.md", "public/llms.txt", ".vitepress/config.mjs"]) {
+    const others = ["index.md", "public/llms.txt", "public/favicon.svg", ".vitepress/config.mjs"];
+    for (const file of [...files, ...others]) {
       assert((await Deno.stat(`${folder}/${file}`)).size > 0, file);
     }
     assertEquals(

@@ -28,6 +28,14 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
   });
   try {
     const db = await getDrizzleClient(database);
+    await withEnv({ DATABASE_URL: database.connectionString }, async () => {
+      const early = await run("list");
+      assertEquals(early.exitCode, 3);
+      assertStringIncludes(
+        early.stderr,
+        "the table of jobs does not exist. trellis db tables jobs",
+      );
+    });
     await createJobsTable(db);
     const ids = await job.enqueueMany(db, ["a", "b", "secret payload"]);
     const work = () =>
@@ -53,7 +61,15 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
       assertEquals((await run("retry", ids[0], "--dead")).exitCode, 2);
 
       assertEquals((await run("cancel", ids[0])).exitCode, 0);
-      assertEquals((await run("cancel", ids[0])).exitCode, 1);
+      const again = await run("cancel", ids[0]);
+      assertEquals(again.exitCode, 1);
+      assertStringIncludes(
+        again.stdout,
+        "the job is cancelled, and only queued and dead jobs can be cancelled",
+      );
+      const absent = await run("retry", ABSENT);
+      assertEquals(absent.exitCode, 1);
+      assertStringIncludes(absent.stdout, "no job has this id");
       const retried = await run("retry", "--dead", "--job", "fail", "--json");
       assertEquals(JSON.parse(retried.stdout).changed.toSorted(), ids.slice(1).toSorted());
       await work();
