@@ -27,7 +27,8 @@ export async function checkRequestSession(
   query?: SessionQuery,
 ): Promise<RequestSession> {
   const { settings } = getInternals(auth);
-  const { token, cookie, isUnremembered } = await readSessionCredential(event, settings);
+  const read = readSessionCredential(event, settings);
+  const { token, cookie, isUnremembered } = read instanceof Promise ? await read : read;
   const checked = await checkSession(auth, token, { query, isFixed: isUnremembered });
   if (!checked.isExtended || cookie === undefined) return checked;
   return { ...checked, setCookie: renewSessionCookie(settings, cookie) };

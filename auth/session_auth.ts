@@ -3,7 +3,7 @@ import { setSessionAuthenticator } from "../core/http/session_registry.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
-import { type BetterAuthInstance, getAuth } from "./instance.ts";
+import { type BetterAuthInstance, createAuth, getAuth } from "./instance.ts";
 import { checkRequestSession } from "./request_session.ts";
 import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
@@ -42,7 +42,7 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
     }
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
-    return await checkRequestSession(await getInstance(), event);
+    return await checkRequestSession(createAuth(await getDb(), config), event);
   });
 }
 

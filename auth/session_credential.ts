@@ -38,18 +38,24 @@ export interface SessionCredential {
  *
  * @param event The event.
  * @param settings The validated configuration.
- * @returns The credential.
+ * @returns The credential; a promise only for a cookie.
  * @throws {UnauthorizedError} If there is no credential, or the cookie's signature is invalid.
  * @throws {ForbiddenError} If a request with a cookie does not come from a trusted origin.
  */
-export async function readSessionCredential(
+export function readSessionCredential(
   event: ApiEvent,
   settings: AuthSettings,
-): Promise<SessionCredential> {
+): SessionCredential | Promise<SessionCredential> {
   const cookies = hasBearer(event) ? undefined : readCookieHeader(event);
-  if (cookies === undefined) {
-    return { token: requireBearerToken(getHeader(event, "Authorization", "authorization")) };
-  }
+  if (cookies !== undefined) return readCookieCredential(event, cookies, settings);
+  return { token: requireBearerToken(getHeader(event, "Authorization", "authorization")) };
+}
+
+async function readCookieCredential(
+  event: ApiEvent,
+  cookies: string,
+  settings: AuthSettings,
+): Promise<SessionCredential> {
   if (!SAFE_METHODS.includes(getMethod(event))) await checkOrigin(event, settings);
   const found = await findSessionCookie(cookies, settings.sessionCookie, settings.secret);
   if (found === undefined) {

@@ -79,7 +79,7 @@ export async function checkSession(
   let stored = readSessionToken(token, settings.secret);
   if (stored instanceof Promise) stored = await stored;
   if (stored === undefined) throw invalidSession();
-  const row = await findActive(db, settings, stored, query);
+  const row = requireActive(await findSession(db, settings, stored, query));
   const nowMs = Date.now();
   const extendedMs = isFixed || isRefreshDisabled(settings)
     ? undefined
@@ -207,19 +207,26 @@ export function refreshSession(auth: BetterAuthInstance, token: string): Promise
  */
 export async function isSessionActive(auth: BetterAuthInstance, token: string): Promise<boolean> {
   const { db, settings } = getInternals(auth);
-  return await findActive(db, settings, token).then(() => true, (error: unknown) => {
+  const rows = await findSession(db, settings, token);
+  try {
+    requireActive(rows);
+    return true;
+  } catch (error) {
     if (isAppError(error, "UNAUTHORIZED")) return false;
     throw error;
-  });
+  }
 }
 
-async function findActive(
+function findSession(
   db: AuthDatabase,
   settings: AuthSettings,
   token: string,
   query = getSessionQuery(db, settings),
-): Promise<SessionRow> {
-  const [row] = await withQueryMetrics("findSession", () => query.execute({ token }));
+): Promise<SessionRow[]> {
+  return withQueryMetrics("findSession", () => query.execute({ token }));
+}
+
+function requireActive([row]: SessionRow[]): SessionRow {
   const nowMs = Date.now();
   if (row === undefined || !(row.expiresAt.getTime() > nowMs) || isBanned(row, nowMs)) {
     throw invalidSession();
@@ -261,7 +268,7 @@ async function extend(
         ),
       ))
       .returning({ expiresAt: session.expiresAt }));
-  return extended?.expiresAt ?? (await findActive(db, settings, row.token)).expiresAt;
+  return extended?.expiresAt ?? requireActive(await findSession(db, settings, row.token)).expiresAt;
 }
 
 /** Uses one message for every reason, so that clients cannot find out which tokens exist. */

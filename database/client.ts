@@ -8,17 +8,12 @@ import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
-interface OpenClient {
-  connection: Connection;
-  client: DrizzleClient;
-}
-
 /**
  * Connections by key. Clients that differ only in their schema share one, because an embedded
  * database cannot be opened twice.
  */
 const connections: SingleFlight<string, Connection> = new SingleFlight();
-const clients: SingleFlight<string, OpenClient> = new SingleFlight();
+const clients: SingleFlight<string, DrizzleClient> = new SingleFlight();
 const configs: Map<string, DatabaseConfig> = new Map();
 const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
@@ -42,24 +37,28 @@ const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
  * await closeDrizzleClient();
  * ```
  */
-export async function getDrizzleClient<
+export function getDrizzleClient<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
 >(
   config: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
-  const { client } = await clients.get(getKey(config), async function openClient() {
-    const connection = await openShared(config);
-    const isPostgres = config.provider !== "distsql";
-    const client = guardTransactions(
-      await runOutsideInvocation(() => connection.createClient(config.schema)),
-      {
-        savepoints: isPostgres,
-        settings: isPostgres,
-      },
-    );
-    return { connection, client };
-  });
-  return client as unknown as DrizzleClient<TSchema>;
+  let key: string;
+  try {
+    key = getKey(config);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  const client: Promise<unknown> = clients.get(key, () => openClient(config));
+  return client as Promise<DrizzleClient<TSchema>>;
+}
+
+async function openClient(config: DatabaseConfig): Promise<DrizzleClient> {
+  const connection = await openShared(config);
+  const isPostgres = config.provider !== "distsql";
+  return guardTransactions(
+    await runOutsideInvocation(() => connection.createClient(config.schema)),
+    { savepoints: isPostgres, settings: isPostgres },
+  );
 }
 
 /**

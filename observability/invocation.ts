@@ -127,9 +127,7 @@ export class Invocation {
   onDeadline(callback: () => void): () => void {
     const callbacks = this.#onDeadline ??= new Set();
     callbacks.add(callback);
-    return function forget(): void {
-      callbacks.delete(callback);
-    };
+    return () => void callbacks.delete(callback);
   }
 
   /** Marks the invocation as timed out: aborts its signal and calls the functions of {@link onDeadline}. */

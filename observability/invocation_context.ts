@@ -63,20 +63,29 @@ function begin<I extends Invocation, T>(invocation: I, fn: (invocation: I) => T)
   return fn(invocation);
 }
 
-async function endAfter<T>(
+function endAfter<T>(
   result: PromiseLike<T>,
   invocation: Invocation,
   outer: Invocation | undefined,
 ): Promise<T> {
   invocation.pendingAt = pending.push(invocation) - 1;
-  try {
-    return await result;
-  } finally {
-    // the last one takes its place
-    const last = pending.pop()!;
-    if (last !== invocation) pending[last.pendingAt = invocation.pendingAt] = last;
-    end(invocation, outer);
-  }
+  return Promise.resolve(result).then(
+    (value) => {
+      endPending(invocation, outer);
+      return value;
+    },
+    (error) => {
+      endPending(invocation, outer);
+      throw error;
+    },
+  );
+}
+
+function endPending(invocation: Invocation, outer: Invocation | undefined): void {
+  // the last one takes its place
+  const last = pending.pop()!;
+  if (last !== invocation) pending[last.pendingAt = invocation.pendingAt] = last;
+  end(invocation, outer);
 }
 
 function end(invocation: Invocation, outer: Invocation | undefined): void {

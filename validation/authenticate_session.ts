@@ -1,6 +1,7 @@
 import type { ApiEvent, ProxyResult } from "../core/http/lambda.ts";
 import {
   type ActiveOrganization,
+  type AuthenticatedSession,
   getSessionAuthenticator,
   type SessionAccess,
   type SessionResult,
@@ -30,12 +31,17 @@ export function createSessionCheck(
   options: SessionAccess,
 ): (event: ApiEvent) => Promise<SessionIdentity> {
   const access = ACCESS_OPTIONS.some((name) => options[name] !== undefined) ? options : undefined;
-  return async function authenticateSession(event) {
-    const { session, setCookie, organization } = await getSessionAuthenticator()(event, access);
-    if (setCookie !== undefined && session) renewedCookies.set(session, setCookie);
-    const identity = { userId: session?.user.id, session };
-    return organization === undefined ? identity : { ...identity, organization };
+  return function authenticateSession(event) {
+    return getSessionAuthenticator()(event, access).then(toIdentity);
   };
+}
+
+function toIdentity(
+  { session, setCookie, organization }: AuthenticatedSession,
+): SessionIdentity {
+  if (setCookie !== undefined && session) renewedCookies.set(session, setCookie);
+  const identity = { userId: session?.user.id, session };
+  return organization === undefined ? identity : { ...identity, organization };
 }
 
 /**

@@ -51,7 +51,7 @@ let timerDueMs = Infinity;
 export function withinDeadline<T>(invocation: Invocation, work: PromiseLike<T>): Promise<T> {
   const { deadlineMs, settings } = invocation;
   if (deadlineMs === undefined) return Promise.resolve(work);
-  return raceDeadline(work, deadlineMs, settings.fixed, function expire(): void {
+  return raceDeadline(work, deadlineMs, settings.fixed, () => {
     // the work continues next to the following invocation
     enableConcurrentInvocations();
     // the timer belongs to no invocation, but listeners of the signal must log as part of this one
@@ -83,23 +83,24 @@ export function raceDeadline<T>(
         reject(new DeadlineExceededError());
       },
     };
-    function stopWatching(): void {
-      watches.delete(watch);
-      if (watches.size === 0 && !keepTimer) disarm();
-    }
     watches.add(watch);
     if (dueMs < timerDueMs) arm(dueMs);
     work.then(
       (value) => {
-        stopWatching();
+        stopWatching(watch, keepTimer);
         resolve(value);
       },
       (error) => {
-        stopWatching();
+        stopWatching(watch, keepTimer);
         reject(error);
       },
     );
   });
+}
+
+function stopWatching(watch: Watch, keepTimer: boolean): void {
+  watches.delete(watch);
+  if (watches.size === 0 && !keepTimer) disarm();
 }
 
 function arm(dueMs: number): void {

@@ -55,6 +55,8 @@ export function getHeader(
     const value = headers[name] ?? headers[lowerCase];
     if (value !== undefined) return getText(value);
     for (const key in headers) if (isSpelling(key, lowerCase)) return getText(headers[key]);
+    // the lists of values have the same names
+    return undefined;
   }
   const all = (event as RestApiEvent | null)?.multiValueHeaders;
   if (all) {

@@ -37,23 +37,35 @@ const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
  */
 const MAX_PREPARED = 500;
 
-/** Retries work whose connection could not be opened. */
-async function retryUnsent<T>(
+/** Runs work, and retries it if its connection could not be opened. */
+function retryUnsent<T>(
   fn: () => Promise<T>,
   wasSent: () => boolean,
   connectRetry: ConnectRetry,
 ): Promise<T> {
   const startedAt = performance.now();
+  return fn().catch((error) => retryAfter(error, startedAt, fn, wasSent, connectRetry));
+}
+
+async function retryAfter<T>(
+  failure: unknown,
+  startedAt: number,
+  fn: () => Promise<T>,
+  wasSent: () => boolean,
+  connectRetry: ConnectRetry,
+): Promise<T> {
+  let error = failure;
   for (let attempt = 1;; attempt++) {
+    if (wasSent()) throw isReplaced(error) ? createLoss(error) : error;
+    const delayMs = isReplaced(error)
+      ? 0
+      : connectRetry(error, attempt, performance.now() - startedAt);
+    if (delayMs === undefined) throw error;
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
       return await fn();
-    } catch (error) {
-      if (wasSent()) throw isReplaced(error) ? createLoss(error) : error;
-      const delayMs = isReplaced(error)
-        ? 0
-        : connectRetry(error, attempt, performance.now() - startedAt);
-      if (delayMs === undefined) throw error;
-      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    } catch (next) {
+      error = next;
     }
   }
 }
@@ -179,13 +191,13 @@ export function toSqlDriver(
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       pipelines: true,
-      run: async (statement) => toResult(await gate.run(() => start(tx, statement).values())),
+      run: (statement) => gate.run(() => asRows(start(tx, statement))).then(toResult),
       savepoint: (work) =>
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
-  async function run(statement: Statement): Promise<StatementResult> {
-    return toResult(await runOn((sql) => start(sql, statement), (query) => query.values()));
+  function run(statement: Statement): Promise<StatementResult> {
+    return runOn((sql) => start(sql, statement), asRows).then(toResult);
   }
   /** Runs a statement on the connection of the first one, before the answer to that. */
   async function follow(statement: Statement): Promise<StatementResult> {
@@ -193,7 +205,7 @@ export function toSqlDriver(
     const { answer } = check;
     try {
       return toResult(
-        await runOn((sql) => check.follow(sql, start(sql, statement)), (query) => query.values()),
+        await runOn((sql) => check.follow(sql, start(sql, statement)), asRows),
       );
     } catch (error) {
       // the error of the first statement explains the loss of its connection
@@ -210,6 +222,11 @@ export function toSqlDriver(
       return await begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate)));
     },
   };
+}
+
+/** Asks for each row as a list of values. */
+function asRows(query: PendingQuery<Row[]>): PromiseLike<unknown> {
+  return query.values();
 }
 
 /** Rows with the metadata of postgres.js. */

@@ -20,6 +20,12 @@ interface Generation {
   isSpent: boolean;
 }
 
+/** A statement or transaction that is awaited. */
+interface Visit {
+  readonly generation: Generation;
+  isOver: boolean;
+}
+
 const REPLACED = "CONNECTION_REPLACED";
 
 /** Checks whether a statement was rejected unsent because its connection had ended. */
@@ -59,33 +65,51 @@ export class PostgresPool {
    * @param work A statement or a transaction; gets true if an invocation's deadline applies.
    * @returns The result of the work.
    */
-  async use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
+  use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
-    if (waking !== undefined) await waking;
+    return waking === undefined ? this.#use(work) : waking.then(() => this.#use(work));
+  }
+
+  #use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
     const generation = this.#current ??= this.#open();
-    let isWaitedFor = true;
-    const leave = (): void => {
-      if (!isWaitedFor) return;
-      isWaitedFor = false;
-      generation.active--;
-      if (generation.isSpent) this.#retire(generation);
-    };
+    const visit: Visit = { generation, isOver: false };
     generation.active++;
     const forget = onDeadline(() => {
       this.#spend(generation);
-      leave();
+      this.#leave(visit);
     });
+    let running: PromiseLike<T>;
     try {
-      return await work(generation.sql, forget !== NO_DEADLINE);
+      running = work(generation.sql, forget !== NO_DEADLINE);
     } catch (error) {
-      // a statement between a socket's error and its close would never be answered
-      if (endsConnection(error)) this.#spend(generation);
-      throw error;
-    } finally {
-      this.#rest.used();
-      forget();
-      leave();
+      running = Promise.reject(error);
     }
+    // not awaited: for a statement, which is no native promise, that would take three more promises
+    return running.then(
+      (value) => {
+        this.#end(visit, forget);
+        return value;
+      },
+      (error) => {
+        // a statement between a socket's error and its close would never be answered
+        if (endsConnection(error)) this.#spend(generation);
+        this.#end(visit, forget);
+        throw error;
+      },
+    ) as Promise<T>;
+  }
+
+  #end(visit: Visit, forget: () => void): void {
+    this.#rest.used();
+    forget();
+    this.#leave(visit);
+  }
+
+  #leave(visit: Visit): void {
+    if (visit.isOver) return;
+    visit.isOver = true;
+    visit.generation.active--;
+    if (visit.generation.isSpent) this.#retire(visit.generation);
   }
 
   /** End of the last statement or transaction, on the clock of `performance.now()`. */

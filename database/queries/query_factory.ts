@@ -1,4 +1,5 @@
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { then } from "../../core/async/then.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { addKnownNames } from "../../errors/known_names.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
@@ -193,13 +194,10 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
     return withTransaction(client, (tx) => fn(tx as unknown as DrizzleClient<TSchema>, ...args));
   }
-  async function runOnce(args: TArgs): Promise<TResult> {
-    return await run(await getDb(), args);
-  }
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(
       queryName,
-      () => runOnce(args),
+      () => then(getDb(), (db) => run(db, args)),
       logInput ? { ...shared, logInput: args } : shared,
     );
   }

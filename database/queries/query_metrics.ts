@@ -4,7 +4,7 @@ import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability
 import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpanAt, startSpanAt, type StartSpanOptions } from "../../observability/tracer.ts";
-import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../retry.ts";
+import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../retry.ts";
 import { isTransactionConflict } from "../sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";
@@ -71,7 +71,13 @@ export async function withQueryMetrics<T>(
   const count: RetryCount = { retries: 0 };
   try {
     const limits = retry === false ? NO_RETRY : retry;
-    const result = await runWithRetry(fn, limits, count, isTransactionConflict);
+    const attempts = new Attempts(fn, limits, count, isTransactionConflict);
+    let result: T;
+    try {
+      result = await attempts.run();
+    } catch (error) {
+      result = await attempts.retry(error);
+    }
     const endedMs = performance.now();
     emit(queryName, endedMs - startedMs, count.retries, 0);
     endSpanAt(span, undefined, endedMs);

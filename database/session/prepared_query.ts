@@ -76,8 +76,20 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
    * @param placeholderValues A value for each `sql.placeholder`.
    * @returns drizzle's rows, or a `QueryResult` if there are no columns to map.
    */
-  async execute(placeholderValues: Record<string, unknown> = {}): Promise<unknown> {
-    const result = await this.#send(placeholderValues);
+  execute(placeholderValues: Record<string, unknown> = {}): Promise<unknown> {
+    return this.#run(placeholderValues, (result) => this.#mapRows(result));
+  }
+
+  /** Runs the statement and returns its rows as objects. */
+  all(placeholderValues: Record<string, unknown> = {}): Promise<Row[]> {
+    return this.#run(placeholderValues, (result) => toQueryResult(result).rows);
+  }
+
+  isResponseInArrayMode(): boolean {
+    return false;
+  }
+
+  #mapRows(result: StatementResult): unknown {
     const mapping = this.#mapping;
     if (mapping.kind === "raw") return toQueryResult(result);
     const rows = mapping.cells.read(result);
@@ -85,24 +97,20 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     return rows.map((row) => mapping.rows.map(row, this.joinsNotNullableMap));
   }
 
-  /** Runs the statement and returns its rows as objects. */
-  async all(placeholderValues: Record<string, unknown> = {}): Promise<Row[]> {
-    return toQueryResult(await this.#send(placeholderValues)).rows;
-  }
-
-  isResponseInArrayMode(): boolean {
-    return false;
-  }
-
-  async #send(placeholderValues: Record<string, unknown>): Promise<StatementResult> {
+  async #run<R>(
+    placeholderValues: Record<string, unknown>,
+    read: (result: StatementResult) => R,
+  ): Promise<R> {
     const { sql: text } = this.query;
     const params = this.#fill(placeholderValues);
+    let result: StatementResult;
     try {
       const { name, isCast, metadata } = this.#template;
-      return await this.#runner.send({ text, params, name, isCast, metadata });
+      result = await this.#runner.send({ text, params, name, isCast, metadata });
     } catch (error) {
       // misuse by the program is not a failure of the statement
       throw isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);
     }
+    return read(result);
   }
 }
