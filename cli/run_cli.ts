@@ -7,6 +7,7 @@ import { isAppError } from "../errors/app_error.ts";
 import { askForLine, askOnTerminal, isTerminal, readStandardInput } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
+import { VERSIONS } from "./init/versions.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
 
 /** Options of {@link runCli}. */
@@ -59,6 +60,10 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   // help is always text, even with --json
   const text = createOutput(streams);
   try {
+    if (args[0] === "--version" || args[0] === "-v") {
+      text.line(VERSIONS["@trellis/fn"]);
+      return ExitCode.Done;
+    }
     if (args.length === 0 || args[0] === "help" || args[0].startsWith("-")) {
       const [flag] = args;
       const isHelp = flag === "help" || flag === "--help" || flag === "-h";
@@ -133,6 +138,7 @@ function renderOverview(commands: readonly Command[], group?: string): string {
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     "",
     "trellis <command> --help shows the options, examples and exit codes of a command.",
+    "trellis --version prints the version.",
     "Exit codes: 0 done, 1 found something, 2 wrong usage, 3 could not run.",
   ].join("\n");
 }

@@ -3,12 +3,20 @@ import { type Command, ExitCode, getExitCodes, renderUsage } from "../../../cli/
 import { COMMANDS } from "../../../cli/commands/commands.ts";
 import { createOutput } from "../../../cli/output.ts";
 import { runInProcess } from "../fixtures/run.ts";
+import settings from "../../../deno.json" with { type: "json" };
 
 Deno.test("runCli() prints the commands for --help, and as wrong usage for nothing", async () => {
   for (const [args, exitCode] of [[["--help"], 0], [["-h"], 0], [["help"], 0], [[], 2]] as const) {
     const result = await runInProcess(args);
     assertEquals([result.exitCode, result.stderr], [exitCode, ""]);
     for (const { name } of COMMANDS) assertStringIncludes(result.stdout, name);
+  }
+});
+
+Deno.test("runCli() prints the version of the package for --version", async () => {
+  for (const flag of ["--version", "-v"]) {
+    const { exitCode, stdout } = await runInProcess([flag]);
+    assertEquals([exitCode, stdout], [0, `${settings.version}\n`]);
   }
 });
 
