@@ -32,7 +32,6 @@ export interface PlanOptions {
 /**
  * Compares generated files with those on disk. Writes nothing.
  *
- * @param options The contents and folders.
  * @returns One entry per file, sorted by path.
  */
 export function planGeneratedFiles({ root, files, marker, ownFolders }: PlanOptions): FileChange[] {
@@ -59,7 +58,6 @@ export function planGeneratedFiles({ root, files, marker, ownFolders }: PlanOpti
  * Applies a plan. Each file is written to a temporary file and renamed, so that readers never see a
  * partial file. The function is synchronous, so signals cannot interrupt it halfway.
  *
- * @param root Absolute path of the project.
  * @throws {ConfigurationError} If a file cannot be written.
  */
 export function applyGeneratedFiles(root: string, changes: readonly FileChange[]): void {
@@ -87,7 +85,6 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
 /**
  * Converts a path to the form used in plans: relative to the project, with forward slashes.
  *
- * @param root Absolute path of the project.
  * @param path Absolute, or relative to the project.
  */
 export function toProjectPath(root: string, path: string): string {

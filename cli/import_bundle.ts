@@ -7,7 +7,6 @@ import { importFile } from "./import_file.ts";
  * Imports bundled code from a temporary file in the folder `.trellis` of a project, so that its
  * packages are found.
  *
- * @param root Absolute path of the project.
  * @param name Beginning of the file's name.
  */
 export async function importBundle<Module>(

@@ -5,7 +5,6 @@ import { ts } from "./analysis/typescript.ts";
 /**
  * Finds a text in the manifest of a project: in deno.json, else deno.jsonc, else package.json.
  *
- * @param root Absolute path of the project.
  * @param key `name`
  */
 export function findManifestText(root: string, key: string): string | undefined {

@@ -80,11 +80,7 @@ const QUIET_MS = 1000;
 const LINE_EVERY_MS = 5000;
 const FRAME_MS = 100;
 
-/**
- * Creates the output of a command.
- *
- * @param options Streams and settings.
- */
+/** Creates the output of a command. */
 export function createOutput(options: OutputOptions = {}): Output {
   const {
     json = false,

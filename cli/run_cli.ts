@@ -44,7 +44,6 @@ export interface CliOptions extends Omit<OutputOptions, "json"> {
  * Runs a command line. It asks for confirmation only before it changes a remote database.
  *
  * @param args The arguments after the program name: `["generate", "permissions", "--check"]`.
- * @param options Streams and commands.
  * @returns The exit code: 0 done, 1 found something, 2 wrong usage, 3 could not run.
  */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<ExitCode> {

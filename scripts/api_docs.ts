@@ -32,7 +32,6 @@ export interface DocFault {
  * documented), members that override documented ones, and further signatures of an overloaded function.
  *
  * @param text The output, without colours.
- * @param root The project's folder.
  */
 export function readDocFaults(text: string, root: string): DocFault[] {
   const faults: DocFault[] = [];
@@ -68,7 +67,6 @@ export interface PrivateType {
  * better-auth) are left out: the packages document them.
  *
  * @param text What it printed, without colours.
- * @param root The project's folder.
  * @param sourceLines The lines of the project's sources: they distinguish its types from those of packages.
  */
 export function readPrivateTypes(

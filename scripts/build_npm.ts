@@ -42,7 +42,6 @@ export interface BuildOptions {
 /**
  * Builds the npm package into a folder.
  *
- * @param options Folder and engine.
  * @returns The used engine.
  * @throws {Error} If the engine fails, cannot be loaded, or creates no declarations for an entry
  * point.

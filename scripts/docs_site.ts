@@ -45,7 +45,6 @@ export interface SiteOptions {
  * Writes the input of VitePress.
  *
  * @param folder An existing folder.
- * @param options Where the site will be served.
  */
 export async function writeSiteSources(folder: string, { base }: SiteOptions): Promise<void> {
   const docs = join(ROOT, "docs");

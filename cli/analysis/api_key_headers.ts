@@ -12,7 +12,6 @@ type Unknown = Extract<Literal, { kind: "unknown" }>;
 /**
  * Reads the headers of API keys: `apiKeyHeaders` in calls of `configureApiKeyAuth`.
  *
- * @param evaluator Evaluates constants.
  * @param files Absolute paths of the functions with API keys.
  * @param onUnknown Reports headers that are only known at run time.
  * @returns The headers of each configuration, in the order of the code.

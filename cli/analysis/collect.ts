@@ -31,11 +31,7 @@ export interface Collection {
   exportUnit(module: SourceModule, name: string): Unit | undefined;
 }
 
-/**
- * Creates the collection of a project's effects.
- *
- * @param evaluator Evaluates constants.
- */
+/** Creates the collection of a project's effects. */
 export function createCollection(project: Project, evaluator: Evaluator): Collection {
   const units = new Units();
   const wrapsTrellis = createWrapperCheck(project.root);

@@ -8,11 +8,7 @@ import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isNotCalled, isUnused, LOAD, NONE, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/**
- * Collects a call: the code it runs and how its result is used.
- *
- * @param path The use of the result.
- */
+/** Collects a call: the code it runs and how its result is used. */
 export function collectCall(c: Collector, node: ts.CallExpression, path: Path): void {
   const callee = unwrap(node.expression);
   if (callee.kind === ts.SyntaxKind.ImportKeyword) return useImport(c, node, path);

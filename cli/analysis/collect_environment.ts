@@ -43,11 +43,7 @@ function collectRead(c: Collector, { node, name, path, given }: PackageUse): voi
   c.release(path);
 }
 
-/**
- * Checks whether a specifier is the `process` module.
- *
- * @param module A package's specifier.
- */
+/** Checks whether a specifier is the `process` module. */
 export function isProcessModule(module: string): boolean {
   return module === "node:process" || module === "process";
 }
@@ -55,8 +51,6 @@ export function isProcessModule(module: string): boolean {
 /**
  * Collects an environment variable that is read directly: `process.env.STAGE`. It counts as
  * optional.
- *
- * @param path The use of `process`.
  */
 export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
   const [member, name] = path;

@@ -10,11 +10,7 @@ import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isUnused, NONE, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/**
- * Collects an expression: the code its evaluation runs and how its value is used.
- *
- * @param path The use of its value.
- */
+/** Collects an expression: the code its evaluation runs and how its value is used. */
 export function collectExpression(c: Collector, expression: ts.Expression, path: Path): void {
   const node = unwrap(expression);
   if (isRequiredConstant(path[0]) && collectRequiredConstant(c, node, path)) return;

@@ -41,8 +41,6 @@ const METADATA: readonly Step[] = ["jobName", "schema", "settings"];
  * Collects the use of a name that `@trellis/fn/jobs` exports. A function that enqueues a job does not
  * run its handler, and needs only the right to insert rows.
  *
- * @param name The exported name.
- * @param path The use of the value.
  * @returns False if the name is none of these.
  */
 export function collectJobs(c: Collector, node: ts.Node, name: string, path: Path): boolean {

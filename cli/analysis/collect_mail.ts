@@ -15,8 +15,6 @@ const METADATA = ["mailName", "render"];
  * Collects the use of a name that concerns mails. A function that only writes mails to the
  * outbox needs neither their templates nor the transport; only a worker, which uses the job, needs both.
  *
- * @param name The exported name.
- * @param path The use of the value.
  * @returns False if the name is none of these.
  */
 export function collectMail(c: Collector, node: ts.Node, name: string, path: Path): boolean {

@@ -21,10 +21,6 @@ const COLLECTORS: ReadonlyMap<string, PackageCollector> = new Map(Object.entries
 /**
  * Collects the use of a name that a package exports. The exports of this package are known; any
  * other package may call its arguments.
- *
- * @param module The package and its entry point.
- * @param name The exported name.
- * @param path The use of the value.
  */
 export function collectPackage(
   c: Collector,

@@ -6,7 +6,6 @@ import { ts } from "./typescript.ts";
  * Collects the code that statements run. Functions and classes run only when they are used.
  *
  * @param node A statement, a block or a file.
- * @param result The use of the function's result.
  */
 export function collectStatements(c: Collector, node: ts.Node, result: Path): void {
   if (ts.isExpression(node)) return c.use(node, [NONE]);
@@ -32,11 +31,7 @@ export function collectStatements(c: Collector, node: ts.Node, result: Path): vo
   }
 }
 
-/**
- * Collects an expression that is returned by a function.
- *
- * @param result The use of the function's result.
- */
+/** Collects an expression that is returned by a function. */
 export function collectResult(c: Collector, expression: ts.Expression, result: Path): void {
   c.use(expression, [NONE]);
   if (result[0] !== NONE && result[0] !== DEFER) c.use(expression, result);

@@ -10,11 +10,7 @@ import { type Declaration, getScope } from "./scopes.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
-/**
- * Collects the use of an identifier.
- *
- * @param path The use of its value.
- */
+/** Collects the use of an identifier. */
 export function collectName(c: Collector, name: ts.Identifier, path: Path): void {
   if (isUnused(path)) return;
   if (name.text === "undefined") return;
@@ -25,7 +21,6 @@ export function collectName(c: Collector, name: ts.Identifier, path: Path): void
  * Collects the use of a resolved name.
  *
  * @param target The declaration, module or package that the name resolves to.
- * @param path The use of its value.
  */
 export function collectTarget(c: Collector, target: Target, at: ts.Node, path: Path): void {
   switch (target.kind) {
@@ -65,11 +60,7 @@ function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Pat
   }
 }
 
-/**
- * Collects the use of a package's namespace object.
- *
- * @param module The package and its entry point.
- */
+/** Collects the use of a package's namespace object. */
 export function collectNamespace(c: Collector, node: ts.Node, module: string, path: Path): void {
   const [name, ...rest] = path;
   if (typeof name === "string" && !name.startsWith("\0")) {

@@ -39,7 +39,6 @@ function findEnclosingOwner(
  * Collects the use of `this` or `super`.
  *
  * @param node The keyword.
- * @param path The use of its value.
  */
 export function collectThis(c: Collector, node: ts.Node, path: Path): void {
   if (isUnused(path)) return;

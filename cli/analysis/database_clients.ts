@@ -30,7 +30,6 @@ export interface DatabaseClients {
  * Reads the configurations of database clients: all object literals whose `provider` names a
  * provider of databases.
  *
- * @param evaluator Follows variables and imports.
  * @returns The providers, and the environment variables that the fields are read from.
  */
 export function readDatabaseClients(

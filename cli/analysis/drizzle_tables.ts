@@ -21,7 +21,6 @@ export interface ScopedCall {
 /**
  * Evaluates a call of drizzle that returns a table, a schema or a creator of tables.
  *
- * @param evaluator Evaluates the arguments.
  * @param name The exported name: `pgTable`.
  * @returns The value; `undefined` for other functions.
  */
@@ -55,7 +54,6 @@ export function callDrizzle(
 /**
  * Evaluates a call of a method of a drizzle schema or table, or of a creator of tables.
  *
- * @param evaluator Evaluates the arguments.
  * @param method The name of the method; omitted for a creator.
  * @returns The value; `undefined` for other calls.
  */
@@ -80,7 +78,6 @@ export function callDrizzleValue(
 /**
  * Reads `getTableName(table)`.
  *
- * @param evaluator Evaluates the argument.
  * @returns The name; `undefined` for other calls.
  */
 export function readTableName(
@@ -95,11 +92,7 @@ export function readTableName(
   return table?.kind === "table" ? printTable(table.table) : undefined;
 }
 
-/**
- * Checks whether a specifier is drizzle or an entry point of it.
- *
- * @param module A package's specifier.
- */
+/** Checks whether a specifier is drizzle or an entry point of it. */
 export function isDrizzle(module: string): boolean {
   return module === "drizzle-orm" || module.startsWith("drizzle-orm/");
 }

@@ -227,11 +227,7 @@ export class Units {
   }
 }
 
-/**
- * Checks whether a value is unused.
- *
- * @param path What is used.
- */
+/** Checks whether a value is unused. */
 export function isUnused(path: Path): boolean {
   return path[0] === NONE || path[0] === DEFER;
 }
@@ -243,8 +239,6 @@ export function isCall(step: Step | undefined): step is CallStep {
 
 /**
  * Checks whether a function or query is not called: `query.bind(null)` alone does not call it.
- *
- * @param path What is used.
  */
 export function isNotCalled(path: Path): boolean {
   return isUnused(path) || path[0] === "bind" && isCall(path[1]) && isUnused(path.slice(2));

@@ -39,8 +39,6 @@ export interface FunctionEnvironment {
  * Finds the environment variables that a function reads with `getRequiredEnv`, `getOptionalEnv`,
  * `secret`, `defineEnv` and `process.env.NAME` in the code that it can reach.
  *
- * @param collection The effects.
- * @param evaluator Evaluates constants.
  * @param module The function's file, which exports a `handler`.
  * @returns The variables and the database use.
  */

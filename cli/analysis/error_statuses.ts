@@ -27,7 +27,6 @@ const MAX_CLASSES = 20;
  * Returns the status of an error that an expression creates: of a class of this package, of
  * `new AppError("CODE")`, or of a class of the project that extends one of them.
  *
- * @param evaluator Evaluates the class and the code.
  * @returns The status; `"unknown"` for an `AppError` whose code is only known at run time;
  * `undefined` for other classes.
  */

@@ -62,7 +62,6 @@ interface Found {
  * spreads and wrappers such as `const api = (options) => defineApiHandler({ ...options, auth:
  * "session" })`. Static analysis only.
  *
- * @param evaluator Evaluates constants.
  * @param file Absolute path of the function's file.
  * @returns The definition. Options are read on demand.
  *
@@ -84,7 +83,6 @@ export function readHandlerDefinition(
 /**
  * Finds how the handler that an expression gives is defined, such as a route of a router.
  *
- * @param evaluator Evaluates constants.
  * @returns The definition. Options are read on demand.
  */
 export function readHandlerExpression(

@@ -21,7 +21,6 @@ export const PACKAGE_ENUMS: Readonly<Record<string, Readonly<Record<string, stri
 /**
  * Returns the constant that a value is.
  *
- * @param evaluator Reads the operands of an expression.
  * @param at The node that is unknown if the value is no constant.
  */
 export function toLiteral(evaluator: Evaluator, value: Value, at: ts.Node): Literal {

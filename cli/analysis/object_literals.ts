@@ -28,7 +28,6 @@ export function asObject(value: Value): ScopedObject | undefined {
 /**
  * Returns a property of an object literal, including spread objects.
  *
- * @param evaluator Evaluates spreads and computed names.
  * @param name The property's name.
  */
 export function getProperty(
@@ -82,11 +81,7 @@ export function readProperty(
     : evaluator.read(property.node, property.bindings);
 }
 
-/**
- * Returns the property names of an object, including spread objects.
- *
- * @param evaluator Evaluates spreads and computed names.
- */
+/** Returns the property names of an object, including spread objects. */
 export function getNames(evaluator: Evaluator, { node, bindings }: ScopedExpression): Names {
   const value = evaluator.evaluate(node, bindings);
   if (value.kind === "undefined") return { names: [] };

@@ -33,7 +33,6 @@ export interface PermissionFiles {
  * roles.
  *
  * @param functions The required permissions; functions without database use get no role.
- * @param options Paths and role prefix.
  * @returns The contents; they depend only on the arguments.
  * @throws {ConfigurationError} If two functions would share a role.
  */

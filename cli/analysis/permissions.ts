@@ -57,7 +57,6 @@ export interface AnalyseOptions {
  * Finds the tables that each function can reach and the operations it performs on them. Static
  * analysis only.
  *
- * @param options The project and its functions.
  * @returns Grants by function, and the code that cannot be resolved.
  * @throws {SyntaxError} If a file cannot be parsed.
  */

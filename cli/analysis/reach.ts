@@ -37,7 +37,6 @@ const MAX_PATHS = 100;
  * Follows effects from some units to everything reachable. Arguments are combined with the uses of
  * their parameters, and members of a class with those of the subclasses in use.
  *
- * @param evaluator Evaluates constants.
  * @param roots The units to begin with.
  * @param enterQueries False skips the bodies of queries.
  */

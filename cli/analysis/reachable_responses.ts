@@ -63,7 +63,6 @@ interface Facts extends ReachableResponses {
  * of its functions that throw, and `buildValidatedResponse` and `reply` with a literal status.
  * References are followed across files. Conditional code counts like all other code.
  *
- * @param evaluator Evaluates the codes of errors.
  * @returns The reader: returns the responses of a node and of everything it refers to.
  */
 export function createResponseReader(

@@ -11,7 +11,6 @@ import { ts } from "./typescript.ts";
  * Reads a project's configuration statically, without executing it. Without a file, the defaults
  * apply.
  *
- * @param root Absolute path of the project.
  * @param file The file given with `--config`, relative to the root.
  * @returns The validated configuration.
  * @throws {ConfigurationError} If the file is missing or invalid, or a value is not a literal.

@@ -255,11 +255,7 @@ function getNode(value: Value): ts.Node | undefined {
   return value.kind === "unknown" || value.kind === "expression" ? value.node : undefined;
 }
 
-/**
- * Returns a value as a table: a drizzle table, or its declared name.
- *
- * @param evaluator Reads names.
- */
+/** Returns a value as a table: a drizzle table, or its declared name. */
 export function asTable(evaluator: Evaluator, value: Value): TableName | undefined {
   if (value.kind === "table") return value.table;
   const name = value.kind === "expression"

@@ -28,7 +28,6 @@ export interface RouterDefinition {
 /**
  * Reads the routes of a function that `defineRouter` creates. Static analysis only.
  *
- * @param evaluator Evaluates constants.
  * @param definition The definition of the function's handler.
  * @returns The routes in the order of their declaration; empty for other functions.
  */

@@ -13,11 +13,7 @@ export interface SequenceGrant {
   readonly neededBy: readonly string[];
 }
 
-/**
- * Returns the grants of a function on sequences that its SQL text names.
- *
- * @param reached Everything that the function reaches.
- */
+/** Returns the grants of a function on sequences that its SQL text names. */
 export function getSequenceGrants(project: Project, reached: Reached): SequenceGrant[] {
   const found = new Map<
     string,
@@ -38,11 +34,7 @@ export function getSequenceGrants(project: Project, reached: Reached): SequenceG
   }));
 }
 
-/**
- * Finds uses of sequences whose names are only known at run time.
- *
- * @param reached Everything that the function reaches.
- */
+/** Finds uses of sequences whose names are only known at run time. */
 export function findUnknownSequences(reached: Reached): EffectByKind<"sequence-access">[] {
   return reached.list("sequence-access").filter(({ sequence }) => sequence === undefined);
 }

@@ -4,7 +4,6 @@ import { ts, unwrap } from "./typescript.ts";
  * Returns the columns of a drizzle table whose values come from a sequence. Inserting needs a grant
  * on the sequence too.
  *
- * @param definition The call that creates the table.
  * @returns Column names in the database.
  */
 export function getSerialColumns(definition: ts.CallExpression): string[] {

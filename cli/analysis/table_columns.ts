@@ -44,8 +44,6 @@ const SPREADABLE: Readonly<Record<string, Model>> = {
  * Reads the columns of a drizzle table from its definition: literal properties, and spreads of the
  * auth package's constants or of an object.
  *
- * @param evaluator Evaluates constants.
- * @param definition The call that creates the table.
  * @returns The columns; `undefined` if any of them cannot be determined.
  */
 export function readTableColumns(

@@ -50,9 +50,6 @@ interface Entry {
 /**
  * Returns the grants of a function, sorted by table.
  *
- * @param collection The queries.
- * @param evaluator Evaluates the definitions of tables.
- * @param reached Everything that the function reaches.
  * @param extra Permissions of the configuration.
  */
 export function getTableGrants(

@@ -63,12 +63,7 @@ const AUTH_SETUPS = {
   },
 } as const;
 
-/**
- * Finds handlers whose auth mode or options are not configured.
- *
- * @param evaluator Evaluates the definitions of tables.
- * @param reached Everything that the function reaches.
- */
+/** Finds handlers whose auth mode or options are not configured. */
 export function findSessionProblems(evaluator: Evaluator, reached: Reached): Problem[] {
   const setups = Object.entries(AUTH_SETUPS).flatMap(([why, { isConfigured, message }]) => {
     const use = reached.list("auth").find((each) => each.why === why);
@@ -98,12 +93,7 @@ export interface QueryProblem extends Problem {
 
 const accessesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap();
 
-/**
- * Compares the tables that a query uses with those that it declares.
- *
- * @param collection The effects.
- * @param evaluator Evaluates constants.
- */
+/** Compares the tables that a query uses with those that it declares. */
 export function findUndeclaredAccesses(
   collection: Collection,
   evaluator: Evaluator,

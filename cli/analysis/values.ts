@@ -81,11 +81,7 @@ export function unknown(node: ts.Node): { kind: "unknown"; node: ts.Node } {
   return { kind: "unknown", node };
 }
 
-/**
- * Checks whether a specifier is this package or an entry point of it.
- *
- * @param module A package's specifier.
- */
+/** Checks whether a specifier is this package or an entry point of it. */
 export function isTrellis(module: string): boolean {
   return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
 }

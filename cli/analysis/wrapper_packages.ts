@@ -14,8 +14,6 @@ export type WrapperCheck = (specifier: string, folder?: string) => boolean;
 /**
  * Creates a check for packages that depend on this one. Packages are not analyzed, so their use of
  * sessions and tables is unknown.
- *
- * @param root Absolute path of the project.
  */
 export function createWrapperCheck(root: string): WrapperCheck {
   const known = new Map<string, boolean>();

@@ -33,7 +33,6 @@ export interface BuiltAsyncApi {
  * queue or topic share a channel; each function of an event bus has its own, because its pattern selects the
  * events. A job has a channel of its own, on which the application sends and receives.
  *
- * @param info Title, version and description.
  * @param config The configuration, which names queues, topics and buses.
  */
 export function buildAsyncApi(

@@ -37,8 +37,6 @@ export interface MessageReceivers {
 /**
  * Reads the functions that receive messages of queues, topics, event buses and streams, and the jobs of all
  * functions. Static analysis only.
- *
- * @param root Absolute path of the project.
  */
 export function readMessages(root: string, files: readonly FunctionFile[]): MessageReceivers {
   const project = new Project(root);

@@ -9,7 +9,6 @@ import { hasAuthConfig } from "./load_config.ts";
  * Checks that the drizzle tables of a project have what the options and plugins of its auth
  * configuration need. Loads the configuration as `generate auth-schema` does, without a database.
  *
- * @param root Absolute path of the project.
  * @returns Why the configuration cannot be checked; `undefined` if it was, or there is none.
  * @throws {ConfigurationError} If a table or a column is missing.
  */

@@ -45,9 +45,7 @@ interface PresentTable {
 /**
  * Adds missing tables and columns to a file. Everything else in the file stays.
  *
- * @param root Absolute path of the project.
  * @param file Absolute path of the file.
- * @param tables The needed tables.
  * @returns The new text.
  * @throws {SyntaxError} If the file cannot be parsed.
  */

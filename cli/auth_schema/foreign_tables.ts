@@ -15,9 +15,7 @@ export interface ForeignTables {
  * Finds the tables in `AuthConfig.schema` that are not defined in the generated file. The project
  * maintains them and their migrations itself.
  *
- * @param root Absolute path of the project.
  * @param file Absolute path of the generated file, which may be missing.
- * @param tables The needed tables.
  * @returns The tables, and what they lack.
  */
 export function findForeignTables(

@@ -25,7 +25,6 @@ export interface MigrationFileOptions {
 /**
  * Plans the file of a new migration, with its entry in drizzle-kit's journal if there is one.
  *
- * @param options Folder and statements.
  * @returns The new and changed files; empty without statements.
  */
 export function planMigrationFiles(options: MigrationFileOptions): FileChange[] {

@@ -13,7 +13,6 @@ export interface MigrationPlan {
 /**
  * Compares tables with those that migrations create.
  *
- * @param tables The needed tables.
  * @param sources The SQL of the migrations, in order.
  * @returns The missing statements, and the differences that need a decision.
  */

@@ -27,7 +27,6 @@ const LOADERS = { ".js": "js", ".mjs": "js", ".ts": "ts", ".mts": "ts" } as cons
  * Creates a plugin for functions without better-auth. It omits the modules that the functions of an
  * auth configuration load with `import()`, such as plugins and the templates of mails.
  *
- * @param paths Maps modules to packages.
  * @returns The plugin; it must precede plugins that load modules.
  */
 export function authConfigPlugin(paths: ModulePaths): Plugin {

@@ -14,8 +14,6 @@ const NAMED =
  * modules looks a schema up by a computed name, so the bundler would keep all of zod: 300 KB, of
  * which 195 KB are messages in other languages. The lookup gets the names of its schemas instead; a
  * version of better-auth without it is bundled as it is.
- *
- * @param paths Maps modules to packages.
  */
 export function authLocalesPlugin(paths: ModulePaths): Plugin {
   return {

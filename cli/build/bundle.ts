@@ -67,7 +67,6 @@ const BATCH = 16;
 /**
  * Bundles functions, one ES module each.
  *
- * @param options Functions and settings.
  * @returns The errors; empty if all functions are bundled.
  * @throws {ConfigurationError} If esbuild or Deno is missing.
  */

@@ -11,7 +11,6 @@ import type { ModulePaths } from "./module_paths.ts";
 /**
  * Reads the migrations and grants that a migration function runs.
  *
- * @param root The project folder.
  * @param config The folders, and the settings of migrations.
  * @returns The files and settings.
  * @throws {MigrationError} If the migrations folder is invalid.

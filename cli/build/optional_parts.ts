@@ -34,7 +34,6 @@ export function createExternalCheck(configured: readonly string[]): (name: strin
 /**
  * Selects the optional parts of a function.
  *
- * @param name The function's name.
  * @param needs The needs found in its sources.
  * @returns The parts. PGlite is only included if configured: it reads files next to its own code.
  */
@@ -65,7 +64,6 @@ export interface OptionalPartsOptions {
  * Creates a plugin that keeps external packages as imports, and omits the auth library if the
  * function does not need it. Using it then throws an error with the reason.
  *
- * @param options The needed parts.
  * @returns The plugin; it must precede resolving plugins.
  */
 export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {

@@ -25,7 +25,6 @@ export interface OutputFolder {
   /**
    * Writes a bundle to the temporary folder.
    *
-   * @param name The function.
    * @param code The content of `index.mjs`.
    * @param map The content of `index.mjs.map`, if there is one.
    * @param schemas The contents of `schemas.cjs` and its map, if there are any.

@@ -15,7 +15,6 @@ export interface SourcePosition {
  * Finds the source position of a provider that cannot be determined from bundled code.
  *
  * @param code The bundled code; esbuild puts the path of each file in a comment before its code.
- * @param root The project folder.
  * @returns The position; `undefined` if the file is not part of the project.
  */
 export function findProviderPosition(

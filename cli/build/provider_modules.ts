@@ -68,7 +68,6 @@ export interface ProviderModulesOptions {
  * modules that the driver shares with the rest (most of all drizzle) in functions, which the engine
  * parses twice: 5 ms of a cold start.
  *
- * @param options The needed providers.
  * @returns The plugin; it must precede plugins that load modules.
  */
 export function providerModulesPlugin(options: ProviderModulesOptions): Plugin {

@@ -20,8 +20,6 @@ export interface ScannedNeeds extends Needs {
  * tree-shaken result.
  *
  * @param esbuild The bundler.
- * @param options The options of the actual build.
- * @param paths Maps modules to packages.
  * @returns Needs by output path.
  */
 export async function scanNeeds(

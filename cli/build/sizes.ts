@@ -25,8 +25,6 @@ const OWN_CODE = "(own code)";
  * Lists the modules in a bundle.
  *
  * @param output The metadata of the bundle.
- * @param root The project folder.
- * @param paths Maps modules to packages.
  * @returns Modules with at least one byte in the bundle, largest first.
  */
 export function getSizes(

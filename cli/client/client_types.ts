@@ -61,11 +61,7 @@ function renderRoute(path: string, method: string, item: object): string {
     : `paths[${JSON.stringify(path)}]["${method}"]`;
 }
 
-/**
- * Compares the types of a document with the file on disk. Writes nothing.
- *
- * @param root Absolute path of the project.
- */
+/** Compares the types of a document with the file on disk. Writes nothing. */
 export async function planClientTypes(
   root: string,
   file: string,

@@ -8,7 +8,6 @@ import type { Json } from "./schema_view.ts";
 /**
  * Reads another version of the project's document.
  *
- * @param root Absolute path of the project.
  * @param against A file, or a commit, branch or tag of git.
  * @param file The document within the project, for git.
  * @throws {ConfigurationError} If there is no such version, or it is no OpenAPI document.

@@ -12,7 +12,6 @@ export const CONFIG_NAMES: readonly [string, ...string[]] = [
 /**
  * Finds the configuration file of a project.
  *
- * @param root Absolute path of the project's folder.
  * @param file The file given with `--config`, relative to the root.
  * @returns The file's absolute path, or `undefined` if the project has none.
  */

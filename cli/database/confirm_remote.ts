@@ -22,7 +22,6 @@ interface Location {
  * Asks for confirmation before a command uses a remote database. Prints host, database and role of
  * each one.
  *
- * @param context The command line.
  * @param what The planned action, such as `Run 2 migrations`.
  * @param targets The databases by their role in the command.
  * @throws {UsageError} If no terminal is attached and `--yes` is missing.
@@ -50,11 +49,7 @@ export async function confirmRemote(
   if (!answer) throw new ConfigurationError("Cancelled: nothing was done");
 }
 
-/**
- * Checks whether a database runs on this machine.
- *
- * @param config The connection settings.
- */
+/** Checks whether a database runs on this machine. */
 export function isLocal(config: DatabaseConfig): boolean {
   if (config.provider === "embedded-pg") return true;
   const { connectionString = "" } = config;

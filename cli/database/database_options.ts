@@ -3,11 +3,7 @@ import type { CommandOption } from "../command.ts";
 /** Prefix of the options of a database; `clone` has two databases. */
 export type DatabaseSide = "" | "from-" | "to-";
 
-/**
- * Returns the options that select a database.
- *
- * @param side The prefix of the options.
- */
+/** Returns the options that select a database. */
 export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
   const owner = side === "from-" ? "source's " : side === "to-" ? "target's " : "";
   return [

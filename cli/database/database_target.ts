@@ -27,7 +27,6 @@ export interface TargetSources {
 /**
  * Finds the database in options, environment and settings, in this order. Opens no connection.
  *
- * @param side The prefix of the options.
  * @returns The target, or `undefined` if no database is configured.
  * @throws {UsageError} If options contradict each other.
  * @throws {ConfigurationError} If a setting is missing or invalid.
@@ -62,7 +61,6 @@ export function findDatabase(
 /**
  * Returns the configured database, like {@link findDatabase}.
  *
- * @param side The prefix of the options.
  * @throws {ConfigurationError} If no database is configured; the message lists the options.
  */
 export function requireDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget {

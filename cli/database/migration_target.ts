@@ -22,7 +22,6 @@ export interface ProjectMigrations {
 /**
  * Finds the migrations folder and the database of a command.
  *
- * @param context The command line.
  * @returns Folder, tables and database.
  * @throws {ConfigurationError} If the folder does not exist or no database is configured.
  */
@@ -37,7 +36,6 @@ export function findMigrations(context: CommandContext): ProjectMigrations {
  * Finds the migrations and the database of a command, like {@link findMigrations}. Without a
  * configured database, it is the one of `trellis dev`.
  *
- * @param context The command line.
  * @returns Folder, tables and database. Call `release` when the database is closed: `trellis dev`
  * cannot start until then.
  * @throws {ConfigurationError} If there is no database, or `trellis dev` is running and uses it.
@@ -93,7 +91,6 @@ export interface ProjectMigrationsFolder {
 /**
  * Finds the migrations folder of a project.
  *
- * @param context The command line.
  * @returns The folder and the settings.
  * @throws {ConfigurationError} If the folder does not exist.
  */

@@ -9,7 +9,6 @@ import type { DatabaseTarget } from "./to_database_target.ts";
  * Runs work on a database. Errors without a known origin get the name of the database as a prefix,
  * but not the statement, which may contain data.
  *
- * @param label The printable name of the database.
  * @returns The result of the work.
  * @throws {DatabaseError} If the database cannot be reached or rejects a statement.
  */
@@ -24,8 +23,6 @@ export async function reaching<T>(label: string, work: () => Promise<T>): Promis
 /**
  * Converts an error to one with a printable message.
  *
- * @param error The thrown error.
- * @param label The printable name of the database.
  * @param what The failed operation; without it, the connection failed.
  * @returns An error of this package unchanged; otherwise an error with the database and the
  * server's message.

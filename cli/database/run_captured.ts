@@ -13,7 +13,6 @@ export interface CapturedRun {
 /**
  * Runs a command within another one. Captures its output and shows its progress.
  *
- * @param context The context of the outer command.
  * @returns The outcome; a thrown error is part of it.
  */
 export async function runCaptured(

@@ -42,7 +42,6 @@ export interface TranslatedText {
  *
  * @param sources The texts in order.
  * @param to The dialect of the result.
- * @param options Options of the translation.
  * @returns One entry for each text.
  */
 export function translateTexts(

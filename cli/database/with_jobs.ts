@@ -18,7 +18,6 @@ export interface JobsDatabase {
 /**
  * Runs work on the database with the table of jobs, and closes it.
  *
- * @param context The command line.
  * @returns The result of the work.
  */
 export async function withJobsDatabase<T>(

@@ -35,7 +35,6 @@ export interface MigrateInFunctionOptions {
 /**
  * Applies the pending migrations through the migration function, in as many invocations as they need.
  *
- * @param options Files and messages.
  * @returns One line about the result.
  * @throws {StepError} If a migration fails, or if there is no progress.
  */

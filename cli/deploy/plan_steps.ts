@@ -15,7 +15,6 @@ const NO_TERMINAL = "No terminal is attached for a confirmation: use --yes";
 /**
  * Throws if nobody can be asked, before the build and the plan take their time.
  *
- * @param context The command.
  * @throws {UsageError} If neither a terminal is attached nor `--yes` is given.
  */
 export function requireConfirmation({ canAsk, options }: CommandContext): void {

@@ -24,7 +24,6 @@ export interface StepReport {
 /**
  * Runs steps one after another, up to the first failure, and prints a line about each of them.
  *
- * @param output The output of the command.
  * @param beforeStep Called before each step; its error is one of the step.
  * @returns The results; errors of steps are printed, not thrown.
  */

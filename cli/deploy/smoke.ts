@@ -27,7 +27,6 @@ export async function runSmokeRequest(
  * Chooses the path of the smoke request: the configured one, else `/health` if the API has it.
  *
  * @param setting The setting `infra.smoke`.
- * @param functions The functions of the project.
  * @returns The path; `undefined` for no request.
  */
 export function chooseSmokePath(

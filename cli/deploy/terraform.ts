@@ -42,7 +42,6 @@ export interface TerraformOptions {
 /**
  * Finds Terraform or OpenTofu.
  *
- * @param options Folder and stage.
  * @returns The program, prepared for the stage.
  * @throws {ConfigurationError} If none is installed.
  */

@@ -51,7 +51,6 @@ export function renderSourceError(error: SourceError): string {
  * Converts an error of esbuild.
  *
  * @param functionName The function that was built.
- * @param error The error that esbuild threw.
  */
 export function toBuildError(functionName: string, error: unknown): BuildError {
   const { errors } = error as { errors?: (Message | PartialMessage)[] };
@@ -76,9 +75,6 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
 /**
  * Converts an error that a module threw while it was loaded. The location comes from the stack
  * trace, if it contains a file of the project.
- *
- * @param error The thrown value.
- * @param root Absolute path of the project.
  */
 export function toLoadError(functionName: string, error: unknown, root: string): BuildError {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

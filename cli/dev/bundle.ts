@@ -77,7 +77,6 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
 /**
  * Creates the plugin that resolves imports of a project. Packages stay external.
  *
- * @param root Absolute path of the project.
  * @param inputs Receives the stamps of the sources.
  */
 export function localResolver(root: string, inputs: Inputs): Plugin {

@@ -30,8 +30,6 @@ export interface ClientWatchOptions {
 /**
  * Creates a watch that updates the file of `trellis generate client`. A project without the
  * generated file is left alone.
- *
- * @param options The project and what to call.
  */
 export function createClientWatch(options: ClientWatchOptions): ClientWatch {
   const { root, config: { client: { file } }, onFailed } = options;

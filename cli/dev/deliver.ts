@@ -21,7 +21,6 @@ export type Wiring = Readonly<Record<string, FunctionInfra>>;
  * Finds the functions that receive a message, by the same rules as the generated infrastructure:
  * the queue or topic of a function (by default its name) and the pattern of an event function.
  *
- * @param functions The functions of the project.
  * @param wiring The configuration of the functions.
  */
 export function findReceivers(

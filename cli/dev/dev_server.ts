@@ -35,7 +35,6 @@ const GRACE_MS = 2000;
 /**
  * Serves all functions of a project on one local address.
  *
- * @param options The project and its settings.
  * @returns The running server.
  * @throws {ConfigurationError} If the port is in use, the project is already served, or a setting is
  * invalid.

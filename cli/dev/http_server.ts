@@ -194,8 +194,6 @@ function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
 /**
  * Converts an error thrown outside a function to a response with the ids of its request, and logs
  * it unless it is a client error.
- *
- * @param error The thrown value.
  */
 export function toFailure(request: Pick<IncomingMessage, "headers">, error: unknown): ProxyResult {
   const context = createLocalContext("gateway");

@@ -67,11 +67,7 @@ export interface InvokerOptions {
   readonly authorizer?: string;
 }
 
-/**
- * Creates an invoker.
- *
- * @param options The functions and where calls are recorded.
- */
+/** Creates an invoker. */
 export function createInvoker({ store, recorder, authorizer }: InvokerOptions): Invoker {
   const events = new WeakMap<Call, InvokedEvent>();
 

@@ -60,7 +60,6 @@ const ROLE = "trellis_dev";
 /**
  * Opens the local database of a project, applies its migrations, and seeds it if it is new.
  *
- * @param options Database and folders.
  * @param provide Sets the connection variables before any code of the project runs.
  * @throws {MigrationError} If a migration fails.
  * @throws {ConfigurationError} If the seed fails or is missing.

@@ -5,8 +5,6 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 /**
  * Builds the document that `trellis generate openapi` would write. Reads the sources and loads no
  * function but the configuration of better-auth.
- *
- * @param root Absolute path of the project.
  */
 export async function buildLocalDocument(
   root: string,

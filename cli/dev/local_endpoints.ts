@@ -36,7 +36,6 @@ export interface LocalServices {
  * Creates the endpoints of the local server: the stand-ins for AWS and for a mail service, the local
  * page, and the functions.
  *
- * @param services The parts that they use.
  * @returns Handles a request of any path.
  */
 export function createLocalEndpoints(services: LocalServices): LocalHandler {

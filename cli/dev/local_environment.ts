@@ -181,8 +181,6 @@ function writeSecrets(file: string, secrets: Record<string, string>): void {
 /**
  * Returns the project's name for log lines and titles: from deno.json or package.json, else the
  * folder's name.
- *
- * @param root Absolute path of the project.
  */
 export function getProjectName(root: string): string {
   return findManifestText(root, "name") ?? basename(root);

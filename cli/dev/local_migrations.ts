@@ -32,8 +32,6 @@ export interface MigrationWatch {
 /**
  * Creates a watch of a project's migrations. It also names the statements that Aurora DSQL refuses,
  * if the project is deployed there and the local database is another one.
- *
- * @param options Folder, database and terminal.
  */
 export function createMigrationWatch(options: MigrationWatchOptions): MigrationWatch {
   const { folder, database, terminal } = options;

@@ -32,11 +32,7 @@ export interface MessageBus {
 
 const MAX_SENT = 200;
 
-/**
- * Creates a message bus.
- *
- * @param options Functions and callbacks.
- */
+/** Creates a message bus. */
 export function createMessageBus(
   { store, invoker, recorder, wiring, track }: MessageBusOptions,
 ): MessageBus {

@@ -33,7 +33,6 @@ export interface LocalProject {
 /**
  * Opens a project: sets the environment of its functions, finds them and opens the database.
  *
- * @param options The project and its settings.
  * @param dataDir The folder of local data.
  * @param url The address of the server.
  * @param cleanup Gets the steps that close the project.

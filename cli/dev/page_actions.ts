@@ -27,11 +27,7 @@ export interface PageActions {
   replay(id: string): Promise<unknown>;
 }
 
-/**
- * Creates the actions of the page.
- *
- * @param options The functions and calls.
- */
+/** Creates the actions of the page. */
 export function createPageActions(options: PageActionsOptions): PageActions {
   const { store, recorder, invoker, toFailure, track } = options;
   const find = (name: string) => store.list().find((fn) => fn.name === name);

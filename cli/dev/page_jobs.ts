@@ -18,7 +18,6 @@ const CHANGES = { retry: retryJobs, cancel: cancelJobs } as const;
 /**
  * Lists the last jobs, without their payloads.
  *
- * @param config The local database.
  * @param state Only jobs in this state; empty for all.
  * @throws {ValidationError} If there is no such state.
  */
@@ -33,7 +32,6 @@ export async function listPageJobs(config: DatabaseConfig, state: string): Promi
 /**
  * Reads a job with its payload.
  *
- * @param config The local database.
  * @param id The job's id.
  * @throws {NotFoundError} If the table has no such job.
  */
@@ -46,7 +44,6 @@ export async function readPageJob(config: DatabaseConfig, id: string): Promise<J
 /**
  * Sends a job again or cancels it, as `trellis jobs` does.
  *
- * @param config The local database.
  * @param id The job's id.
  * @param change `retry` or `cancel`.
  * @returns The job after the change.

@@ -33,7 +33,6 @@ export interface RelayTimerOptions {
  * Invokes the relays of jobs: each minute, as their schedule does when they are deployed, and
  * as soon as a job is due.
  *
- * @param options Functions and database.
  * @returns Stops the timer.
  */
 export function startRelayTimer(

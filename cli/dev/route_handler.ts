@@ -28,11 +28,7 @@ export interface RouteHandlerOptions {
   readonly pending: PendingWork;
 }
 
-/**
- * Creates the handler that answers requests with the functions of the project.
- *
- * @param options The functions and where calls are recorded.
- */
+/** Creates the handler that answers requests with the functions of the project. */
 export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   const { environment, store, recorder, invoker, pending } = options;
   const findFunction = createLocalRouter(store);
@@ -95,8 +91,6 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
 /**
  * Converts an error of a request to a response: build errors to a page or JSON with the source
  * location, all others like API Gateway.
- *
- * @param error The thrown error.
  */
 export function toGatewayFailure(
   request: Pick<IncomingMessage, "headers">,

@@ -29,7 +29,6 @@ const MAX_NAMES = 4;
  * Creates the terminal output of `trellis dev`.
  *
  * @param output The command's output.
- * @param root Absolute path of the project.
  */
 export function createTerminal(output: Output, root: string = process.cwd()): Terminal {
   const shown = new WeakSet<Call>();

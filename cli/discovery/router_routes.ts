@@ -14,11 +14,7 @@ export interface RouterRoutes {
   readonly files: readonly string[];
 }
 
-/**
- * Reads the routes of a router from its sources, without executing them.
- *
- * @param root Absolute path of the project.
- */
+/** Reads the routes of a router from its sources, without executing them. */
 export function readRouterRoutes(root: string, fn: FunctionFile): RouterRoutes {
   const project = new Project(root);
   const evaluator = createEvaluator(project);

@@ -13,8 +13,6 @@ const EXPORT = "infra";
 /**
  * Reads the resources that a function's file exports as `infra`.
  *
- * @param evaluator Evaluates constants.
- * @param settings The entry in `infra.functions`.
  * @param errors Gets values that are invalid, or set in both places.
  * @returns The settings with the exported resources.
  */

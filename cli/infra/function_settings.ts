@@ -167,9 +167,7 @@ const NEEDED: Readonly<
 /**
  * Checks the configuration of a function.
  *
- * @param name The function's name.
  * @param kind The trigger of the function.
- * @param settings The entry in `infra.functions`.
  * @returns Errors that name the function and the fix.
  */
 export function checkFunctionSettings(

@@ -11,7 +11,6 @@ export function isMigrationFunction({ definer }: Pick<InfraFunction, "definer">)
 /**
  * Finds the function that applies migrations and grants.
  *
- * @param functions The functions of the project.
  * @returns The function; `undefined` if the command line applies them.
  */
 export function findMigrationFunction(
@@ -30,11 +29,7 @@ export function getMigrationArguments(fn: InfraFunction): Record<string, number>
   };
 }
 
-/**
- * Finds migration functions beside the first one.
- *
- * @param functions The functions of the project.
- */
+/** Finds migration functions beside the first one. */
 export function findMigrationErrors(functions: readonly InfraFunction[]): Problem[] {
   const [first, ...others] = functions.filter(isMigrationFunction);
   return others.map(({ name }) => ({

@@ -21,7 +21,6 @@ export const COPIES = "modules";
  * `node_modules`, in the project, next to it, or configured) is referenced in place. Modules in a
  * cache folder, which differs between machines, are copied next to the generated files.
  *
- * @param root Absolute path of the project.
  * @param infraDir Absolute path of the generated files.
  * @param modulesPath Absolute path of the modules.
  * @param isGiven True if the path is configured.

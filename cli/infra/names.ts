@@ -10,8 +10,6 @@ export const NAMING = { name_prefix: expression("module.core.name_prefix"), tags
 /**
  * Converts a function name to a Terraform name: `NotesByNoteIdGet` becomes `notes_by_note_id_get`.
  * Names that differ in more than case have distinct results.
- *
- * @param name The function's name.
  */
 export function snakeCase(name: string): string {
   return name
@@ -22,8 +20,6 @@ export function snakeCase(name: string): string {
 
 /**
  * Converts a function name to the name of a queue, topic or bucket: `SendMail` becomes `send-mail`.
- *
- * @param name The function's name.
  */
 export function kebabCase(name: string): string {
   return snakeCase(name).replaceAll("_", "-");

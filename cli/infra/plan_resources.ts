@@ -46,7 +46,6 @@ export interface ResourcePlan extends Omit<PlanOptions, "moduleSource"> {
 /**
  * Plans the resources of a project.
  *
- * @param options Functions and settings.
  * @returns The resources with their names and connections.
  */
 export function planResources(options: PlanOptions): ResourcePlan {

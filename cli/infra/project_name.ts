@@ -6,7 +6,6 @@ import { findManifestText } from "../manifest_text.ts";
  * Reads the project name for resource names: the name in deno.json or package.json without its
  * scope. The folder's name is not used because it differs between machines.
  *
- * @param root Absolute path of the project.
  * @returns Lower-case letters, digits and hyphens.
  * @throws {ConfigurationError} If there is no name, or it cannot be converted.
  */

@@ -67,7 +67,6 @@ const GATEWAY_SECONDS = 29;
  * Reads the functions from their sources: handler options, environment variables, use of the
  * database. Static analysis only.
  *
- * @param options The project and its functions.
  * @returns The functions, with errors and warnings.
  * @throws {SyntaxError} If a file cannot be parsed.
  */

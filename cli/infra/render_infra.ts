@@ -77,7 +77,6 @@ export interface RenderedInfra {
  * Renders the Terraform of a project: one file for each function, and one for each kind of shared
  * resource.
  *
- * @param options Functions and settings.
  * @returns The contents; they depend only on the arguments.
  */
 export function renderInfra(options: PlanOptions): RenderedInfra {

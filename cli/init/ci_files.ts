@@ -6,7 +6,6 @@ import type { ProjectRuntime } from "./project_runtime.ts";
  * Returns the files of continuous deployment from GitHub: a workflow, and the Terraform of its role and
  * of the bucket with the states.
  *
- * @param name The project name.
  * @param runtime The local runtime.
  * @returns Contents by path.
  */

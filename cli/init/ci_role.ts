@@ -2,8 +2,6 @@ import { withoutMargin } from "./margin.ts";
 
 /**
  * Returns the Terraform of the role that a workflow deploys with, and of the bucket with the states.
- *
- * @param name The project name.
  */
 export function renderCiRole(name: string): string {
   return withoutMargin(TEMPLATE.replaceAll("<project>", name));

@@ -24,7 +24,6 @@ export interface ProjectOptions {
  * are available offline from npm, from JSR and in a bundle.
  *
  * @param runtime The local runtime.
- * @param options The kind of project.
  * @returns Contents by path.
  */
 export function createProjectFiles(

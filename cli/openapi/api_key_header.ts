@@ -6,7 +6,6 @@ import type { Evaluator } from "../analysis/values.ts";
 /**
  * Finds the header of API keys that a document names.
  *
- * @param evaluator Evaluates constants.
  * @param files Absolute paths of the functions with API keys.
  * @param warn Reports code that cannot be resolved, and headers that differ.
  * @returns The first header; `undefined` if it is only known at run time.

@@ -27,11 +27,7 @@ export interface BuiltDocument {
   readonly warnings: readonly OpenApiFinding[];
 }
 
-/**
- * Evaluates the schemas of a project's operations and builds the document.
- *
- * @param info Title, version and description.
- */
+/** Evaluates the schemas of a project's operations and builds the document. */
 export function buildDocument(
   sources: SourceOperations,
   info: OpenApiInfo,

@@ -8,8 +8,6 @@ import type { Evaluator } from "../analysis/values.ts";
 /**
  * Returns the expression of a schema option: as written in the options, so that calls of factories
  * keep their arguments; for a parameter of a wrapper, the argument.
- *
- * @param evaluator Evaluates constants.
  */
 export function getSchema(
   { options, getExpression }: HandlerDefinition,
@@ -28,7 +26,6 @@ export function getSchema(
 /**
  * Reads the option `responses`: schemas by status.
  *
- * @param evaluator Evaluates constants.
  * @param find Reports code that cannot be resolved.
  * @returns The responses; `undefined` without the option.
  */

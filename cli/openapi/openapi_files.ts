@@ -25,7 +25,6 @@ export interface OpenApiFiles {
  * Compares a document and its page with the files on disk. Writes nothing. A document that differs
  * only in whitespace is unchanged, so that it may be formatted.
  *
- * @param root Absolute path of the project.
  * @param files The paths.
  * @param format The form of the document.
  * @returns One entry for each file.
@@ -58,7 +57,6 @@ export function planOpenApiFiles(
 /**
  * Compares a document with the file on disk. Its first field stays the first one.
  *
- * @param root Absolute path of the project.
  * @param file The path, relative to the project.
  * @param marker Text that identifies a generated document, in all versions.
  * @param format The form of the document.
@@ -92,8 +90,6 @@ function isSame(one: unknown, other: unknown): boolean {
 /**
  * Reads title, version and description: from the configuration, else from deno.json or
  * package.json.
- *
- * @param root Absolute path of the project.
  */
 export function readInfo(
   root: string,

@@ -24,7 +24,6 @@ export interface ProjectDocument {
 /**
  * Builds the document of a project: its handlers, and the routes of better-auth that it mounts.
  *
- * @param root Absolute path of the project.
  * @param onProgress Called with the number of finished files.
  */
 export async function buildProjectDocument(

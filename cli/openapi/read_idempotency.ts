@@ -7,7 +7,6 @@ import type { ts } from "../analysis/typescript.ts";
 /**
  * Reads what the OpenAPI document says of the option `idempotency`.
  *
- * @param evaluator Evaluates constants.
  * @param find Reports code that cannot be resolved.
  * @returns The facts; `undefined` without the option.
  */

@@ -86,7 +86,6 @@ export interface SourceOperations {
 /**
  * Reads the operations of HTTP functions from their files. Static analysis only.
  *
- * @param root Absolute path of the project.
  * @param files The functions; kinds other than `api` are ignored.
  * @param onProgress Called with the number of finished files.
  * @param additionalSchemas Exports that become components: `src/events.ts#NoteEvent`.

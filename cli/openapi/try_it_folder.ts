@@ -20,7 +20,6 @@ const MARKED = ` <!-- ${NOTICE} -->\n`;
  * Swagger UI from the installed package. The page loads nothing from other hosts and sends requests
  * to the servers of the document only.
  *
- * @param root Absolute path of the project.
  * @param folder The folder: empty, missing, or written by this function.
  * @throws {ConfigurationError} If swagger-ui-dist is not installed, or the folder has other content.
  */

@@ -68,8 +68,6 @@ const PAGE_STYLE = `body { margin: 0; }
 /**
  * Renders the page of an OpenAPI document from which requests can be sent, with Swagger UI. It
  * contains no inline script or style.
- *
- * @param options The document and the other files.
  */
 export function renderTryItPage(
   { title, documentUrl, base, keepsCredentials }: TryItPageOptions,

@@ -15,7 +15,6 @@ const DEFAULT_FILE = "src/schema.ts";
  * Lists the modules that declare the tables of a project: `database.schemaFiles`, or
  * `src/schema.ts` and the file with the auth tables.
  *
- * @param root Absolute path of the project.
  * @returns Paths relative to the project.
  * @throws {ConfigurationError} If a file does not exist, or there is none.
  */
@@ -38,7 +37,6 @@ export function listSchemaFiles(root: string, { database, auth }: ResolvedConfig
 /**
  * Loads modules with drizzle tables.
  *
- * @param root Absolute path of the project.
  * @param files The modules, relative to the project.
  * @returns Their exported values, each once.
  * @throws {BuildError} If a module cannot be built.

@@ -23,8 +23,6 @@ export const ANY_STAGE = "*";
 /**
  * Returns the region of a stage as an option of AWS clients: the setting, else the variable that
  * Terraform reads. Without either, the AWS settings of the shell decide.
- *
- * @param stage The stage.
  */
 export function getStageRegion({ variables }: ResolvedStage): { region?: string } {
   const region = variables.region ?? process.env.TF_VAR_region;

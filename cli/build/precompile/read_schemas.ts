@@ -18,8 +18,6 @@ export interface SchemaSources {
 /**
  * Reads the schemas in the sources of functions.
  *
- * @param root The project folder.
- * @param paths Maps modules to packages.
  * @throws {SyntaxError} If a file cannot be parsed.
  */
 export function readSchemaSources(

@@ -6,9 +6,7 @@ import type { Relation } from "./read_catalog.ts";
  * Selects the tables to clone. Helper tables of the migration runner are skipped, because it
  * creates them on demand.
  *
- * @param relations The relations of the source.
  * @param migrations The table of applied migrations.
- * @param label The printable name of the source.
  * @returns The tables in their original order.
  * @throws {UsageError} If a selected table does not exist or is not a table.
  */
@@ -53,7 +51,6 @@ export function chooseTables(
 /**
  * Finds relations that cannot be cloned and without which the clone would be incomplete.
  *
- * @param relations The relations of the source.
  * @returns One message for each relation.
  */
 export function findBlockers(relations: readonly Relation[], options: CloneOptions): string[] {

@@ -92,11 +92,7 @@ export async function readRelations({ run, isDistSql }: CloneConnection): Promis
   }));
 }
 
-/**
- * Reads the definition of a table.
- *
- * @param connection The database.
- */
+/** Reads the definition of a table. */
 export function readTable(
   { db }: CloneConnection,
   { schema, name }: Relation,
@@ -104,11 +100,7 @@ export function readTable(
   return introspectTable(db, qualify(schema, name));
 }
 
-/**
- * Reads the objects other than tables.
- *
- * @param connection The database.
- */
+/** Reads the objects other than tables. */
 export async function readObjects(connection: CloneConnection): Promise<CatalogObjects> {
   const { run, isDistSql } = connection;
   const user = isInUserSchema(isDistSql);

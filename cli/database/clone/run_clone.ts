@@ -61,7 +61,6 @@ export interface CloneOutcome {
 /**
  * Clones a database. The source is only read.
  *
- * @param work Source, target and options.
  * @throws {ConfigurationError} If the target is not empty, or contains an interrupted clone of
  * another source.
  * @throws {DatabaseError} If a database cannot be reached or rejects a statement.

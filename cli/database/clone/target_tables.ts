@@ -54,7 +54,6 @@ export function assertEmpty(
 /**
  * Reads the tables of the target that rows are copied to.
  *
- * @param relations The relations to clone, and those of the target.
  * @returns The tables by their qualified names.
  * @throws {ConfigurationError} If one is missing or has rows.
  */

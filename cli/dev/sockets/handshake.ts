@@ -33,8 +33,6 @@ class HandshakeError extends Error {
 /**
  * Asks the authorizer and `$connect` whether a client may connect.
  *
- * @param options The functions and settings.
- * @param request The handshake.
  * @returns The new connection.
  * @throws If the handshake is refused; {@link getRefusedStatus} returns the status.
  */

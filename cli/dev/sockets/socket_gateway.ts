@@ -46,8 +46,6 @@ export interface SocketGateway {
 /**
  * Creates the local WebSocket API: the authorizer and `$connect` decide about a handshake, the field
  * `action` of a message names its route, and functions send messages through the management API.
- *
- * @param options The functions and settings.
  */
 export function createSocketGateway(options: SocketGatewayOptions): SocketGateway {
   const { store, invoker, settings, wiring, track } = options;
