@@ -16,12 +16,10 @@ export function formatDiagnostic({ file, line, message, functions = [] }: Diagno
   }`;
 }
 
-const MANY = 5;
-
 /** Joins the first entries of a list and appends how many were omitted. */
-export function summarizeList(texts: readonly string[]): string {
-  return texts.slice(0, MANY).join(", ") +
-    (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
+export function summarizeList(texts: readonly string[], most = 5): string {
+  const omitted = texts.length - most;
+  return texts.slice(0, most).join(", ") + (omitted > 0 ? ` and ${omitted} more` : "");
 }
 
 /**

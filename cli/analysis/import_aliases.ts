@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { listParentFolders } from "../parent_folders.ts";
 import { getPackageName } from "./package_specifier.ts";
 import { ts } from "./typescript.ts";
 
@@ -57,15 +58,8 @@ export class ImportAliases {
     return this.#files.get(path);
   }
 
-  *#upwards(folder: string): Generator<string> {
-    for (let at = folder;; at = dirname(at)) {
-      yield at;
-      if (dirname(at) === at) return;
-    }
-  }
-
   #fromDeno(specifier: string, folder: string): AliasTargets {
-    for (const at of this.#upwards(folder)) {
+    for (const at of listParentFolders(folder)) {
       const path = ["deno.json", "deno.jsonc"].map((name) => join(at, name)).find((file) =>
         this.#readJson(file)
       );
@@ -108,7 +102,7 @@ export class ImportAliases {
 
   #fromPackageImports(specifier: string, folder: string): AliasTargets {
     if (!specifier.startsWith("#")) return NOWHERE;
-    for (const at of this.#upwards(folder)) {
+    for (const at of listParentFolders(folder)) {
       const config = this.#readJson(join(at, "package.json"));
       if (config === undefined) continue;
       const targets = matchPattern(config.imports as JsonObject | undefined, specifier);
@@ -120,7 +114,7 @@ export class ImportAliases {
   }
 
   #fromTsConfig(specifier: string, folder: string): AliasTargets {
-    for (const at of this.#upwards(folder)) {
+    for (const at of listParentFolders(folder)) {
       const path = ["tsconfig.json", "jsconfig.json"].map((name) => join(at, name)).find((file) =>
         this.#readJson(file)
       );
@@ -168,7 +162,7 @@ export class ImportAliases {
    */
   #fromLinkedPackage(specifier: string, folder: string): AliasTargets {
     const name = getPackageName(specifier);
-    for (const at of this.#upwards(folder)) {
+    for (const at of listParentFolders(folder)) {
       const link = join(at, "node_modules", name);
       if (!existsSync(join(link, "package.json"))) continue;
       const real = realpathSync(link);

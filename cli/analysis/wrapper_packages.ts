@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { listParentFolders } from "../parent_folders.ts";
 import { getPackageName, withoutVersion } from "./package_specifier.ts";
 import { TRELLIS } from "./resolve_module.ts";
 
@@ -50,11 +51,11 @@ function isInstalledWrapper(first: string | undefined): boolean {
 }
 
 function findInstalled(from: string, name: string): string | undefined {
-  for (let folder = from;; folder = dirname(folder)) {
+  for (const folder of listParentFolders(from)) {
     const found = join(folder, "node_modules", name);
     if (existsSync(join(found, "package.json"))) return realpathSync(found);
-    if (folder === dirname(folder)) return undefined;
   }
+  return undefined;
 }
 
 /** Checks for this package, also under an alias: `npm:@trellis/fn@1`, `npm:@jsr/trellis__fn@1`. */

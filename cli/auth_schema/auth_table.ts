@@ -8,6 +8,7 @@ import { getTableName, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthField, AuthIds, AuthModel, AuthTables } from "../../auth/describe_tables.ts";
 import { quoteLiteral } from "../../database/sql/quote.ts";
+import { snakeCase } from "../snake_case.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */
 export interface AuthColumn {
@@ -116,7 +117,7 @@ function toAuthTable(model: AuthModel, ids: AuthIds, given: unknown): AuthTable 
   const chosen = model.isRenamed ? model.name : undefined;
   const name = is(given, Table)
     ? getTableName(given)
-    : chosen ?? builtIn?.table ?? pluralize(toSnakeCase(model.name));
+    : chosen ?? builtIn?.table ?? pluralize(snakeCase(model.name));
   const isBuiltIn = (property: string) => builtIn?.properties.includes(property) === true;
   const columns = [toIdColumn(ids), ...model.fields.map((field) => toColumn(field, ids))].map((
     column,
@@ -213,7 +214,7 @@ const BUILDER_OPTIONS: Readonly<Record<string, string>> = {
 
 function toColumn(field: AuthField, ids: AuthIds): AuthColumn {
   const { property, isRequired, isUnique, jsonType, defaultValue, startsNow } = field;
-  const name = toSnakeCase(property);
+  const name = snakeCase(property);
   const [builder, type] = field.isReference ? ID_TYPES[ids] : TYPES[field.type];
   const sqlDefault = startsNow ? "now()" : toSqlDefault(field);
   const calls = [
@@ -244,12 +245,6 @@ function toSqlDefault({ type, defaultValue }: AuthField): string | undefined {
   return typeof defaultValue === "boolean" || typeof defaultValue === "number"
     ? String(defaultValue)
     : undefined;
-}
-
-/** Converts `credentialID` to `credential_id`. */
-function toSnakeCase(name: string): string {
-  return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
-    .toLowerCase();
 }
 
 function toCamelCase(name: string): string {

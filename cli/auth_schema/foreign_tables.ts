@@ -1,6 +1,6 @@
 import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
 import { existsSync, readFileSync } from "node:fs";
-import { relative, sep } from "node:path";
+import { toPortablePath } from "../inside_folder.ts";
 import type { AuthTable } from "./auth_table.ts";
 
 /** Tables that other files of the project define. */
@@ -28,7 +28,7 @@ export function findForeignTables(
   const foreign = tables.filter(({ model, name }) =>
     is(schema[model], Table) && !text.includes(`"${name}"`) && !text.includes(`'${name}'`)
   );
-  const path = relative(root, file).split(sep).join("/");
+  const path = toPortablePath(root, file);
   return {
     tables: new Set(foreign.map(({ name }) => name)),
     findings: foreign.flatMap((table) => {

@@ -1,6 +1,6 @@
 import type { BuildResult, Plugin } from "esbuild";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import type { AuthConfig } from "../../auth/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -9,6 +9,7 @@ import { toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
 import { resolveOwnModule } from "../dev/own_modules.ts";
 import { SOURCE } from "../discovery/source_files.ts";
+import { toPortablePath } from "../inside_folder.ts";
 import { importBundle } from "../import_bundle.ts";
 
 /** A loaded configuration. */
@@ -98,7 +99,7 @@ function findConfigModules({ root, functionsDir }: LoadOptions): string[] {
         !/[._](?:test|spec|d)\.[a-z]+$/.test(entry.name) &&
         readFileSync(path, "utf8").includes(CALL)
       ) {
-        found.push(relative(root, path).split(sep).join("/"));
+        found.push(toPortablePath(root, path));
       }
     }
   }

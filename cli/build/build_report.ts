@@ -6,6 +6,7 @@ import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.
 import { type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import { summarizeList } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 
 /** A bundle in the report, without its code. */
@@ -180,11 +181,8 @@ function renderSchemas(built: readonly BuiltFunction[]): string[] {
   return lines.length === 0 ? [] : ["", "schemas compiled ahead of time:", ...lines];
 }
 
-const MANY = 5;
-
 function nameSome(functions: readonly BuiltFunction[]): string {
-  const names = functions.slice(0, MANY).map(({ name }) => name).join(", ");
-  return functions.length > MANY ? `${names} and ${functions.length - MANY} more` : names;
+  return summarizeList(functions.map(({ name }) => name));
 }
 
 const LARGEST_MODULES = 10;

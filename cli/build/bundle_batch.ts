@@ -1,5 +1,5 @@
 import type { BuildOptions, Metafile, Plugin } from "esbuild";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { BundleError } from "./bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -11,6 +11,7 @@ import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
 import type { CompiledQueries } from "./precompile_queries/compile_queries.ts";
 import type { SourcePosition } from "./provider_location.ts";
 import type { BuildSettings } from "../config/build.ts";
+import { toPortablePath } from "../inside_folder.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The bundle of a function. */
@@ -83,9 +84,9 @@ export async function bundleBatch(
   const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
   return batch.map((fn) => {
     const path = getOutputPath(common.outdir, fn);
-    const output = metafile.outputs[toPosix(relative(root, path))];
+    const output = metafile.outputs[toPortablePath(root, path)];
     onMetadata?.(fn, { metafile, output });
-    const source = toPosix(relative(root, fn.file));
+    const source = toPortablePath(root, fn.file);
     if (!output.exports.includes("handler")) {
       return { file: source, line: 1, column: 1, message: "does not export a handler" };
     }
@@ -125,8 +126,4 @@ function addCommonJsGlobals(code: string, map: string | undefined): { code: stri
     // skips the added line in the source map
     map: map?.replace('"mappings": "', '"mappings": ";'),
   };
-}
-
-function toPosix(path: string): string {
-  return path.split(sep).join("/");
 }

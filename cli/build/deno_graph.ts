@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { listParentFolders } from "../parent_folders.ts";
 import { MISSING_PROGRAM, runProgram } from "../programs/run_program.ts";
 
 /** A module in Deno's module graph. */
@@ -46,14 +47,15 @@ export interface DenoGraph {
  * @returns Absolute path of deno.json; `undefined` for a Node.js project.
  */
 export function findDenoConfig(root: string): string | undefined {
-  for (let folder = root;; folder = dirname(folder)) {
+  for (const folder of listParentFolders(root)) {
     const config = ["deno.json", "deno.jsonc"].map((name) => join(folder, name)).find((file) =>
       existsSync(file)
     );
     const isNode = existsSync(join(folder, "package.json"));
     if (config !== undefined && (!isNode || process.versions.deno !== undefined)) return config;
-    if (isNode || dirname(folder) === folder) return undefined;
+    if (isNode) return undefined;
   }
+  return undefined;
 }
 
 /**

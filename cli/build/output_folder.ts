@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { isAlive } from "../dev/instance_lock.ts";
 import { MARKER } from "./bundle.ts";
 import type { SchemaFile } from "./precompile/bundle_schemas.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
@@ -161,18 +162,8 @@ function removeLeftovers(dir: string): void {
   if (!existsSync(dir)) return;
   for (const name of readdirSync(dir)) {
     if (!name.startsWith(TEMPORARY)) continue;
-    if (!isRunning(Number(name.slice(TEMPORARY.length)))) {
+    if (!isAlive(Number(name.slice(TEMPORARY.length)))) {
       rmSync(join(dir, name), { recursive: true, force: true });
     }
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process belongs to another user
-    return (error as { code?: string }).code === "EPERM";
   }
 }

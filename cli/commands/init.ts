@@ -2,6 +2,7 @@ import { basename, relative, resolve } from "node:path";
 import process from "node:process";
 import type { Command, CommandContext, CommandResult } from "../command.ts";
 import { ExitCode, UsageError } from "../command.ts";
+import { summarizeList } from "../generated_report.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
 import type { ProjectRuntime } from "../init/project_runtime.ts";
@@ -53,8 +54,6 @@ export const init: Command = {
   run,
 };
 
-const MANY = 5;
-
 async function run({ root, cwd, args, options, output }: CommandContext): Promise<CommandResult> {
   const runtime = readRuntime(options.runtime as string | undefined);
   const template = readTemplate(options.template as string | undefined);
@@ -63,9 +62,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   const { createProjectFiles } = await import("../init/template.ts");
   const existing = listExistingFiles(folder);
   if (existing.length > 0) {
-    const named = existing.slice(0, MANY).join(", ");
-    const more = existing.length > MANY ? ` and ${existing.length - MANY} more` : "";
-    const error = `${folder} is not empty: it contains ${named}${more}. ` +
+    const error = `${folder} is not empty: it contains ${summarizeList(existing)}. ` +
       `Nothing was written. Use a new or empty folder`;
     output.line(`${output.red("error")} ${error}`);
     return { exitCode: ExitCode.Found, folder, error, inTheWay: existing };

@@ -1,4 +1,5 @@
 import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import { count } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 
 /**
@@ -23,9 +24,9 @@ export function printFindings(output: Output, findings: readonly PlanFinding[], 
 export function countFindings(findings: readonly PlanFinding[]): string {
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const warnings = findings.length - errors;
-  const parts = errors === 0 ? [] : [errors === 1 ? "1 error" : `${errors} errors`];
-  if (warnings > 0) parts.push(warnings === 1 ? "1 warning" : `${warnings} warnings`);
-  return parts.join(", ");
+  const parts = [[errors, "error"], [warnings, "warning"]] as const;
+  return parts.filter(([number]) => number > 0).map(([number, what]) => count(number, what))
+    .join(", ");
 }
 
 /** Returns true if a finding prevents the run. */

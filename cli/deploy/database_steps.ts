@@ -2,7 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import type { DatabaseConfig } from "../../database/config.ts";
-import { type CommandContext, ExitCode } from "../command.ts";
+import { readBundledProject } from "../build/bundled_project.ts";
+import { ExitCode } from "../command.ts";
+import { dbMigrate } from "../commands/db_migrate.ts";
+import { findDatabase } from "../database/database_target.ts";
+import { runCaptured } from "../database/run_captured.ts";
 import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
@@ -19,7 +23,6 @@ import { type MigrationFunction, openMigrationFunction } from "./migration_funct
 async function findStageDatabase(
   { context, plan, terraform }: Deployment,
 ): Promise<{ options: Record<string, string | boolean>; target: DatabaseTarget } | undefined> {
-  const { findDatabase } = await import("../database/database_target.ts");
   const outputs = await terraform.readOutputs();
   const endpoint = context.options.endpoint ?? outputs.database_endpoint;
   const options = {
@@ -44,7 +47,6 @@ async function openFunction(
   const { context: { output, root }, plan: { config, sources } } = deployment;
   const found = findMigrationFunction(sources.functions);
   if (found === undefined) return undefined;
-  const { readBundledProject } = await import("../build/bundled_project.ts");
   const onNote = (text: string) => output.note(`  ${text}`);
   const fn = await openMigrationFunction(deployment, found.name, onNote);
   return { fn, digest: readBundledProject(root, config).digest, onNote };
@@ -81,20 +83,20 @@ export async function migrate(deployment: Deployment): Promise<string | undefine
   }
   const found = await findStageDatabase(deployment);
   if (found === undefined || !existsSync(resolve(context.root, folder))) return undefined;
-  const [{ runCaptured }, { dbMigrate }] = await Promise.all([
-    import("../database/run_captured.ts"),
-    import("../commands/db_migrate.ts"),
-  ]);
   const { exitCode, lines } = await runCaptured(dbMigrate, context, found.options);
   if (exitCode !== ExitCode.Done) throw new StepError(lines.join("\n"));
-  await requireTables(context, found.target.config);
+  await requireTables(deployment, found.target.config);
   return lines.at(-1);
 }
 
 /** Throws if the database lacks what functions use and migrations create, before code gets traffic. */
-async function requireTables(context: CommandContext, database: DatabaseConfig): Promise<void> {
+async function requireTables(
+  { context: { root }, plan: { config, sources: { functions } } }: Deployment,
+  database: DatabaseConfig,
+): Promise<void> {
+  // imported on demand: a project without a database may lack drizzle
   const { describeAbsentTables } = await import("./live_tables.ts");
-  const problem = await describeAbsentTables(context, database);
+  const problem = await describeAbsentTables(root, { config, functions }, database);
   if (problem !== undefined) throw new StepError(problem);
 }
 

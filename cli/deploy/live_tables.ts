@@ -4,11 +4,13 @@ import {
   type DeclaredSchema,
   findObject,
 } from "../../database/distsql/declared/declared_schema.ts";
+import { readDeclaredSchema } from "../../database/distsql/declared/read_declared.ts";
+import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { SqlSession } from "../../database/providers/provider.ts";
 import { withSession } from "../../database/sql/with_session.ts";
+import { analysePermissions } from "../analysis/permissions.ts";
 import { printTable, type TableName } from "../analysis/values.ts";
-import type { CommandContext } from "../command.ts";
-import { readProject } from "../read_project.ts";
+import type { Project } from "../read_project.ts";
 
 /**
  * Compares the database of a stage with its migrations: the tables that functions use, with all
@@ -19,24 +21,14 @@ import { readProject } from "../read_project.ts";
  * @returns What is missing, and what to do; `undefined` if nothing is.
  */
 export async function describeAbsentTables(
-  context: Pick<CommandContext, "root" | "options">,
+  root: string,
+  { config, functions: files }: Project,
   database: DatabaseConfig,
 ): Promise<string | undefined> {
-  const [{ analysePermissions }, { readDeclaredSchema }, { readMigrationFolder }] = await Promise
-    .all([
-      import("../analysis/permissions.ts"),
-      import("../../database/distsql/declared/read_declared.ts"),
-      import("../../database/migrations/folder.ts"),
-    ]);
-  const project = await readProject(context);
-  const { database: { migrationsDir: folder }, permissions } = project.config;
-  const { files } = readMigrationFolder(resolve(context.root, folder));
-  const declared = readDeclaredSchema(files.map(({ sql }) => sql));
-  const { functions } = await analysePermissions({
-    root: context.root,
-    functions: project.functions,
-    extra: permissions.functions,
-  });
+  const { database: { migrationsDir: folder }, permissions: { functions: extra } } = config;
+  const migrations = readMigrationFolder(resolve(root, folder)).files;
+  const declared = readDeclaredSchema(migrations.map(({ sql }) => sql));
+  const { functions } = await analysePermissions({ root, functions: files, extra });
   const used = functions.flatMap(({ tables }) => tables.map(({ table }) => table));
   const absent = await withSession(
     database,

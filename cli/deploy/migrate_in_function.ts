@@ -6,6 +6,7 @@ import type {
   MigrationResponse,
   MigrationStatusResponse,
 } from "../../database/migrations/function/migration_request.ts";
+import { count } from "../generated_report.ts";
 import { StepError } from "./deployment.ts";
 import type { InvocationOutcome, MigrationFunction } from "./migration_function.ts";
 
@@ -61,13 +62,13 @@ export async function migrateInFunction(
     const [next] = state.pending;
     assertProgress(fn, next, { interruptions, stalledMs: monotonicNow(clock) - progressMs });
     const why = describeReason(outcome);
-    const count = `${invocation} ${invocation === 1 ? "invocation" : "invocations"}`;
-    onNote(`${describeProgress(state)} after ${count}: continuing, because ${why}`);
+    const effort = count(invocation, "invocation");
+    onNote(`${describeProgress(state)} after ${effort}: continuing, because ${why}`);
     if ("interruption" in outcome) await clock.sleep(PAUSE_MS);
   }
   const left = new Set(state.pending.map(({ tag }) => tag));
-  const count = first.pending.filter(({ tag }) => !left.has(tag)).length;
-  return count === 0 ? `${fn.name}: up to date` : `${fn.name}: ${count} applied`;
+  const applied = first.pending.filter(({ tag }) => !left.has(tag)).length;
+  return applied === 0 ? `${fn.name}: up to date` : `${fn.name}: ${applied} applied`;
 }
 
 /**
@@ -169,8 +170,8 @@ function logPlan(
   onNote: (text: string) => void,
 ): void {
   for (const { tag, statements, isTransaction } of pending) {
-    const count = `${statements} ${statements === 1 ? "statement" : "statements"}`;
-    onNote(`pending ${tag}: ${count}${isTransaction ? " in one transaction" : ""}`);
+    const size = count(statements, "statement");
+    onNote(`pending ${tag}: ${size}${isTransaction ? " in one transaction" : ""}`);
   }
   for (const { severity, file = "", line, message } of findings) {
     if (severity === "warning") onNote(`warning ${file}${line ? `:${line}` : ""}: ${message}`);

@@ -2,6 +2,7 @@ import type { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
 import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { systemClock } from "../../core/async/clock.ts";
 import { explainMissing } from "../../env/optional_package.ts";
+import { count } from "../generated_report.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
 import { getStageRegion } from "../stages/stage_settings.ts";
 import { type Deployment, StepError } from "./deployment.ts";
@@ -82,7 +83,7 @@ export async function shiftRelease(
     const description = `previous version ${from}, release ${startedAt}`;
     await aliases.move(functionName, to, undefined, description);
   }
-  return `${shifts.length} ${shifts.length === 1 ? "function" : "functions"} released`;
+  return `${count(shifts.length, "function")} released`;
 }
 
 /**

@@ -1,4 +1,7 @@
 import { type Command, ExitCode } from "../command.ts";
+import { build } from "../commands/build.ts";
+import { generatePermissions } from "../commands/generate_permissions.ts";
+import { runCaptured } from "../database/run_captured.ts";
 import { formatDiagnostic } from "../generated_report.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
@@ -11,7 +14,6 @@ import { type Deployment, StepError } from "./deployment.ts";
 export async function checkSources(deployment: Deployment): Promise<string> {
   const { plan } = deployment;
   if (plan.errors.length > 0) throw new StepError(plan.errors.map(formatDiagnostic).join("\n"));
-  const { generatePermissions } = await import("../commands/generate_permissions.ts");
   await runCommand(deployment, generatePermissions, { check: true });
   const stale = plan.changes.filter(({ change }) => change !== "unchanged" && change !== "kept");
   if (stale.length > 0) {
@@ -30,7 +32,6 @@ export async function checkSources(deployment: Deployment): Promise<string> {
  * @throws {StepError} If a function cannot be built.
  */
 export async function buildFunctions(deployment: Deployment): Promise<string> {
-  const { build } = await import("../commands/build.ts");
   const lines = await runCommand(deployment, build, {});
   return lines.at(-1) ?? "";
 }
@@ -41,7 +42,6 @@ async function runCommand(
   command: Command,
   options: Readonly<Record<string, boolean>>,
 ): Promise<readonly string[]> {
-  const { runCaptured } = await import("../database/run_captured.ts");
   const { config } = context.options;
   const { exitCode, lines } = await runCaptured(command, context, { ...options, config });
   if (exitCode !== ExitCode.Done) throw new StepError(lines.join("\n"));

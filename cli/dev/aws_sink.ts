@@ -2,6 +2,7 @@ import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ForbiddenError } from "../../errors/http_errors.ts";
+import { escapeHtml } from "../openapi/escape_html.ts";
 
 /** A message attribute. */
 export interface SentAttribute {
@@ -84,7 +85,7 @@ export function answerAwsClient(
       .end(
         isQuery
           ? `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${
-            escape(message)
+            escapeHtml(message)
           }</Message></Error></ErrorResponse>`
           : JSON.stringify({ __type: code, message }),
       );
@@ -177,7 +178,7 @@ function answerSns(form: URLSearchParams, onSent: (sent: SentMessage) => void): 
   const entry = (index: number) => `PublishBatchRequestEntries.member.${index}.`;
   const members: string[] = [];
   for (let i = 1; form.has(`${entry(i)}Id`); i++) {
-    const id = escape(form.get(`${entry(i)}Id`)!);
+    const id = escapeHtml(form.get(`${entry(i)}Id`)!);
     members.push(`<member><Id>${id}</Id><MessageId>${publish(entry(i))}</MessageId></member>`);
   }
   return wrap(`<Failed/><Successful>${members.join("")}</Successful>`);
@@ -213,8 +214,4 @@ function readQueryAttributes(form: URLSearchParams, prefix: string): Record<stri
     };
   }
   return attributes;
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

@@ -1,4 +1,5 @@
 import type { ProxyResult } from "../../core/http/lambda.ts";
+import { escapeHtml } from "../openapi/escape_html.ts";
 import { type BuildError, formatSourceError } from "./build_error.ts";
 
 const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem " +
@@ -34,18 +35,14 @@ export function renderBuildFailure(error: BuildError, accept: string): ProxyResu
 
 function renderPage({ functionName, errors }: BuildError): string {
   const items = errors.map((error) =>
-    `<pre>${escape(formatSourceError(error))}${
-      error.source === undefined ? "" : `\n\n${escape(error.source)}`
+    `<pre>${escapeHtml(formatSourceError(error))}${
+      error.source === undefined ? "" : `\n\n${escapeHtml(error.source)}`
     }</pre>`
   );
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta ` +
     `name="viewport" content="width=device-width">` +
-    `<title>${escape(functionName)} cannot be loaded</title><style>${STYLE}</style>` +
-    `<h1>${escape(functionName)} cannot be loaded</h1>${
+    `<title>${escapeHtml(functionName)} cannot be loaded</title><style>${STYLE}</style>` +
+    `<h1>${escapeHtml(functionName)} cannot be loaded</h1>${
       items.join("")
     }<p>Fix the error, then reload this page.</p></html>`;
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

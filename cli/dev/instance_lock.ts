@@ -33,12 +33,14 @@ export function takeInstanceLock(
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Checks whether a process is running. */
+export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid < 1) return false;
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
+    // EPERM: the process belongs to another user
     return (error as { code?: string }).code === "EPERM";
   }
 }

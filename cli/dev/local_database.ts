@@ -10,6 +10,7 @@ import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../testing/distsql/server.ts";
+import { count } from "../generated_report.ts";
 import { runSeed } from "./seed.ts";
 
 /**
@@ -123,7 +124,7 @@ export async function openLocalDatabase(
     if (hasMigrations) {
       const applied = await migrate();
       parts.push(
-        applied === 0 ? "migrations up to date" : `${countMigrations(applied)} applied`,
+        applied === 0 ? "migrations up to date" : `${count(applied, "migration")} applied`,
       );
     }
     if (options.seedFile !== undefined && !existsSync(marker)) {
@@ -143,11 +144,6 @@ export async function openLocalDatabase(
     throw error;
   }
   return { summary: parts.join(", "), config, migrate, close };
-}
-
-/** Returns `1 migration` or `2 migrations`. */
-export function countMigrations(count: number): string {
-  return `${count} ${count === 1 ? "migration" : "migrations"}`;
 }
 
 interface Opened {

@@ -4,8 +4,9 @@ import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";
+import { count } from "../generated_report.ts";
 import { getStamp } from "./file_stamps.ts";
-import { countMigrations, type LocalDatabase } from "./local_database.ts";
+import type { LocalDatabase } from "./local_database.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Options of {@link createMigrationWatch}. */
@@ -48,7 +49,7 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
     listRefused(options).forEach(warnOnce);
     try {
       const applied = await database.migrate?.() ?? 0;
-      if (applied > 0) terminal.progress(`${countMigrations(applied)} applied`);
+      if (applied > 0) terminal.progress(`${count(applied, "migration")} applied`);
     } catch (error) {
       terminal.warn(`${(error as Error).message}\n${ADVICE}`);
     }

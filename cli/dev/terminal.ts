@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import { summarizeList } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 import { type BuildError, renderSourceError } from "./build_error.ts";
 import { describeLogError } from "./describe_log_error.ts";
@@ -108,10 +109,7 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
 }
 
 function list(names: ReadonlySet<string>): string {
-  const some = [...names].sort();
-  return some.length <= MAX_NAMES
-    ? some.join(", ")
-    : `${some.slice(0, MAX_NAMES).join(", ")} and ${some.length - MAX_NAMES} more`;
+  return summarizeList([...names].sort(), MAX_NAMES);
 }
 
 /** Replaces control characters: this text comes from requests and functions. */

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
+import { toPortablePath } from "../inside_folder.ts";
+import { listParentFolders } from "../parent_folders.ts";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 
 /** Locations of the Terraform modules, as seen from the generated files. */
@@ -33,7 +35,7 @@ export function planModuleSources(
 ): ModuleSources {
   const stable = isGiven ? modulesPath : findStablePath(root, modulesPath);
   if (stable !== undefined) {
-    const base = relative(infraDir, stable).split(sep).join("/");
+    const base = toPortablePath(infraDir, stable);
     // Terraform treats other sources as registry addresses
     const source = /^\.{1,2}(?:\/|$)/.test(base) || base.startsWith("/") ? base : `./${base}`;
     return { getSource: (module) => `${source}/${module}`, copies: () => new Map() };
@@ -55,11 +57,7 @@ export function planModuleSources(
 }
 
 function findStablePath(root: string, modulesPath: string): string | undefined {
-  const ancestors: string[] = [];
-  for (let at = root;; at = dirname(at)) {
-    ancestors.push(at);
-    if (dirname(at) === at) break;
-  }
+  const ancestors = [...listParentFolders(root)];
   // package managers create a link whose path does not contain the version
   for (const at of ancestors) {
     const linked = join(at, "node_modules", "@trellis", "fn", "modules");

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { snakeCase } from "../snake_case.ts";
 import { type Expression, expression } from "./hcl.ts";
 
 /** The tags of all resources. */
@@ -6,17 +7,6 @@ export const TAGS: Expression = expression("module.core.common_tags");
 
 /** Arguments with which modules name and tag their resources. */
 export const NAMING = { name_prefix: expression("module.core.name_prefix"), tags: TAGS } as const;
-
-/**
- * Converts a function name to a Terraform name: `NotesByNoteIdGet` becomes `notes_by_note_id_get`.
- * Names that differ in more than case have distinct results.
- */
-export function snakeCase(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
-    .toLowerCase();
-}
 
 /**
  * Converts a function name to the name of a queue, topic or bucket: `SendMail` becomes `send-mail`.

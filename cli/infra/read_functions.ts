@@ -23,7 +23,7 @@ import type { FunctionKind } from "../discovery/function_kinds.ts";
 import { getChangeTrigger } from "./change_consumers.ts";
 import { addExportedResources } from "./exported_resources.ts";
 import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
-import { snakeCase } from "./names.ts";
+import { snakeCase } from "../snake_case.ts";
 
 /** The functions with errors and warnings about their sources. */
 export interface FunctionSources {

@@ -1,3 +1,4 @@
+import { summarizeList } from "../generated_report.ts";
 import { type Expression, expression } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 
@@ -45,7 +46,7 @@ export function collectVariables(names: ReadonlyMap<string, string>): WantedVari
     list: () =>
       [...wanted].map(([name, variable]) => ({
         name: names.get(name)!,
-        description: `${name} of ${describeUsers(variable.users)}.`,
+        description: `${name} of ${summarizeList([...variable.users].sort(), MANY)}.`,
         type: "string",
         default: variable.default,
         isSensitive: variable.isSecret,
@@ -53,11 +54,5 @@ export function collectVariables(names: ReadonlyMap<string, string>): WantedVari
   };
 }
 
+/** Functions that the description of a variable names. */
 const MANY = 3;
-
-function describeUsers(users: readonly string[]): string {
-  const [...sorted] = [...users].sort();
-  return sorted.length <= MANY
-    ? sorted.join(", ")
-    : `${sorted.slice(0, MANY).join(", ")} and ${sorted.length - MANY} more`;
-}

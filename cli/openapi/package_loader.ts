@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { ImportAliases } from "../analysis/import_aliases.ts";
+import { listParentFolders } from "../parent_folders.ts";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { isTrellis } from "../analysis/values.ts";
@@ -147,7 +148,7 @@ function toUrl(target: string): string {
 
 /** Returns the version range in package.json; `undefined` for protocols of package managers. */
 function getDependency(name: string, folder: string): string | undefined {
-  for (let at = folder;; at = dirname(at)) {
+  for (const at of listParentFolders(folder)) {
     const file = join(at, "package.json");
     if (existsSync(file)) {
       const { dependencies, devDependencies, peerDependencies } = JSON.parse(
@@ -160,6 +161,6 @@ function getDependency(name: string, folder: string): string | undefined {
           : undefined;
       }
     }
-    if (dirname(at) === at) return undefined;
   }
+  return undefined;
 }

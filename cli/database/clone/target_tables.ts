@@ -1,6 +1,7 @@
 import type { TableSchema } from "../../../database/recreation/table_schema.ts";
 import { qualify } from "../../../database/sql/quote.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { summarizeList } from "../../generated_report.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { CloneConnection } from "./connection.ts";
 import { readTable, type Relation } from "./read_catalog.ts";
@@ -32,8 +33,7 @@ export function assertEmpty(
     planned.some(({ schema, name }) => schema === one.schema && name === one.name)
   );
   const list = (relations: readonly Relation[]) =>
-    relations.slice(0, 5).map(({ schema, name }) => `${schema}.${name}`).join(", ") +
-    (relations.length > 5 ? ` and ${relations.length - 5} more` : "");
+    summarizeList(relations.map(({ schema, name }) => `${schema}.${name}`));
   if (same.length > 0) {
     throw new ConfigurationError(
       `The target ${target.label} has ${

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { describeAbsentTables } from "../../../cli/deploy/live_tables.ts";
+import { readProject } from "../../../cli/read_project.ts";
 import { closeDrizzleClient } from "../../../database/client.ts";
 import { withSession } from "../../../database/sql/with_session.ts";
 import { withProject } from "../fixtures/analyse.ts";
@@ -27,7 +28,8 @@ export const handler = defineApiHandler({})(async () => listNotes());`,
 Deno.test("describeAbsentTables() names what the database lacks of tables that functions use", async () => {
   const database = { provider: "embedded-pg", connectionString: "memory://live" } as const;
   await withProject(FILES, async (root) => {
-    const describe = () => describeAbsentTables({ root, options: {} }, database);
+    const project = await readProject({ root, options: {} });
+    const describe = () => describeAbsentTables(root, project, database);
     const change = (sql: string) => withSession(database, (session) => session.query(sql));
     const missing = await describe();
     assert(missing !== undefined);
