@@ -12,6 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
   "main.js": "text/javascript; charset=utf-8",
   "dom.js": "text/javascript; charset=utf-8",
+  "parts.js": "text/javascript; charset=utf-8",
   "tabs.js": "text/javascript; charset=utf-8",
   "requests.js": "text/javascript; charset=utf-8",
   "functions.js": "text/javascript; charset=utf-8",

@@ -1,4 +1,5 @@
 import { ask, block, byId, el } from "./dom.js";
+import { renderBad, renderEmpty, renderRow } from "./parts.js";
 import { open as openTab } from "./tabs.js";
 import { openCall } from "./requests.js";
 
@@ -34,7 +35,7 @@ export function showFunctions(functions, base) {
     }),
   );
   if (functions.length === 0) {
-    panel.append(el("p", { class: "empty" }, "No functions yet."));
+    panel.append(renderEmpty("No functions yet."));
   }
   if (active !== undefined) {
     panel.querySelector(`button[data-name="${CSS.escape(active)}"]`)?.focus();
@@ -45,42 +46,22 @@ function renderFunction(fn, base) {
   const isApi = fn.kind === "api";
   const detail = opened.get(fn.name) ?? renderDetail(fn, base);
   detail.hidden = !opened.has(fn.name);
-  const button = el(
-    "button",
+  const button = renderRow(
     {
-      class: "row",
-      "aria-expanded": String(!detail.hidden),
-      "aria-controls": detail.id,
-      "data-name": fn.name,
+      badge: isApi ? fn.method : fn.error ? "fault" : "send",
+      look: fn.error ? "bad" : "dim",
+      title: isApi ? fn.path : fn.name,
+      who: [isApi ? fn.name : fn.routeKey, fn.summary],
+      fault: fn.error,
+      when: fn.auth && fn.auth !== "none" ? el("span", { class: "chip" }, fn.auth) : "",
     },
-    el(
-      "span",
-      { class: `badge ${fn.error ? "bad" : "dim"}` },
-      isApi ? fn.method : fn.error ? "fault" : "send",
-    ),
-    el(
-      "span",
-      { class: "what" },
-      el("code", {}, isApi ? fn.path : fn.name),
-      el(
-        "span",
-        { class: "who" },
-        [isApi ? fn.name : fn.routeKey, fn.summary].filter(Boolean).join(" · "),
-      ),
-      fn.error ? el("span", { class: "who bad" }, fn.error) : undefined,
-    ),
-    el(
-      "span",
-      { class: "when" },
-      fn.auth && fn.auth !== "none" ? el("span", { class: "chip" }, fn.auth) : "",
-    ),
+    detail,
+    (isShown) => {
+      if (isShown) opened.set(fn.name, detail);
+      else opened.delete(fn.name);
+    },
   );
-  button.addEventListener("click", () => {
-    detail.hidden = !detail.hidden;
-    button.setAttribute("aria-expanded", String(!detail.hidden));
-    if (detail.hidden) opened.delete(fn.name);
-    else opened.set(fn.name, detail);
-  });
+  button.dataset.name = fn.name;
   return el("li", {}, button, detail);
 }
 
@@ -147,7 +128,7 @@ function renderDetail(fn, base) {
     try {
       showResult(result, await ask(path(), { method: "POST", body: body?.value }));
     } catch (error) {
-      result.replaceChildren(el("p", { class: "bad" }, error.message));
+      result.replaceChildren(renderBad(error.message));
     }
   });
   showCurl();

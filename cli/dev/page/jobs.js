@@ -1,4 +1,5 @@
 import { ask, block, byId, el, getTime } from "./dom.js";
+import { fill, openView, renderBad, renderEmpty, renderRow } from "./parts.js";
 
 const panel = byId("panel-jobs");
 const STATES = ["", "queued", "running", "done", "dead", "cancelled"];
@@ -7,14 +8,7 @@ let state = "";
 
 /** Reads the jobs again. */
 export async function openJobs() {
-  if (panel.children.length === 0) {
-    panel.replaceChildren(el("p", { class: "empty" }, "Loading jobs …"));
-  }
-  try {
-    showJobs(await ask(`jobs?state=${state}`));
-  } catch (error) {
-    panel.replaceChildren(el("p", { class: "empty" }, error.message));
-  }
+  await openView(panel, "jobs", async () => showJobs(await ask(`jobs?state=${state}`)));
 }
 
 function showJobs(jobs) {
@@ -46,32 +40,27 @@ function showJobs(jobs) {
     ),
     status,
     jobs.length === 0
-      ? el("p", { class: "empty" }, "No jobs.")
+      ? renderEmpty("No jobs.")
       : el("ul", { class: "list" }, jobs.map((job) => renderJob(job, status))),
   );
 }
 
 function renderJob(job, status) {
-  const id = `job-${job.id}`;
-  const detail = el("div", { class: "detail", id, hidden: true });
+  const detail = el("div", { class: "detail", id: `job-${job.id}`, hidden: true });
   const attempts = `${job.attempts} ${job.attempts === 1 ? "attempt" : "attempts"}`;
-  const toggle = el(
-    "button",
-    { class: "row", "aria-expanded": "false", "aria-controls": id },
-    el("span", { class: `badge ${BADGES[job.state] ?? "dim"}` }, job.state),
-    el(
-      "span",
-      { class: "what" },
-      el("code", {}, job.name),
-      el("span", { class: "who" }, [attempts, job.group].filter(Boolean).join(" · ")),
-    ),
-    el("span", { class: "when" }, getTime(job.enqueuedAt)),
+  const toggle = renderRow(
+    {
+      badge: job.state,
+      look: BADGES[job.state] ?? "dim",
+      title: job.name,
+      who: [attempts, job.group],
+      when: getTime(job.enqueuedAt),
+    },
+    detail,
+    (isShown) => {
+      if (isShown) void showDetails(detail, job.id);
+    },
   );
-  toggle.addEventListener("click", async () => {
-    detail.hidden = !detail.hidden;
-    toggle.setAttribute("aria-expanded", String(!detail.hidden));
-    if (!detail.hidden) await showDetails(detail, job.id);
-  });
   const actions = [
     ["retry", "Send again", ["dead", "cancelled"]],
     ["cancel", "Cancel", ["queued", "dead"]],
@@ -94,19 +83,17 @@ function renderJob(job, status) {
     { class: "user" },
     toggle,
     ...actions,
-    job.lastError === undefined ? undefined : el("p", { class: "bad" }, job.lastError),
+    job.lastError === undefined ? undefined : renderBad(job.lastError),
     detail,
   );
 }
 
-async function showDetails(place, id) {
-  try {
+function showDetails(place, id) {
+  return fill(place, async () => {
     const { payload, runAt, finishedAt, correlationId } = await ask(`jobs/${id}`);
-    place.replaceChildren(
+    return [
       block(payload, "Payload"),
       block({ id, runAt, finishedAt, correlationId }, "Job"),
-    );
-  } catch (error) {
-    place.replaceChildren(el("p", { class: "bad" }, error.message));
-  }
+    ];
+  });
 }

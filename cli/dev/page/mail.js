@@ -1,8 +1,9 @@
 import { block, byId, el, getTime } from "./dom.js";
+import { renderEmpty, renderRow } from "./parts.js";
 
 const panel = byId("panel-mail");
 const list = el("ol", { class: "list" });
-const empty = el("p", { class: "empty" }, "No mails yet.");
+const empty = renderEmpty("No mails yet.");
 
 panel.append(
   el(
@@ -23,35 +24,19 @@ export function resetMails(mails) {
 
 /** Renders a mail. */
 export function showMail({ to, subject, text, html, at, links }) {
-  const id = `mail-${crypto.randomUUID()}`;
   const detail = el(
     "div",
-    { class: "detail", id, hidden: true },
+    { class: "detail", id: `mail-${crypto.randomUUID()}`, hidden: true },
     block(text || html, "Text of the mail"),
   );
-  const button = el(
-    "button",
-    { class: "row", "aria-expanded": "false", "aria-controls": id },
-    el("span", { class: "badge dim" }, "mail"),
-    el(
-      "span",
-      { class: "what" },
-      el("code", {}, subject),
-      el("span", { class: "who" }, `to ${to}`),
-    ),
-    el("span", { class: "when" }, getTime(at)),
-  );
-  button.addEventListener("click", () => {
-    detail.hidden = !detail.hidden;
-    button.setAttribute("aria-expanded", String(!detail.hidden));
-  });
+  const row = { badge: "mail", look: "dim", title: subject, who: [`to ${to}`], when: getTime(at) };
   const targets = links.map((url) =>
     el("li", {}, el("a", { href: url, target: "_blank", rel: "noreferrer" }, url))
   );
   list.prepend(el(
     "li",
     {},
-    button,
+    renderRow(row, detail),
     targets.length === 0 ? undefined : el("ul", { class: "links", "aria-label": "Links" }, targets),
     detail,
   ));

@@ -1,4 +1,5 @@
 import { ask, block, byId, el, getTime } from "./dom.js";
+import { fill, renderBad, renderRow } from "./parts.js";
 
 /** Rows by call id. */
 const rows = new Map();
@@ -38,7 +39,7 @@ export function showCall(call, isLive = true) {
     ? getTime(call.startedAt)
     : `${call.durationMs} ms · ${getTime(call.startedAt)}`;
   row.item.hidden = !matches(call);
-  if (!row.detail.hidden && !call.isRunning) void fill(row);
+  if (!row.detail.hidden && !call.isRunning) void showDetails(row);
   if (isLive && !call.isRunning) {
     byId("announcer").textContent = `${call.title}: ${outcome.text}, ${call.durationMs} ms`;
   }
@@ -55,35 +56,26 @@ export function openCall(id) {
 
 function createRow(call) {
   const detail = el("div", { class: "detail", id: `call-${call.id}`, hidden: true });
-  const badge = el("span", { class: "badge" });
-  const when = el("span", { class: "when" });
-  const repeated = call.replayOf === undefined ? "" : " · replayed";
-  const sent = call.sentId === undefined ? "" : " · sent by a function";
-  const button = el(
-    "button",
-    { class: "row", "aria-expanded": "false", "aria-controls": detail.id },
-    badge,
-    el(
-      "span",
-      { class: "what" },
-      el("code", {}, call.title),
-      el("span", { class: "who" }, `${call.functionName ?? "no route"}${repeated}${sent}`),
-    ),
-    when,
+  const who = [
+    call.functionName ?? "no route",
+    call.replayOf === undefined ? "" : "replayed",
+    call.sentId === undefined ? "" : "sent by a function",
+  ];
+  const button = renderRow(
+    { badge: "", look: "", title: call.title, who, when: "" },
+    detail,
+    (isShown) => {
+      if (isShown) void showDetails(row);
+    },
   );
   const row = {
     item: el("li", { "data-id": call.id }, button, detail),
     button,
-    badge,
-    when,
+    badge: button.querySelector(".badge"),
+    when: button.querySelector(".when"),
     detail,
     call,
   };
-  button.addEventListener("click", () => {
-    detail.hidden = !detail.hidden;
-    button.setAttribute("aria-expanded", String(!detail.hidden));
-    if (!detail.hidden) void fill(row);
-  });
   return row;
 }
 
@@ -116,14 +108,11 @@ function showEmpty() {
   list.hidden = isEmpty;
 }
 
-async function fill(row) {
-  let call;
-  try {
-    call = await ask(`calls/${row.call.id}`);
-  } catch (error) {
-    row.detail.replaceChildren(el("p", { class: "bad" }, error.message));
-    return;
-  }
+function showDetails(row) {
+  return fill(row.detail, async () => renderDetails(await ask(`calls/${row.call.id}`)));
+}
+
+function renderDetails(call) {
   const status = el("span", { role: "status", class: "dim" });
   const replay = el("button", {
     onclick: async () => {
@@ -136,8 +125,8 @@ async function fill(row) {
       }
     },
   }, "Replay");
-  const parts = [
-    call.note && call.isFailed ? el("p", { class: "bad" }, call.note) : undefined,
+  return [
+    call.note && call.isFailed ? renderBad(call.note) : undefined,
     el("h3", {}, "Log"),
     call.logs.length === 0 ? el("p", { class: "dim" }, "No log lines.") : renderLogs(call.logs),
     ...(call.spans.length === 0 ? [] : [el("h3", {}, "Spans"), renderSpans(call)]),
@@ -159,8 +148,7 @@ async function fill(row) {
     ),
     ...(call.metrics.length === 0 ? [] : [el("h3", {}, "Metrics"), renderMetrics(call.metrics)]),
     el("div", { class: "actions" }, call.functionName === undefined ? undefined : replay, status),
-  ];
-  row.detail.replaceChildren(...parts.filter((part) => part !== undefined));
+  ].filter((part) => part !== undefined);
 }
 
 /** Fields that are the same in every line of a call. */

@@ -1,8 +1,9 @@
 import { block, byId, el, getTime } from "./dom.js";
+import { renderEmpty, renderRow } from "./parts.js";
 
 const panel = byId("panel-sent");
 const list = el("ol", { class: "list" });
-const empty = el("p", { class: "empty" }, "No messages yet.");
+const empty = renderEmpty("No messages yet.");
 const items = new Map();
 
 panel.append(
@@ -36,47 +37,29 @@ export function showSent(message) {
 function renderSent(
   { service, target, at, body, detailType, source, subject, attributes, receivers, outcomes },
 ) {
-  const id = `sent-${crypto.randomUUID()}`;
   const isFailed = outcomes.some((outcome) => outcome !== "done");
   const isDone = receivers.length > 0 && outcomes.length === receivers.length;
   const detail = el(
     "div",
-    { class: "detail", id, hidden: true },
+    { class: "detail", id: `sent-${crypto.randomUUID()}`, hidden: true },
     el("h3", {}, "Message"),
     block(readable(body), "Message"),
     Object.keys(attributes).length === 0
       ? undefined
       : [el("h3", {}, "Attributes"), block(attributes, "Attributes")],
   );
-  const button = el(
-    "button",
-    { class: "row", "aria-expanded": "false", "aria-controls": id },
-    el(
-      "span",
-      { class: `badge ${isFailed ? "bad" : isDone ? "good" : "dim"}` },
-      service === "eventbridge" ? "bus" : service,
-    ),
-    el(
-      "span",
-      { class: "what" },
-      el("code", {}, detailType ? `${detailType} (${source})` : target),
-      el(
-        "span",
-        { class: "who" },
-        [
-          service === "eventbridge" ? `bus ${target}` : subject,
-          receivers.length === 0 ? "no receiver" : `to ${receivers.join(", ")}`,
-          ...new Set(outcomes),
-        ].filter(Boolean).join(" · "),
-      ),
-    ),
-    el("span", { class: "when" }, getTime(at)),
-  );
-  button.addEventListener("click", () => {
-    detail.hidden = !detail.hidden;
-    button.setAttribute("aria-expanded", String(!detail.hidden));
-  });
-  return el("li", {}, button, detail);
+  const row = {
+    badge: service === "eventbridge" ? "bus" : service,
+    look: isFailed ? "bad" : isDone ? "good" : "dim",
+    title: detailType ? `${detailType} (${source})` : target,
+    who: [
+      service === "eventbridge" ? `bus ${target}` : subject,
+      receivers.length === 0 ? "no receiver" : `to ${receivers.join(", ")}`,
+      ...new Set(outcomes),
+    ],
+    when: getTime(at),
+  };
+  return el("li", {}, renderRow(row, detail), detail);
 }
 
 function readable(body) {
