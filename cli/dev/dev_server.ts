@@ -8,7 +8,7 @@ import { type Cleanup, createCleanup } from "./cleanup.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
 import { type Gateway, listenOnLoopback, type LocalHandler } from "./http_server.ts";
 import { takeInstanceLock } from "./instance_lock.ts";
-import { createInvoker } from "./invoker.ts";
+import { Invoker } from "./invoker.ts";
 import { createLocalEndpoints } from "./local_endpoints.ts";
 import { openProject, preloadFunctions } from "./open_project.ts";
 import { createPendingWork } from "./pending_work.ts";
@@ -68,7 +68,7 @@ async function start(
   const project = await openProject(options, dataDir, server.url, cleanup);
   const { environment, recorder, store, database } = project;
   const pending = createPendingWork();
-  const invoker = createInvoker({ store, recorder, authorizer: config.infra.api.authorizer });
+  const invoker = new Invoker({ store, recorder, authorizer: config.infra.api.authorizer });
   const services = { options, project, server, invoker, pending, dataDir, cleanup };
   const answer = createLocalEndpoints(services);
 

@@ -1,9 +1,4 @@
-import type {
-  AuthorizerContext,
-  LambdaContext,
-  ProxyResult,
-  RestApiEvent,
-} from "../../core/http/lambda.ts";
+import type { AuthorizerContext, ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
 import { getStreamingHandler, type ResponseSink } from "../../core/http/streaming.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { createRequestAuthorizerEvent } from "../../testing/gateway_events.ts";
@@ -25,40 +20,13 @@ export interface InvokeOutcome {
   readonly failures: readonly string[];
 }
 
-/** Invokes functions as Lambda does and records the calls. */
-export interface Invoker {
-  /**
-   * Invokes a function with an event. An error that it throws becomes part of the outcome. A call
-   * that succeeds and of which `isIdle` returns true is not listed.
-   */
-  invoke(
-    fn: FunctionFile,
-    event: unknown,
-    start: Omit<CallStart, "kind" | "functionName">,
-    isIdle?: (call: Call, result: unknown) => boolean,
-  ): Promise<InvokeOutcome>;
-  /**
-   * Answers a request with its function, after the authorizer if it has one. A function that streams
-   * sends its response to the sink.
-   */
-  answer(
-    fn: FunctionFile,
-    event: RestApiEvent,
-    start: Omit<CallStart, "kind" | "functionName">,
-    toFailure: (error: unknown) => ProxyResult,
-    sink?: ResponseSink,
-  ): Promise<ProxyResult>;
-  /** Returns the function and event of a call, to replay it. */
-  getEvent(call: Call): InvokedEvent | undefined;
-}
-
 /** The event that a function was invoked with. */
 export interface InvokedEvent {
   readonly fn: FunctionFile;
   readonly event: unknown;
 }
 
-/** Options of {@link createInvoker}. */
+/** Options of {@link Invoker}. */
 export interface InvokerOptions {
   readonly store: FunctionStore;
   /** Records calls. */
@@ -67,82 +35,113 @@ export interface InvokerOptions {
   readonly authorizer?: string;
 }
 
-/** Creates an invoker. */
-export function createInvoker({ store, recorder, authorizer }: InvokerOptions): Invoker {
-  const events = new WeakMap<Call, InvokedEvent>();
+/** The title of a call, and what it repeats. */
+type TitledStart = Omit<CallStart, "kind" | "functionName">;
 
-  function begin(fn: FunctionFile, event: unknown, start: CallStart, isHidden = false): Call {
-    const call = recorder.begin(start, isHidden);
+/** Invokes functions as Lambda does and records the calls. */
+export class Invoker {
+  readonly #options: InvokerOptions;
+  readonly #events = new WeakMap<Call, InvokedEvent>();
+
+  constructor(options: InvokerOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the function and event of a call, to replay it. */
+  getEvent(call: Call): InvokedEvent | undefined {
+    return this.#events.get(call);
+  }
+
+  /**
+   * Invokes a function with an event. An error that it throws becomes part of the outcome. A call
+   * that succeeds and of which `isIdle` returns true is not listed.
+   */
+  async invoke(
+    fn: FunctionFile,
+    event: unknown,
+    start: TitledStart,
+    isIdle?: (call: Call, result: unknown) => boolean,
+  ): Promise<InvokeOutcome> {
+    const { recorder } = this.#options;
+    const call = this.#begin(fn, event, start, isIdle !== undefined);
+    const context = createLocalContext(fn.name);
+    const requestId = context.awsRequestId;
+    try {
+      const { handler } = await this.#load(call, fn);
+      const result = await recorder.run(call, async () => await handler(event, context));
+      const failures = getFailures(result);
+      if (isIdle?.(call, result) === false) recorder.show(call);
+      recorder.end(call, {
+        isFailed: failures.length > 0,
+        note: failures.length > 0 ? `${failures.length} failed` : "done",
+        output: toSafeOutput(result),
+      });
+      return { call, result, failures, requestId };
+    } catch (cause) {
+      const error = cause ?? new Error("rejected without a value");
+      const note = describe(cause);
+      recorder.show(call);
+      recorder.end(call, { isFailed: true, note, output: { error: note } });
+      return { call, error, failures: [], requestId };
+    }
+  }
+
+  /**
+   * Answers a request with its function, after the authorizer if it has one. A function that streams
+   * sends its response to the sink.
+   */
+  async answer(
+    fn: FunctionFile,
+    event: RestApiEvent,
+    start: TitledStart,
+    toFailure: (error: unknown) => ProxyResult,
+    sink?: ResponseSink,
+  ): Promise<ProxyResult> {
+    const { recorder, store, authorizer } = this.#options;
+    const call = this.#begin(fn, event, start);
+    let result: ProxyResult;
+    let note: string | undefined;
+    try {
+      const loaded = await this.#load(call, fn);
+      const { handler } = loaded;
+      const operation = getOperation(loaded, fn);
+      if (operation?.auth.startsWith("authorizer")) {
+        const context = await authorize(this, selectAuthorizer(store, authorizer), event);
+        if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
+      }
+      const context = createLocalContext(fn.name, loaded.resources ?? operation?.resources);
+      const stream = sink && getStreamingHandler(handler);
+      result = await recorder.run(
+        call,
+        async () =>
+          stream === undefined
+            ? checkResult(fn, await handler(event, context))
+            : await stream(event, sink!, context),
+      );
+    } catch (error) {
+      note = describe(error);
+      result = error instanceof GatewayError ? error.toResult() : toFailure(error);
+    }
+    recorder.end(call, {
+      status: result.statusCode,
+      isFailed: result.statusCode >= 500,
+      note,
+      output: toSafeOutput(result),
+    });
+    return result;
+  }
+
+  #begin(fn: FunctionFile, event: unknown, start: TitledStart, isHidden = false): Call {
+    const named = { ...start, kind: fn.kind, functionName: fn.name };
+    const call = this.#options.recorder.begin(named, isHidden);
     call.input = toSafeInput(event);
-    events.set(call, { fn, event });
+    this.#events.set(call, { fn, event });
     return call;
   }
 
-  function load(call: Call, fn: FunctionFile): Promise<LoadedFunction> {
-    return recorder.run(call, () => store.load(fn));
+  #load(call: Call, fn: FunctionFile): Promise<LoadedFunction> {
+    return this.#options.recorder.run(call, () => this.#options.store.load(fn));
   }
-
-  function run(call: Call, { handler }: LoadedFunction, ...args: [unknown, LambdaContext]) {
-    return recorder.run(call, async () => await handler(...args));
-  }
-
-  const invoker: Invoker = {
-    getEvent: (call) => events.get(call),
-
-    async invoke(fn, event, start, isIdle): Promise<InvokeOutcome> {
-      const named = { ...start, kind: fn.kind, functionName: fn.name };
-      const call = begin(fn, event, named, isIdle !== undefined);
-      const context = createLocalContext(fn.name);
-      const requestId = context.awsRequestId;
-      try {
-        const result = await run(call, await load(call, fn), event, context);
-        const failures = getFailures(result);
-        if (isIdle?.(call, result) === false) recorder.show(call);
-        recorder.end(call, {
-          isFailed: failures.length > 0,
-          note: failures.length > 0 ? `${failures.length} failed` : "done",
-          output: toSafeOutput(result),
-        });
-        return { call, result, failures, requestId };
-      } catch (cause) {
-        const error = cause ?? new Error("rejected without a value");
-        const note = describe(cause);
-        recorder.show(call);
-        recorder.end(call, { isFailed: true, note, output: { error: note } });
-        return { call, error, failures: [], requestId };
-      }
-    },
-
-    async answer(fn, event, start, toFailure, sink): Promise<ProxyResult> {
-      const call = begin(fn, event, { ...start, kind: "api", functionName: fn.name });
-      let result: ProxyResult;
-      let note: string | undefined;
-      try {
-        const loaded = await load(call, fn);
-        const operation = getOperation(loaded, fn);
-        if (operation?.auth.startsWith("authorizer")) {
-          const context = await authorize(invoker, selectAuthorizer(store, authorizer), event);
-          if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
-        }
-        const context = createLocalContext(fn.name, loaded.resources ?? operation?.resources);
-        const stream = sink && getStreamingHandler(loaded.handler);
-        result = stream === undefined
-          ? checkResult(fn, await run(call, loaded, event, context))
-          : await recorder.run(call, () => stream(event, sink!, context));
-      } catch (error) {
-        note = describe(error);
-        result = error instanceof GatewayError ? error.toResult() : toFailure(error);
-      }
-      recorder.end(call, {
-        status: result.statusCode,
-        isFailed: result.statusCode >= 500,
-        note,
-        output: toSafeOutput(result),
-      });
-      return result;
-    },
-  };
-  return invoker;
 }
 
 /** Returns the operation of a function, or of its route. */

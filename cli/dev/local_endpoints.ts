@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createLocalAccounts } from "./accounts.ts";
+import { LocalAccounts } from "./accounts.ts";
 import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
 import type { Cleanup } from "./cleanup.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
@@ -52,7 +52,7 @@ export function createLocalEndpoints(services: LocalServices): LocalHandler {
   const answerS3 = createS3Target(openBuckets(services), bus.take);
   const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
   // a session for any user may be created in a local database only
-  const accounts = database.config === undefined ? undefined : createLocalAccounts(store);
+  const accounts = database.config === undefined ? undefined : new LocalAccounts(store);
   const page = createPageApi({
     project: project.name,
     url: server.url,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
 import type { FunctionStore } from "../../../cli/dev/function_store.ts";
-import { createInvoker } from "../../../cli/dev/invoker.ts";
+import { Invoker } from "../../../cli/dev/invoker.ts";
 import { createRecorder } from "../../../cli/dev/recorder.ts";
 import { startRelayTimer } from "../../../cli/dev/relay_timer.ts";
 import { log } from "../../../observability/logger.ts";
@@ -44,7 +44,7 @@ Deno.test("startRelayTimer() lists only calls of a relay that did something", as
         },
       }),
   } as unknown as FunctionStore;
-  const invoker = createInvoker({ store, recorder });
+  const invoker = new Invoker({ store, recorder });
   const stop = startRelayTimer({
     store,
     invoker,
