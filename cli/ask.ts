@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer";
 import process from "node:process";
+import { text } from "node:stream/consumers";
 
 /** Returns true if a question can be asked on the terminal. */
 export function isTerminal(): boolean {
@@ -44,7 +44,5 @@ export async function askForLine(question: string): Promise<string | undefined> 
 export async function readStandardInput(request: string): Promise<string> {
   const { stdin, stderr } = process;
   if (stdin.isTTY) stderr.write(`${request}\n`);
-  const parts: Uint8Array[] = [];
-  for await (const part of stdin) parts.push(part);
-  return new TextDecoder().decode(Buffer.concat(parts));
+  return await text(stdin);
 }

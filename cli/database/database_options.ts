@@ -6,46 +6,31 @@ export type DatabaseSide = "" | "from-" | "to-";
 /** Returns the options that select a database. */
 export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
   const owner = side === "from-" ? "source's " : side === "to-" ? "target's " : "";
-  return [
-    {
-      name: `${side}url-env`,
-      value: "variable",
-      description: `The environment variable with the ${owner}connection string. Default: ${
+  const options: [name: string, value: string, description: string][] = [
+    [
+      "url-env",
+      "variable",
+      `The environment variable with the ${owner}connection string. Default: ${
         getEnvironmentPrefix(side)
       }URL.`,
-    },
-    {
-      name: `${side}endpoint`,
-      value: "host",
-      description: `The ${owner}host name, for Aurora DSQL.`,
-    },
-    {
-      name: `${side}folder`,
-      value: "folder",
-      description: `The ${owner}folder, for an embedded database.`,
-    },
-    {
-      name: `${side}provider`,
-      value: "name",
-      description: "postgres, distsql, serverless-pg, branching-pg or embedded-pg. " +
-        "Default: derived from the options above.",
-    },
-    {
-      name: `${side}region`,
-      value: "region",
-      description: "Aurora DSQL: the AWS region, if the endpoint does not contain it.",
-    },
-    {
-      name: `${side}username`,
-      value: "role",
-      description: "Aurora DSQL: the database role. Default: admin.",
-    },
-    {
-      name: `${side}ca-file`,
-      value: "file",
-      description: "PEM file with additional certificate authorities.",
-    },
+    ],
+    ["endpoint", "host", `The ${owner}host name, for Aurora DSQL.`],
+    ["folder", "folder", `The ${owner}folder, for an embedded database.`],
+    [
+      "provider",
+      "name",
+      "postgres, distsql, serverless-pg, branching-pg or embedded-pg. " +
+      "Default: derived from the options above.",
+    ],
+    ["region", "region", "Aurora DSQL: the AWS region, if the endpoint does not contain it."],
+    ["username", "role", "Aurora DSQL: the database role. Default: admin."],
+    ["ca-file", "file", "PEM file with additional certificate authorities."],
   ];
+  return options.map(([name, value, description]) => ({
+    name: `${side}${name}`,
+    value,
+    description,
+  }));
 }
 
 /** Returns the prefix of the environment variables of a database. */

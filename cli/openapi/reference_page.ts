@@ -107,9 +107,7 @@ function groupByTag(operations: readonly Placed[]): [tag: string, operations: Pl
   const groups = new Map<string, Placed[]>();
   for (const placed of operations) {
     const tag = placed.operation.tags?.[0] ?? "";
-    const group = groups.get(tag);
-    if (group === undefined) groups.set(tag, [placed]);
-    else group.push(placed);
+    groups.set(tag, [...groups.get(tag) ?? [], placed]);
   }
   return [...groups].map((
     [tag, placed],
