@@ -7,7 +7,7 @@ import type { RateLimitStore } from "../core/rate_limit/rate_limit.ts";
 import { refuseRequest } from "../core/rate_limit/rate_limit_headers.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
-import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
+import { getClientAddressHeader } from "./client_address_header.ts";
 import type { AuthSettings } from "./config.ts";
 import { signHmac } from "./hmac.ts";
 import { findLimitedAccounts, type LimitedAccount } from "./limited_account.ts";
@@ -141,7 +141,7 @@ async function countAttempt(
   counts: RequestCounts,
   { headers }: GenericEndpointContext,
 ): Promise<void> {
-  const prefix = getAddressPrefix(headers?.get(CLIENT_ADDRESS_HEADER) ?? "");
+  const prefix = getAddressPrefix(headers?.get(getClientAddressHeader()) ?? "");
   const ownCount: Count = [`attempt|${hash}|${prefix}`, limits.failuresPerAddress];
   const allCount: Count = [`attempt|${hash}`, limits.failures];
   // an attempt that is refused at its own address does not count for the others

@@ -1,6 +1,6 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { builtinModule } from "../env/builtin_module.ts";
-import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
+import { getClientAddressHeader } from "./client_address_header.ts";
 import type { AuditSettings, AuthEventKind } from "./audit_option.ts";
 
 /** The request that causes events. */
@@ -72,7 +72,7 @@ export async function recordEvent(
       kind,
       userId: userId ?? null,
       actorId: actorId ?? getAuditRequest()?.actorId ?? null,
-      address: headers?.get(CLIENT_ADDRESS_HEADER) ?? null,
+      address: headers?.get(getClientAddressHeader()) ?? null,
       userAgent: headers?.get("user-agent")?.slice(0, MAX_USER_AGENT) ?? null,
       createdAt: new Date(),
     },

@@ -2,7 +2,7 @@ import { getMethod, getPath, getQueryString, readRawBody } from "../core/http/ap
 import { type ClientAddressSource, getClientAddress } from "../core/http/client_address.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import { ValidationError } from "../errors/http_errors.ts";
-import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
+import { getClientAddressHeader } from "./client_address_header.ts";
 import type { AuthSettings } from "./config.ts";
 import { readCookieHeader } from "./cookie_header.ts";
 
@@ -75,7 +75,7 @@ function readHeaders(event: ApiEvent, source: ClientAddressSource): Headers {
   const address = getClientAddress(event, source);
   if (address !== undefined) {
     headers.set("x-forwarded-for", address);
-    headers.set(CLIENT_ADDRESS_HEADER, address);
+    headers.set(getClientAddressHeader(), address);
   }
   return headers;
 }

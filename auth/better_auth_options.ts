@@ -1,5 +1,5 @@
 import { logBetterAuth } from "./better_auth_log.ts";
-import { CLIENT_ADDRESS_HEADER } from "./client_address_header.ts";
+import { getClientAddressHeader } from "./client_address_header.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
 import { protectMailFunctions } from "./mail_functions.ts";
@@ -41,7 +41,13 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
       disableOriginCheck: false,
       ...advanced,
       useSecureCookies: settings.useSecureCookies,
-      ipAddress: { ...advanced?.ipAddress, ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
+      ipAddress: {
+        ...advanced?.ipAddress,
+        // session checks do not read it
+        get ipAddressHeaders() {
+          return [getClientAddressHeader()];
+        },
+      },
       database: {
         generateId,
         ...(settings.experimentalJoins && { joins: true }),

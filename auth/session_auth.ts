@@ -4,6 +4,7 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
 import { type BetterAuthInstance, createAuth, getAuth } from "./instance.ts";
+import { loadSessionAccess } from "./load_session_access.ts";
 import { checkRequestSession } from "./request_session.ts";
 import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
@@ -37,7 +38,7 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
   setSessionAuthenticator(async function authenticateSession(event, access) {
     if (access !== undefined) {
       // kept, because import() costs time on each request although the module is loaded
-      accessCheck ??= await import("./session_access.ts");
+      accessCheck ??= await loadSessionAccess();
       return await accessCheck.authenticateWithAccess(event, access, getInstance);
     }
     // runs first, so that requests without a credential do not reach the database

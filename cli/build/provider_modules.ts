@@ -16,13 +16,15 @@ interface ProviderModule {
   readonly peer?: keyof typeof DATABASE_PACKAGES;
 }
 
+const POSTGRES = ["load_postgres", "load_postgres_session"];
+
 const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
-  "postgres": { module: "postgres", open: "openPostgresServer", loaders: ["load_postgres"] },
-  "distsql": { module: "distsql", open: "openDistSql", loaders: ["load_postgres"] },
+  "postgres": { module: "postgres", open: "openPostgresServer", loaders: POSTGRES },
+  "distsql": { module: "distsql", open: "openDistSql", loaders: POSTGRES },
   "serverless-pg": {
     module: "serverless_pg",
     open: "openServerlessPg",
-    loaders: ["load_data_api", "load_postgres"],
+    loaders: ["load_data_api", ...POSTGRES],
   },
   "branching-pg": {
     module: "branching_pg",
@@ -33,12 +35,23 @@ const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
   "embedded-pg": { module: "embedded_pg", open: "openEmbeddedPg", peer: "@electric-sql/pglite" },
 };
 
-/** Modules that load a driver: the exported function, and the driver. */
+/** Modules that load a driver or another module: the exported function, and what it loads. */
 const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>> = {
   load_data_api: ["loadDataApi", "./data_api"],
   load_neon: ["loadNeon", "@neondatabase/serverless"],
   load_postgres: ["loadPostgres", "postgres"],
+  load_postgres_session: ["loadPostgresSession", "./postgres_js_session"],
+  load_session_access: ["loadSessionAccess", "./session_access"],
 };
+
+/** The modules that are replaced, as patterns. */
+const OWN_MODULES = [
+  String.raw`database[/\\]providers[/\\](?:open_provider|load_\w+)`,
+  String.raw`auth[/\\]load_session_access`,
+];
+
+/** Modules of {@link LOADERS} that every function loads during initialization. */
+const ALWAYS_STATIC: ReadonlySet<string> = new Set(["load_session_access"]);
 
 /** Modules that load a signer of the AWS SDK: the exported function, and the package. */
 const SIGNERS: Readonly<Record<string, readonly [name: string, signer: string]>> = {
@@ -74,7 +87,7 @@ export function providerModulesPlugin(options: ProviderModulesOptions): Plugin {
   return {
     name: "provider modules",
     setup(build): void {
-      const filter = /[/\\]database[/\\]providers[/\\](?:open_provider|load_\w+)\.[jt]s$/;
+      const filter = new RegExp(`[/\\\\](?:${OWN_MODULES.join("|")})\\.[jt]s$`);
       build.onLoad({ filter }, async ({ path, namespace }): Promise<OnLoadResult | undefined> => {
         if (options.paths.trellisRoot(path) === undefined) return undefined;
         const extension = extname(path);
@@ -112,7 +125,7 @@ export function renderModule(
   if (name === "open_provider") {
     return renderOpenProvider(providers, extension, single?.loaders !== undefined);
   }
-  if (single?.loaders?.includes(name) !== true) return undefined;
+  if (!ALWAYS_STATIC.has(name) && single?.loaders?.includes(name) !== true) return undefined;
   const [exported, driver] = LOADERS[name];
   if (isExternal(driver)) return undefined;
   const specifier = driver.startsWith(".") ? driver + extension : driver;

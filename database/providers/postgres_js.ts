@@ -6,6 +6,7 @@ import { Dialect } from "../session/dialect.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { createSessionClient } from "../session/session.ts";
 import { loadPostgres } from "./load_postgres.ts";
+import { loadPostgresSession } from "./load_postgres_session.ts";
 import {
   begin,
   type ConnectRetry,
@@ -116,7 +117,7 @@ export async function openPostgres(
       return Promise.resolve(createSessionClient(limited, slots, new Dialect(), schema));
     },
     async openSession(): Promise<DedicatedSession> {
-      const { openDedicatedSession } = await import("./postgres_js_session.ts");
+      const { openDedicatedSession } = await loadPostgresSession();
       const limit = getLimit(config);
       return await openDedicatedSession({
         open(onEnd) {

@@ -1,7 +1,7 @@
 // Runs in the workers of vitest, under Node, beside a copy of the library's sources in `trellis`.
 import { betterAuth } from "better-auth";
 import * as pgCore from "drizzle-orm/pg-core";
-import { CLIENT_ADDRESS_HEADER } from "../../auth/client_address_header.ts";
+import { getClientAddressHeader } from "../../auth/client_address_header.ts";
 import type { AuthConfig } from "../../auth/config.ts";
 import { describeAuthTables } from "../../auth/describe_tables.ts";
 import { createAuth, getInternals } from "../../auth/instance.ts";
@@ -96,6 +96,6 @@ function loadSchema(code: string): Record<string, unknown> {
 /** Passes the client's address as `createAuthHandler` does. */
 function passAddress(request: Request): Request {
   const address = request.headers.get("x-forwarded-for");
-  if (address !== null) request.headers.set(CLIENT_ADDRESS_HEADER, address);
+  if (address !== null) request.headers.set(getClientAddressHeader(), address);
   return request;
 }

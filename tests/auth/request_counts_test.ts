@@ -3,7 +3,7 @@ import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { type AuthConfig, type BetterAuthInstance, createAuth } from "../../auth/mod.ts";
 import { waitForCounts } from "../../auth/counted_adapter.ts";
-import { CLIENT_ADDRESS_HEADER } from "../../auth/client_address_header.ts";
+import { getClientAddressHeader } from "../../auth/client_address_header.ts";
 import { findRequestCounts, runInScope } from "../../auth/request_scope.ts";
 import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
@@ -46,7 +46,7 @@ async function call(
       method: "POST",
       headers: {
         "content-type": "application/json",
-        [CLIENT_ADDRESS_HEADER]: "203.0.113.1",
+        [getClientAddressHeader()]: "203.0.113.1",
         ...headers,
       },
       body: typeof body === "string" ? body : JSON.stringify(body),

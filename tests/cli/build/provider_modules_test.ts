@@ -5,7 +5,17 @@ import type { DatabaseProvider } from "../../../database/mod.ts";
 import { CHECKOUT, denoProjectFiles, writeTestProject } from "./project.ts";
 
 const ALL = ["postgres", "distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const;
-const MODULES = ["open_provider", "load_data_api", "load_neon", "load_postgres"];
+const MODULES = [
+  "open_provider",
+  "load_data_api",
+  "load_neon",
+  "load_postgres",
+  "load_postgres_session",
+];
+const POSTGRES = {
+  load_postgres: ["postgres"],
+  load_postgres_session: ["./postgres_js_session.ts"],
+};
 const none = (_name: string) => false;
 const COMMON = { awsCredentials: "environment", isExternal: none } as const;
 
@@ -24,12 +34,12 @@ Deno.test("renderModule() imports the only provider and its drivers statically",
     ),
   ]);
   assertEquals(Object.fromEntries(found), {
-    "postgres": { open_provider: ["./postgres.ts"], load_postgres: ["postgres"] },
-    "distsql": { open_provider: ["./distsql.ts"], load_postgres: ["postgres"] },
+    "postgres": { open_provider: ["./postgres.ts"], ...POSTGRES },
+    "distsql": { open_provider: ["./distsql.ts"], ...POSTGRES },
     "serverless-pg": {
       open_provider: ["./serverless_pg.ts"],
       load_data_api: ["./data_api.ts"],
-      load_postgres: ["postgres"],
+      ...POSTGRES,
     },
     "branching-pg": {
       open_provider: ["./branching_pg.ts"],
