@@ -19,7 +19,11 @@ interface ProviderModule {
 const POSTGRES = ["load_postgres", "load_postgres_session"];
 
 const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
-  "postgres": { module: "postgres", open: "openPostgresServer", loaders: POSTGRES },
+  "postgres": {
+    module: "postgres",
+    open: "openPostgresServer",
+    loaders: ["load_rds_token", ...POSTGRES],
+  },
   "distsql": { module: "distsql", open: "openDistSql", loaders: POSTGRES },
   "serverless-pg": {
     module: "serverless_pg",
@@ -41,6 +45,7 @@ const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>>
   load_neon: ["loadNeon", "@neondatabase/serverless"],
   load_postgres: ["loadPostgres", "postgres"],
   load_postgres_session: ["loadPostgresSession", "./postgres_js_session"],
+  load_rds_token: ["loadRdsToken", "./rds_token"],
   load_session_access: ["loadSessionAccess", "./session_access"],
 };
 

@@ -7,6 +7,7 @@ import { type PostgresAddress, readPostgresAddress } from "./postgres_address.ts
 import { isLoopback, openPostgres } from "./postgres_js.ts";
 import type { PostgresOptions } from "./postgres_js_pool.ts";
 import { isPooled } from "./postgres_pooler.ts";
+import { loadRdsToken } from "./load_rds_token.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
 /**
@@ -84,7 +85,7 @@ async function getPassword(
       "DatabaseConfig.iamAuth needs TLS: RDS refuses its tokens on plain connections",
     );
   }
-  const { createRdsToken } = await import("./rds_token.ts");
+  const { createRdsToken } = await loadRdsToken();
   return await createRdsToken({ host, port, username, region: config.region });
 }
 

@@ -1,10 +1,4 @@
-import {
-  createTableRelationsHelpers,
-  extractTablesRelationalConfig,
-  type Query,
-  type SQL,
-} from "drizzle-orm";
-import type { TablesRelationalConfig } from "drizzle-orm";
+import type { Query, SQL, TablesRelationalConfig } from "drizzle-orm";
 import {
   PgDatabase,
   type PgPreparedQuery,
@@ -20,19 +14,13 @@ import type { ConnectionSlots } from "./connection_slots.ts";
 import { CellReaders } from "./decode_rows.ts";
 import type { Dialect } from "./dialect.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
+import { LazySchema } from "./lazy_schema.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
 import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
 import type { QueryResult, QueryResultHKT } from "./query_result.ts";
 import { mapToFields } from "./row_mapping.ts";
 import type { StatementSession } from "./statement_session.ts";
-
-/** Schema for `db.query`. */
-type Relational = {
-  fullSchema: Record<string, unknown>;
-  schema: TablesRelationalConfig;
-  tableNamesMap: Record<string, string>;
-} | undefined;
 
 type RowMapper = (rows: unknown[][]) => unknown;
 type Metadata = Statement["metadata"];
@@ -44,13 +32,14 @@ type Metadata = Statement["metadata"];
 abstract class Session
   extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>
   implements StatementSession {
-  protected readonly relational: Relational;
+  /** Schema for `db.query`. */
+  protected readonly schema: LazySchema | undefined;
   readonly #dialect: Dialect;
 
-  constructor(dialect: Dialect, relational: Relational) {
+  constructor(dialect: Dialect, schema: LazySchema | undefined) {
     super(dialect);
     this.#dialect = dialect;
-    this.relational = relational;
+    this.schema = schema;
   }
 
   abstract send(statement: Statement): Promise<StatementResult>;
@@ -97,8 +86,13 @@ class PoolSession extends Session {
   readonly #driver: SqlDriver;
   readonly #slots: ConnectionSlots;
 
-  constructor(driver: SqlDriver, slots: ConnectionSlots, dialect: Dialect, relational: Relational) {
-    super(dialect, relational);
+  constructor(
+    driver: SqlDriver,
+    slots: ConnectionSlots,
+    dialect: Dialect,
+    schema: LazySchema | undefined,
+  ) {
+    super(dialect, schema);
     this.#driver = driver;
     this.#slots = slots;
   }
@@ -118,7 +112,7 @@ class PoolSession extends Session {
             driver,
             scope.lease,
             this.dialect as Dialect,
-            this.relational,
+            this.schema,
             0,
           );
           if (config !== undefined) await tx.setTransaction(config);
@@ -133,8 +127,13 @@ class TransactionSession extends Session {
   readonly #driver: TransactionDriver;
   readonly #lease: Lease;
 
-  constructor(driver: TransactionDriver, lease: Lease, dialect: Dialect, relational: Relational) {
-    super(dialect, relational);
+  constructor(
+    driver: TransactionDriver,
+    lease: Lease,
+    dialect: Dialect,
+    schema: LazySchema | undefined,
+  ) {
+    super(dialect, schema);
     this.#driver = driver;
     this.#lease = lease;
   }
@@ -165,7 +164,7 @@ class TransactionSession extends Session {
     return this.#lease.runInner((inner) =>
       this.#driver.savepoint((driver) =>
         inner.use(() =>
-          work(createTransaction(driver, inner, this.dialect as Dialect, this.relational, depth))
+          work(createTransaction(driver, inner, this.dialect as Dialect, this.schema, depth))
         )
       )
     );
@@ -189,15 +188,12 @@ function createTransaction(
   driver: TransactionDriver,
   lease: Lease,
   dialect: Dialect,
-  relational: Relational,
+  schema: LazySchema | undefined,
   depth: number,
 ): Transaction {
-  return new Transaction(
-    dialect,
-    new TransactionSession(driver, lease, dialect, relational),
-    relational,
-    depth,
-  );
+  const session = new TransactionSession(driver, lease, dialect, schema);
+  const tx = new Transaction(dialect, session, undefined, depth);
+  return schema === undefined ? tx : schema.addTo(tx);
 }
 
 /**
@@ -215,16 +211,9 @@ export function createSessionClient(
   dialect: Dialect,
   schema: Record<string, unknown> | undefined,
 ): DrizzleClient {
-  const extracted = schema && extractTablesRelationalConfig(schema, createTableRelationsHelpers);
-  const relational = extracted && {
-    fullSchema: schema,
-    schema: extracted.tables,
-    tableNamesMap: extracted.tableNamesMap,
-  };
-  const db = new PgDatabase(
-    dialect,
-    new PoolSession(driver, slots, dialect, relational),
-    relational,
-  );
+  const lazy = schema && new LazySchema(schema);
+  const db: PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> =
+    new PgDatabase(dialect, new PoolSession(driver, slots, dialect, lazy), undefined);
+  lazy?.addTo(db);
   return Object.assign(db, { $client: driver.client }) as never;
 }

@@ -11,6 +11,7 @@ const MODULES = [
   "load_neon",
   "load_postgres",
   "load_postgres_session",
+  "load_rds_token",
 ];
 const POSTGRES = {
   load_postgres: ["postgres"],
@@ -34,7 +35,11 @@ Deno.test("renderModule() imports the only provider and its drivers statically",
     ),
   ]);
   assertEquals(Object.fromEntries(found), {
-    "postgres": { open_provider: ["./postgres.ts"], ...POSTGRES },
+    "postgres": {
+      open_provider: ["./postgres.ts"],
+      ...POSTGRES,
+      load_rds_token: ["./rds_token.ts"],
+    },
     "distsql": { open_provider: ["./distsql.ts"], ...POSTGRES },
     "serverless-pg": {
       open_provider: ["./serverless_pg.ts"],
