@@ -54,9 +54,13 @@ export function getHeader(
     // HTTP APIs and load balancers send lower case
     const value = headers[name] ?? headers[lowerCase];
     if (value !== undefined) return getText(value);
-    for (const key in headers) if (isSpelling(key, lowerCase)) return getText(headers[key]);
-    // the lists of values have the same names
-    return undefined;
+    let isEmpty = true;
+    for (const key in headers) {
+      if (isSpelling(key, lowerCase)) return getText(headers[key]);
+      isEmpty = false;
+    }
+    // otherwise the lists of values have the same names
+    if (!isEmpty) return undefined;
   }
   const all = (event as RestApiEvent | null)?.multiValueHeaders;
   if (all) {

@@ -46,6 +46,7 @@ for (const [headers, id] of CASES) {
 Deno.test("getCorrelationId() reads headers that only multiValueHeaders has", () => {
   const event = createAlbEvent({ headers: { "X-Correlation-Id": "c-1" }, multiValue: true });
   assertEquals(getCorrelationId(event, context), "c-1");
+  assertEquals(getCorrelationId({ ...event, headers: {} }, context), "c-1");
 });
 
 Deno.test("getCorrelationId() takes Lambda's id where the gateway gives none that is well formed, else a new one", () => {
