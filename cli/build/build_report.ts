@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { BundleChange } from "./output_folder.ts";
 import type { SourcePosition } from "./provider_location.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
@@ -170,12 +171,19 @@ function renderQueries({ built, queriesLeft }: BuildReport): string[] {
   return all.length === 0 ? [] : ["", "prepared queries compiled ahead of time:", ...all];
 }
 
+/** Returns the name of a schema, or the file and the line of one without a name. */
+function toSchemaName(key: string): string {
+  const at = key.lastIndexOf("#");
+  const name = key.slice(at + 1);
+  return /^\d/.test(name) ? `${basename(key.slice(0, at))}:${name.split(":")[0]}` : name;
+}
+
 /** Lists the functions with compiled schemas, and the reasons for others. */
 function renderSchemas(built: readonly BuiltFunction[]): string[] {
   const lines = built.flatMap(({ name, compiledSchemas, schemasBytes = 0, notCompiled }) => {
     if (notCompiled !== undefined) return [`  ${name}: zod is included, ${notCompiled}`];
     if (compiledSchemas === undefined) return [];
-    const names = compiledSchemas.map((key) => key.slice(key.lastIndexOf("#") + 1)).join(", ");
+    const names = compiledSchemas.map(toSchemaName).join(", ");
     return [`  ${name}: ${names} (zod on demand, ${formatBytes(schemasBytes)})`];
   });
   return lines.length === 0 ? [] : ["", "schemas compiled ahead of time:", ...lines];

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import process from "node:process";
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { CommandContext } from "../command.ts";
 import { readConfig } from "../analysis/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { takeInstanceLock } from "../dev/instance_lock.ts";
-import { findDatabase, requireDatabase } from "./database_target.ts";
+import { requireDatabase } from "./database_target.ts";
+import { findDatabaseOrLocal } from "./local_database_target.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
 
 /** The migrations of a project and their database. */
@@ -45,23 +45,11 @@ export function findMigrationsOrLocal(
 ): ProjectMigrations & { release(): void } {
   const { options, root } = context;
   const found = findMigrationsFolder(context);
-  const sources = { options, settings: found.settings, env: process.env, root };
-  const configured = findDatabase(sources);
-  const dataDir = join(root, ".trellis", "dev");
-  const connectionString = join(dataDir, "pg");
-  if (configured !== undefined || !existsSync(connectionString)) {
-    return { ...toMigrations(found, configured ?? requireDatabase(sources)), release() {} };
-  }
-  const release = takeInstanceLock(
-    join(dataDir, "lock"),
-    (pid) =>
-      `The local database is open in trellis dev (process ${pid}), and only one process can open it. ` +
-      "trellis dev applies new migrations and reports their state: see its terminal, or stop it first. For " +
-      "another database use --url-env or --endpoint",
+  const { target, release } = findDatabaseOrLocal(
+    { options, settings: found.settings, env: process.env, root },
+    "trellis dev applies new migrations and reports their state: see its terminal, or stop it first",
   );
-  const config = { provider: "embedded-pg", connectionString, instrument: false } as const;
-  const label = `embedded-pg ${relative(root, connectionString)}, the database of trellis dev`;
-  return { ...toMigrations(found, { config, label }), release };
+  return { ...toMigrations(found, target), release };
 }
 
 function toMigrations(

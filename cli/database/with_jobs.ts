@@ -5,7 +5,7 @@ import { DatabaseError } from "../../errors/database_errors.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { readProjectConfig } from "../read_project.ts";
-import { requireDatabase } from "./database_target.ts";
+import { findDatabaseOrLocal } from "./local_database_target.ts";
 
 /** Database of a command about jobs. */
 export interface JobsDatabase {
@@ -30,12 +30,19 @@ export async function withJobsDatabase<T>(
     import("../../database/client.ts"),
   ]);
   const { database: settings } = await readProjectConfig(context);
-  const target = requireDatabase({ options, settings, env: process.env, root });
+  const { target, release } = findDatabaseOrLocal(
+    { options, settings, env: process.env, root },
+    "Use the tab Jobs of its page, or stop it first",
+  );
   const { config, label } = target;
-  return await withDatabase(target, async () => {
-    const db = await getDrizzleClient(config);
-    return await work({ db, label }).catch((error) => throwJobsError(error, label));
-  });
+  try {
+    return await withDatabase(target, async () => {
+      const db = await getDrizzleClient(config);
+      return await work({ db, label }).catch((error) => throwJobsError(error, label));
+    });
+  } finally {
+    release();
+  }
 }
 
 const UNDEFINED_TABLE = "42P01";

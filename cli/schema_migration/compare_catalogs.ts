@@ -37,7 +37,8 @@ export function compareCatalogs({ have, want, created, decisions }: Comparison):
     ],
     kept: [
       ...listUndeclared("table", have.tables, want.tables)
-        .filter((text) => !decisions.drops.has(text.slice("table ".length))),
+        .filter((text) => !decisions.drops.has(text.slice("table ".length)))
+        .filter((text) => !OWN_TABLES.includes(text)),
       ...tables.kept,
       ...listUndeclared("enum", have.enums, want.enums),
       ...listUndeclared("sequence", have.sequences, want.sequences),
@@ -45,6 +46,16 @@ export function compareCatalogs({ have, want, created, decisions }: Comparison):
     ],
   };
 }
+
+/** Tables of this package that a schema need not declare: the migrations of `trellis db tables`. */
+const OWN_TABLES: readonly string[] = [
+  "table idempotency_records",
+  "table rate_limits",
+  "table trellis_change_parts",
+  "table trellis_change_positions",
+  "table trellis_jobs",
+  "table websocket_subscriptions",
+];
 
 interface Named {
   readonly schema: string;

@@ -198,7 +198,7 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
       const line of [
         "  NotesPost: Note (zod on demand, ",
         "  NotesGet: Page (zod on demand, ",
-        `  Inline: 5:51 (zod on demand, `,
+        `  Inline: inline.post.ts:5 (zod on demand, `,
         `  Refined: zod is included, ${API}/refined.post.ts:4: a function is used`,
         `  Configured: zod is included, ${API}/configured.post.ts:5: config is used`,
         `  Body: zod is included, ${API}/body.post.ts:5: zod is used in a function`,

@@ -1,3 +1,8 @@
+import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
+import { IDEMPOTENCY_MIGRATION_SQL } from "../../../idempotency/migration.ts";
+import { CHANGES_MIGRATION_SQL } from "../../../jobs/changes/migration.ts";
+import { JOBS_MIGRATION_SQL } from "../../../jobs/migration.ts";
+import { SUBSCRIPTION_MIGRATION_SQL } from "../../../realtime/migration.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { generateMigration } from "../../../cli/commands/generate_migration.ts";
@@ -41,6 +46,22 @@ Deno.test("generate migration keeps indexes and constraints that only the migrat
     const dropped = await run(root, "drop", "--dry-run", "--drop", "notes:notes_title_idx");
     assertStringIncludes(dropped.stdout, 'DROP INDEX "notes_title_idx";');
     assertEquals(dropped.stdout.includes("notes_title_check"), false);
+  });
+});
+
+Deno.test("generate migration does not list tables of this package that the schema need not declare", async () => {
+  const own = [
+    FILES["migrations/0001_notes.sql"],
+    CHANGES_MIGRATION_SQL,
+    IDEMPOTENCY_MIGRATION_SQL,
+    JOBS_MIGRATION_SQL,
+    RATE_LIMIT_MIGRATION_SQL,
+    SUBSCRIPTION_MIGRATION_SQL,
+  ].join("\n--> statement-breakpoint\n");
+  await withProject({ ...FILES, "migrations/0001_notes.sql": own }, async (root) => {
+    const { exitCode, stderr } = await run(root, "--check");
+    assertEquals(exitCode, 0, stderr);
+    assertStringIncludes(stderr, "the schema does not declare it: table audit. --drop");
   });
 });
 

@@ -85,3 +85,22 @@ Deno.test("trellis jobs lists, shows, retries and cancels jobs", async () => {
     await Deno.remove(root, { recursive: true });
   }
 });
+
+Deno.test("trellis jobs names the tab of trellis dev while that has the local database open", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${root}/.trellis/dev/pg`, { recursive: true });
+    // a running process that is not this one
+    await Deno.writeTextFile(`${root}/.trellis/dev/lock`, String(Deno.ppid));
+    await withEnv({ DATABASE_URL: undefined, DATABASE_ENDPOINT: undefined }, async () => {
+      const { exitCode, stderr } = await runInProcess(["jobs", "list"], {
+        commands: COMMANDS,
+        cwd: root,
+      });
+      assertEquals(exitCode, 3);
+      assertStringIncludes(stderr, "Use the tab Jobs of its page, or stop it first.");
+    });
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
