@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { toPortablePath } from "../inside_folder.ts";
 import { listParentFolders } from "../parent_folders.ts";
@@ -67,4 +67,28 @@ function findStablePath(root: string, modulesPath: string): string | undefined {
   const isAround = ancestors.includes(home);
   const isBeside = dirname(home) === dirname(root);
   return isAround || isBeside || home.startsWith(root + sep) ? modulesPath : undefined;
+}
+
+/**
+ * Finds the copied modules that the project's own Terraform files use.
+ *
+ * @param infraDir Absolute path of the Terraform files.
+ * @param isGenerated Returns true for the text of a generated file.
+ * @returns Their names: `observability`.
+ */
+export function findOwnModules(
+  infraDir: string,
+  isGenerated: (text: string) => boolean,
+): Set<string> {
+  const found = new Set<string>();
+  if (!existsSync(infraDir)) return found;
+  for (const name of readdirSync(infraDir).filter((each) => each.endsWith(".tf"))) {
+    const text = readFileSync(join(infraDir, name), "utf8");
+    if (isGenerated(text)) continue;
+    for (const line of text.split("\n").map((each) => each.trim())) {
+      const [, module] = line.startsWith("source") ? line.split(`"./${COPIES}/`) : [];
+      if (module?.endsWith('"')) found.add(module.slice(0, -1));
+    }
+  }
+  return found;
 }

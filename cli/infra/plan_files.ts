@@ -10,7 +10,7 @@ import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated
 import { summarizeList } from "../generated_report.ts";
 import { checkSettings } from "./check_settings.ts";
 import { listRoutes, type Problem, type TerraformVariable } from "./infra_plan.ts";
-import { COPIES, type ModuleSources, planModuleSources } from "./module_sources.ts";
+import { COPIES, findOwnModules, type ModuleSources, planModuleSources } from "./module_sources.ts";
 import { resolveModulesPath } from "./modules_path.ts";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 import { readProjectName } from "./project_name.ts";
@@ -84,7 +84,8 @@ export async function planFiles(
   const found = [...rendered.errors, ...findMissingRoles(root, dir, roleFile, rendered.withRole)];
   const errors = [...sources.errors, ...found.map(locate)];
   const texts = new Map([...rendered.files].map(([name, text]) => [`${dir}/${name}`, text]));
-  for (const [path, text] of modules.copies(rendered.modules)) {
+  const own = findOwnModules(resolve(root, dir), (text) => text.includes(MARKER));
+  for (const [path, text] of modules.copies(new Set([...rendered.modules, ...own]))) {
     texts.set(`${dir}/${modules.folder}/${path}`, `# ${FIRST_LINE}\n\n${text}`);
   }
   return {

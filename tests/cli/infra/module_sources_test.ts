@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { planModuleSources } from "../../../cli/infra/module_sources.ts";
+import { findOwnModules, planModuleSources } from "../../../cli/infra/module_sources.ts";
 
 const MODULES = fileURLToPath(new URL("../../../modules", import.meta.url));
 
@@ -84,6 +84,29 @@ Deno.test("planModuleSources() copies modules of a cache folder, and only those 
     assertEquals(
       planModuleSources(root, join(root, "infra"), MODULES, true).copies(["core"]).size,
       0,
+    );
+  });
+});
+
+Deno.test("findOwnModules() finds the modules that Terraform files of the project use, not those of generated files", async () => {
+  await withFolder(async (root) => {
+    const isGenerated = (text: string) => text.startsWith("# generated");
+    assertEquals(findOwnModules(join(root, "infra"), isGenerated), new Set());
+    await Deno.mkdir(join(root, "infra"));
+    const files = {
+      "alarms.tf": `module "alarms" {\n  source = "./modules/observability"\n}\n`,
+      "database.tf": `module "a" {\n  source="./modules/database/postgres"\n}\n`,
+      "other.tf":
+        `module "b" {\n  # source = "./modules/queue"\n  source = "../modules/topic"\n}\n`,
+      "api.tf": `# generated\nmodule "api" {\n  source = "./modules/rest-api"\n}\n`,
+      "notes.txt": `source = "./modules/bucket"\n`,
+    };
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(join(root, "infra", name), text);
+    }
+    assertEquals(
+      findOwnModules(join(root, "infra"), isGenerated),
+      new Set(["observability", "database/postgres"]),
     );
   });
 });
