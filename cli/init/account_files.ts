@@ -1,5 +1,5 @@
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
-import { withoutMargin } from "./margin.ts";
+import { withoutMargins } from "./margin.ts";
 import { renderAuthConfig } from "./note_files.ts";
 
 /** What the template `accounts` adds to notes: verification and reset by mail. */
@@ -13,7 +13,8 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
     "emailAndPassword: { enabled: true, requireEmailVerification: true },",
     "emailVerification: { sendOnSignUp: true, autoSignInAfterVerification: true },",
   ]),
-  "src/mails.ts": withoutMargin(`|import { createAccountMails } from "@trellis/fn/auth";
+  ...withoutMargins({
+    "src/mails.ts": `|import { createAccountMails } from "@trellis/fn/auth";
 |import { getOptionalEnv } from "@trellis/fn/env";
 |import { configureJobs, createSqsDelivery } from "@trellis/fn/jobs";
 |import { configureMail, createFolderTransport, createSesTransport } from "@trellis/fn/mail";
@@ -35,26 +36,23 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
 |  appName: "Notes",
 |  invitationUrl: (id) => getOptionalEnv("WEB_ORIGIN", "http://localhost:3000") + "/?invitation=" + id,
 |});
-`),
-  "src/functions/queue/mail.ts": withoutMargin(
-    `|import { defineJobQueueHandler } from "@trellis/fn/jobs";
+`,
+    "src/functions/queue/mail.ts": `|import { defineJobQueueHandler } from "@trellis/fn/jobs";
 |import { getDb } from "../../database.ts";
 |import { mails } from "../../mails.ts";
 |
 |// sends the mails of accounts
 |export const handler = defineJobQueueHandler({ getDb, jobs: mails.jobs });
 `,
-  ),
-  "src/functions/schedule/mail_relay.ts": withoutMargin(
-    `|import { defineJobRelayHandler } from "@trellis/fn/jobs";
+    "src/functions/schedule/mail_relay.ts":
+      `|import { defineJobRelayHandler } from "@trellis/fn/jobs";
 |import { getDb } from "../../database.ts";
 |import { mails } from "../../mails.ts";
 |
 |// each minute: sends mails that the queue lost, and removes old ones from the table
 |export const handler = defineJobRelayHandler({ getDb, jobs: mails.jobs });
 `,
-  ),
-  "tests/accounts.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+    "tests/accounts.test.ts": `|import { withDatabase } from "./database.ts";
 |import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -105,5 +103,6 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
 |    const event = createRestApiEvent({ method: "POST", headers, body: { title: "Milk" } });
 |    assert.equal((await postNote(event, createLambdaContext())).statusCode, 201);
 |  }).finally(() => rmSync(folder, { recursive: true })));
-`),
+`,
+  }),
 };

@@ -1,9 +1,8 @@
-import { withoutMargin } from "./margin.ts";
+import { withoutMargins } from "./margin.ts";
 
 /** The template `api`: notes without accounts. */
-export const API_FILES: Readonly<Record<string, string>> = {
-  "src/schema.ts": withoutMargin(
-    `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+export const API_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/schema.ts": `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 |
 |export const notes = pgTable("notes", {
 |  id: uuid("id").primaryKey().defaultRandom(),
@@ -12,8 +11,7 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 |}, (table) => [index("notes_created_at_idx").on(table.createdAt)]);
 `,
-  ),
-  "migrations/0001_notes.sql": withoutMargin(`|CREATE TABLE "notes" (
+  "migrations/0001_notes.sql": `|CREATE TABLE "notes" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 |  "title" text NOT NULL,
 |  "body" text NOT NULL,
@@ -21,8 +19,8 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |);
 |--> statement-breakpoint
 |CREATE INDEX "notes_created_at_idx" ON "notes" ("created_at");
-`),
-  "src/queries/notes.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+`,
+  "src/queries/notes.ts": `|import { DatabaseOperation } from "@trellis/fn/database";
 |import { desc, type InsertModel } from "@trellis/fn/database/orm";
 |import { defineQuery } from "../database.ts";
 |import { notes } from "../schema.ts";
@@ -46,8 +44,8 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |    return created;
 |  },
 |);
-`),
-  "src/functions/api/notes/index.get.ts": withoutMargin(
+`,
+  "src/functions/api/notes/index.get.ts":
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
@@ -61,8 +59,7 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 200, { notes: await listNotes(query.limit) }, NoteList);
 |});
 `,
-  ),
-  "src/functions/api/notes/index.post.ts": withoutMargin(
+  "src/functions/api/notes/index.post.ts":
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import { Note, NoteInput } from "../../../notes_schemas.ts";
@@ -77,8 +74,7 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 201, await createNote(body), Note);
 |});
 `,
-  ),
-  "tests/notes.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+  "tests/notes.test.ts": `|import { withDatabase } from "./database.ts";
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
@@ -101,5 +97,5 @@ export const API_FILES: Readonly<Record<string, string>> = {
 |    const found = await getNotes(createRestApiEvent(), createLambdaContext());
 |    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
 |  }));
-`),
-};
+`,
+});

@@ -1,8 +1,8 @@
-import { withoutMargin } from "./margin.ts";
+import { withoutMargins } from "./margin.ts";
 
 /** The connection to the database and its use in tests, which every template has. */
-export const DATABASE_FILES: Readonly<Record<string, string>> = {
-  "src/database.ts": withoutMargin(
+export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/database.ts":
     `|import { createQueryFactory, type DatabaseConfig, getDrizzleClient } from "@trellis/fn/database";
 |import { getOptionalEnv } from "@trellis/fn/env";
 |import * as schema from "./schema.ts";
@@ -25,8 +25,7 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |
 |export const { defineQuery } = createQueryFactory(getDb);
 `,
-  ),
-  "tests/database.ts": withoutMargin(`|import "./environment.ts";
+  "tests/database.ts": `|import "./environment.ts";
 |import { createTestDatabase } from "@trellis/fn/testing";
 |import process from "node:process";
 |import { fileURLToPath } from "node:url";
@@ -42,8 +41,8 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |    await database.close();
 |  }
 |}
-`),
-  "scripts/apply_permissions.ts": withoutMargin(
+`,
+  "scripts/apply_permissions.ts":
     `|import { applyPermissions, closeDrizzleClient } from "@trellis/fn/database";
 |import { getRequiredEnv } from "@trellis/fn/env";
 |import process from "node:process";
@@ -58,20 +57,17 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |for (const error of errors) console.error(error);
 |if (errors.length > 0) process.exitCode = 1;
 `,
-  ),
-};
+});
 
 /** Variables of the environment, for `.env`. */
-export const ENV_EXAMPLE: Readonly<Record<"auth" | "database", string>> = {
-  auth: withoutMargin(`|# Secret that signs sessions: at least 32 random characters.
+export const ENV_EXAMPLE: Readonly<Record<"auth" | "database", string>> = withoutMargins({
+  auth: `|# Secret that signs sessions: at least 32 random characters.
 |AUTH_SECRET=
 |# Public URL of the routes in auth/.
 |AUTH_BASE_URL=http://localhost:8787/auth
-`),
-  database: withoutMargin(
-    `|# Deployed only: host name of the cluster and database role of the function.
+`,
+  database: `|# Deployed only: host name of the cluster and database role of the function.
 |DATABASE_ENDPOINT=
 |DATABASE_USERNAME=
 `,
-  ),
-};
+});

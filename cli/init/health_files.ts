@@ -1,9 +1,8 @@
-import { withoutMargin } from "./margin.ts";
+import { withoutMargins } from "./margin.ts";
 
 /** The files that every template has: a health route and the environment of its test. */
-export const HEALTH_FILES: Readonly<Record<string, string>> = {
-  "src/functions/api/health.get.ts": withoutMargin(
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
+export const HEALTH_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/functions/api/health.get.ts": `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import * as z from "zod";
 |
@@ -17,15 +16,14 @@ export const HEALTH_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
 |});
 `,
-  ),
-  "tests/environment.ts": withoutMargin(`|import process from "node:process";
+  "tests/environment.ts": `|import process from "node:process";
 |
 |// must be imported first: functions read the environment when they are loaded
 |process.env.AUTH_SECRET = "only for tests: 32 characters or more";
 |process.env.LOG_LEVEL = "SILENT";
 |process.env.METRICS_DISABLED = "true";
-`),
-  "tests/health.test.ts": withoutMargin(`|import "./environment.ts";
+`,
+  "tests/health.test.ts": `|import "./environment.ts";
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
@@ -36,5 +34,5 @@ export const HEALTH_FILES: Readonly<Record<string, string>> = {
 |  assert.equal(response.statusCode, 200);
 |  assert.deepEqual(JSON.parse(response.body), { status: "ok" });
 |});
-`),
-};
+`,
+});

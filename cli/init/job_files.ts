@@ -1,11 +1,14 @@
 import { IDEMPOTENCY_MIGRATION_SQL } from "../../idempotency/migration.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
-import { withoutMargin } from "./margin.ts";
+import { withoutMargins } from "./margin.ts";
 
 /** The template `jobs`: orders that a background job ships. */
 export const JOB_FILES: Readonly<Record<string, string>> = {
-  "src/schema.ts": withoutMargin(
-    `|import { index, integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
+  "migrations/0003_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
+  ...withoutMargins({
+    "src/schema.ts":
+      `|import { index, integer, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 |
 |export const orders = pgTable("orders", {
 |  id: uuid("id").primaryKey().defaultRandom(),
@@ -15,8 +18,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 |}, (table) => [index("orders_created_at_idx").on(table.createdAt)]);
 `,
-  ),
-  "migrations/0001_orders.sql": withoutMargin(`|CREATE TABLE "orders" (
+    "migrations/0001_orders.sql": `|CREATE TABLE "orders" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 |  "item" text NOT NULL,
 |  "quantity" integer NOT NULL,
@@ -25,10 +27,8 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |);
 |--> statement-breakpoint
 |CREATE INDEX "orders_created_at_idx" ON "orders" ("created_at");
-`),
-  "migrations/0002_jobs.sql": JOBS_MIGRATION_SQL,
-  "migrations/0003_idempotency.sql": IDEMPOTENCY_MIGRATION_SQL,
-  "src/queries/orders.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+`,
+    "src/queries/orders.ts": `|import { DatabaseOperation } from "@trellis/fn/database";
 |import { desc, eq, type InsertModel, sql } from "@trellis/fn/database/orm";
 |import { defineQuery } from "../database.ts";
 |import { orders } from "../schema.ts";
@@ -59,8 +59,8 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |    await db.update(orders).set({ shippedAt: sql\`now()\` }).where(eq(orders.id, id));
 |  },
 |);
-`),
-  "src/jobs.ts": withoutMargin(`|import { defineJob } from "@trellis/fn/jobs";
+`,
+    "src/jobs.ts": `|import { defineJob } from "@trellis/fn/jobs";
 |import * as z from "zod";
 |import { markShipped } from "./queries/orders.ts";
 |
@@ -72,18 +72,17 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |})(async function shipOrder({ payload, tx }) {
 |  await markShipped.on(tx, payload.orderId);
 |});
-`),
-  "src/functions/schedule/jobs_relay.ts": withoutMargin(
-    `|import { defineJobRelayHandler } from "@trellis/fn/jobs";
+`,
+    "src/functions/schedule/jobs_relay.ts":
+      `|import { defineJobRelayHandler } from "@trellis/fn/jobs";
 |import { getDb } from "../../database.ts";
 |import { shipOrder } from "../../jobs.ts";
 |
 |// runs due jobs: each minute when deployed, at once in trellis dev
 |export const handler = defineJobRelayHandler({ getDb, jobs: [shipOrder] });
 `,
-  ),
-  "src/functions/schedule/idempotency_cleanup.ts": withoutMargin(
-    `|import { removeExpiredRecords } from "@trellis/fn/idempotency";
+    "src/functions/schedule/idempotency_cleanup.ts":
+      `|import { removeExpiredRecords } from "@trellis/fn/idempotency";
 |import { defineScheduleHandler } from "@trellis/fn/triggers";
 |import { getDb } from "../../database.ts";
 |
@@ -92,9 +91,8 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  return removeExpiredRecords(getDb);
 |});
 `,
-  ),
-  "src/functions/api/orders/index.get.ts": withoutMargin(
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
+    "src/functions/api/orders/index.get.ts":
+      `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import { OrderList, OrderQuery } from "../../../orders_schemas.ts";
 |import { listOrders } from "../../../queries/orders.ts";
@@ -107,9 +105,8 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 200, { orders: await listOrders(query.limit) }, OrderList);
 |});
 `,
-  ),
-  "src/functions/api/orders/index.post.ts": withoutMargin(
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
+    "src/functions/api/orders/index.post.ts":
+      `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { createTransactionStore } from "@trellis/fn/idempotency";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import { getDb } from "../../../database.ts";
@@ -131,8 +128,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 201, order, Order);
 |});
 `,
-  ),
-  "src/orders_schemas.ts": withoutMargin(`|import * as z from "zod";
+    "src/orders_schemas.ts": `|import * as z from "zod";
 |
 |export const OrderInput = z.strictObject({
 |  item: z.string().trim().min(1).max(200),
@@ -150,8 +146,8 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |});
 |
 |export const OrderList = z.object({ orders: z.array(Order) });
-`),
-  "tests/orders.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+`,
+    "tests/orders.test.ts": `|import { withDatabase } from "./database.ts";
 |import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
@@ -177,5 +173,6 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |    await relay(createScheduleEvent(), createLambdaContext());
 |    assert.notEqual((await list())[0].shippedAt, null);
 |  }));
-`),
+`,
+  }),
 };

@@ -5,3 +5,11 @@
 export function withoutMargin(text: string): string {
   return text.replace(/^\|/gm, "");
 }
+
+/** Removes the margin of each file of a template. */
+export function withoutMargins<Name extends string>(
+  files: Readonly<Record<Name, string>>,
+): Record<Name, string> {
+  const entries = Object.entries<string>(files).map(([name, text]) => [name, withoutMargin(text)]);
+  return Object.fromEntries(entries) as Record<Name, string>;
+}

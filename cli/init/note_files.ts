@@ -1,9 +1,8 @@
-import { withoutMargin } from "./margin.ts";
+import { withoutMargin, withoutMargins } from "./margin.ts";
 
 /** The table, the queries and the session configuration of notes that belong to a user. */
-export const NOTE_FILES: Readonly<Record<string, string>> = {
-  "src/schema.ts": withoutMargin(
-    `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+export const NOTE_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/schema.ts": `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 |
 |export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
 |
@@ -15,8 +14,7 @@ export const NOTE_FILES: Readonly<Record<string, string>> = {
 |  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 |}, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
 `,
-  ),
-  "migrations/0002_notes.sql": withoutMargin(`|CREATE TABLE "notes" (
+  "migrations/0002_notes.sql": `|CREATE TABLE "notes" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 |  "user_id" uuid NOT NULL,
 |  "title" text NOT NULL,
@@ -25,8 +23,8 @@ export const NOTE_FILES: Readonly<Record<string, string>> = {
 |);
 |--> statement-breakpoint
 |CREATE INDEX "notes_user_id_created_at_idx" ON "notes" ("user_id","created_at");
-`),
-  "src/queries/notes.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+`,
+  "src/queries/notes.ts": `|import { DatabaseOperation } from "@trellis/fn/database";
 |import { desc, eq, type InsertModel } from "@trellis/fn/database/orm";
 |import { defineQuery } from "../database.ts";
 |import { notes } from "../schema.ts";
@@ -50,8 +48,8 @@ export const NOTE_FILES: Readonly<Record<string, string>> = {
 |    return created;
 |  },
 |);
-`),
-};
+`,
+});
 
 /**
  * Renders `src/auth.ts`: accounts with email and password.

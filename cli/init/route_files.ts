@@ -1,28 +1,26 @@
-import { withoutMargin } from "./margin.ts";
+import { withoutMargins } from "./margin.ts";
 
 /** The routes of accounts. */
-export const AUTH_ROUTE_FILES: Readonly<Record<string, string>> = {
-  "src/functions/api/auth/[...proxy].any.ts": withoutMargin(
+export const AUTH_ROUTE_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/functions/api/auth/[...proxy].any.ts":
     `|import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
 |import "../../../auth.ts";
 |
 |// all routes of better-auth: sign-up, sign-in, sign-out, get-session, callbacks of providers, plugins
 |export const handler = createAuthHandler(getConfiguredSessionAuth);
 `,
-  ),
-  "src/functions/schedule/auth_cleanup.ts": withoutMargin(
+  "src/functions/schedule/auth_cleanup.ts":
     `|import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
 |import "../../auth.ts";
 |
 |// removes expired sessions, verifications and rate limits, once a day
 |export const handler = createAuthCleanupHandler(getConfiguredSessionAuth);
 `,
-  ),
-};
+});
 
 /** The routes of notes that belong to a user. */
-export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = {
-  "src/functions/api/notes/index.get.ts": withoutMargin(
+export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/functions/api/notes/index.get.ts":
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import "../../../auth.ts";
@@ -38,8 +36,7 @@ export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 200, { notes: await listNotes(userId, query.limit) }, NoteList);
 |});
 `,
-  ),
-  "src/functions/api/notes/index.post.ts": withoutMargin(
+  "src/functions/api/notes/index.post.ts":
     `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import "../../../auth.ts";
@@ -56,12 +53,11 @@ export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = {
 |  return buildValidatedResponse(context, 201, note, Note);
 |});
 `,
-  ),
-};
+});
 
 /** The schemas of notes. */
-export const NOTE_SCHEMA_FILES: Readonly<Record<string, string>> = {
-  "src/notes_schemas.ts": withoutMargin(`|import * as z from "zod";
+export const NOTE_SCHEMA_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "src/notes_schemas.ts": `|import * as z from "zod";
 |
 |export const NoteInput = z.strictObject({
 |  title: z.string().trim().min(1).max(200),
@@ -73,12 +69,12 @@ export const NOTE_SCHEMA_FILES: Readonly<Record<string, string>> = {
 |export const Note = z.object({ id: z.uuid(), title: z.string(), body: z.string(), createdAt: z.date() });
 |
 |export const NoteList = z.object({ notes: z.array(Note) });
-`),
-};
+`,
+});
 
 /** The test of the template `notes`. */
-export const NOTE_TEST_FILES: Readonly<Record<string, string>> = {
-  "tests/notes.test.ts": withoutMargin(`|import { withDatabase } from "./database.ts";
+export const NOTE_TEST_FILES: Readonly<Record<string, string>> = withoutMargins({
+  "tests/notes.test.ts": `|import { withDatabase } from "./database.ts";
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";
@@ -111,5 +107,5 @@ export const NOTE_TEST_FILES: Readonly<Record<string, string>> = {
 |    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
 |    assert.equal((await getNotes(createRestApiEvent(), createLambdaContext())).statusCode, 401);
 |  }));
-`),
-};
+`,
+});
