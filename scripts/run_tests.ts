@@ -15,8 +15,8 @@ import { countTests, type TestCount } from "./test_counts.ts";
 import { createRunFolder, removeAbandoned } from "./test_folders.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Tests wait for servers and timers too, so one process more than there are cores keeps them busy. */
-const PROCESSES = navigator.hardwareConcurrency + 1;
+/** Tests wait for servers and timers too, so two processes more than there are cores keep them busy. */
+const PROCESSES = navigator.hardwareConcurrency + 2;
 
 /** `deno task check` checks the types; embedded databases start from a snapshot. */
 const TEST_OPTIONS = [

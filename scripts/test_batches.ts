@@ -32,27 +32,27 @@ const LONGEST: readonly string[] = [
 /**
  * Folders whose files run in one isolate, one after the other, so that the library and its packages are
  * loaded once; each line is one isolate, or several with `SHARED_SIZE` files each. A file belongs to
- * the first line that names its folder. Tests restore what they set in the process. In other folders each
+ * the first line that names its folder, and lines that take longest come first. Tests restore what they set in the process. In other folders each
  * file has its own isolate.
  */
 const SHARED_ISOLATES: readonly (readonly string[])[] = [
-  ["auth"],
-  ["database/session"],
-  ["database/providers"],
-  ["database/recreation"],
   ["database/migrations"],
-  ["database/distsql"],
-  ["database"],
-  ["testing"],
+  ["cli/commands"],
+  ["auth"],
+  ["cli/build"],
+  ["database/recreation"],
   ["jobs", "mail", "realtime", "uploads", "bench"],
   ["concurrency", "idempotency", "security", "upgrades"],
-  ["cli/commands"],
-  ["cli/build"],
+  ["testing"],
+  ["database/session"],
+  ["database/providers"],
   ["cli/database", "cli/dev"],
+  ["database/distsql"],
+  ["database"],
+  ["validation", "client"],
   ["property"],
   ["cli/analysis", "cli/compat", "cli/discovery", "cli/infra", "cli/openapi", "cli/stages"],
   ["core", "env", "errors", "observability", "router", "streaming"],
-  ["validation", "client"],
   ["scripts"],
 ];
 

@@ -7,7 +7,7 @@ import { quoteLiteral, quoteName } from "../../database/sql/quote.ts";
 const MAX_COPIED_BYTES = 32 * 1024 * 1024;
 
 /** Returns the tables that a statement writes, or whose rows it locks. */
-function touchedTables(statement: Statement): SyntaxNode[] {
+function touchedTables(statement: Statement): readonly SyntaxNode[] {
   if (statement.kind === "lock") return findNodes(statement.node, "RangeVar");
   const writes = ["InsertStmt", "UpdateStmt", "DeleteStmt"].flatMap((type) =>
     findNodes(statement.node, type)

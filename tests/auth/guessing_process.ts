@@ -3,6 +3,7 @@ import { createAuth, createAuthHandler } from "../../auth/mod.ts";
 import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 setLogOutput(() => {});
 const { database, email, secret, first, addresses } = JSON.parse(Deno.args[0]) as {
@@ -15,6 +16,7 @@ const { database, email, secret, first, addresses } = JSON.parse(Deno.args[0]) a
 const auth = createAuth(await getDrizzleClient(database), {
   secret,
   baseURL: "https://api.example.com",
+  emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
 });
 const handler = createAuthHandler(() => auth);
 

@@ -11,6 +11,7 @@ import { setLogOutput } from "../../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../testing/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { SECRET } from "./auth_database.ts";
+import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PROCESSES = IS_FULL ? 32 : 3;
@@ -47,7 +48,11 @@ Deno.test({
         await db.execute(sql.raw(statement));
       }
       await db.execute(sql.raw(RATE_LIMIT_MIGRATION_SQL));
-      const auth = createAuth(db, { secret: SECRET, baseURL: "https://api.example.com" });
+      const auth = createAuth(db, {
+        secret: SECRET,
+        baseURL: "https://api.example.com",
+        emailAndPassword: { enabled: true, password: FAST_PASSWORDS },
+      });
       for (const email of [ADA, BOB]) {
         await auth.api.signUpEmail({ body: { name: "x", email, password: PASSWORD } });
       }

@@ -102,8 +102,8 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
       return `${base}/${name}`;
     },
     async stop(): Promise<void> {
-      // SIGINT is PostgreSQL's fast shutdown: sessions are ended, the data is not waited for
-      child.kill("SIGINT");
+      // SIGQUIT is PostgreSQL's immediate shutdown: sessions are ended, and nothing is written any more
+      child.kill("SIGQUIT");
       await child.status;
       await drained.catch(() => {});
       await Deno.remove(folder, { recursive: true });
