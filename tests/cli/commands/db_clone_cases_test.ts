@@ -377,8 +377,8 @@ Deno.test(
     await withServer(async (make) => {
       const SOURCE = await make("source", [
         "CREATE TABLE t (id int PRIMARY KEY, tags text[] DEFAULT '{}', body text)",
-        // rows far beyond what a transaction takes: 7,000, and 24 MiB
-        `INSERT INTO t SELECT n, ARRAY['a', n::text], CASE WHEN n % 100 = 0 THEN repeat('x', 350000) END FROM generate_series(1, 7000) AS n`,
+        // beyond what a transaction takes: first by the number of rows, 3,000, then by their bytes, 10 MiB
+        `INSERT INTO t SELECT n, ARRAY['a', n::text], CASE WHEN n > 3200 THEN repeat('x', 350000) END FROM generate_series(1, 3240) AS n`,
       ]);
       const standIn = await startStandIn(await make("distsql"));
       try {
@@ -388,7 +388,7 @@ Deno.test(
           assertEquals(refused.exitCode, 1, refused.stderr);
           assertStringIncludes(refused.stdout, "Or use --arrays-as-jsonb");
           // a connection that the provider closes, in the middle and at any time
-          const cut = setInterval(() => standIn.server.closeIdleConnections(), 150);
+          const cut = setInterval(() => standIn.server.closeIdleConnections(), 100);
           const done = await runCommand(dbClone, [...args, "--arrays-as-jsonb"]).finally(() =>
             clearInterval(cut)
           );
@@ -396,9 +396,9 @@ Deno.test(
           const sums =
             "SELECT count(*)::int AS n, sum(length(body))::int AS body, sum((tags ->> 1)::int)::int AS tags FROM t";
           assertEquals(await runAll(standIn.config, [sums]), [{
-            n: 7000,
-            body: 24_500_000,
-            tags: 24_503_500,
+            n: 3240,
+            body: 14_000_000,
+            tags: 5_250_420,
           }]);
         });
       } finally {
