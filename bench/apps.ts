@@ -44,7 +44,9 @@ if (!list.includes("'trellis'")) await writeFile(peers, list.replace("];", ", 't
 run("npm", ["pack", "--silent", "--pack-destination", apps, built], apps);
 const { version } = JSON.parse(await readFile(join(built, "package.json"), "utf8"));
 const passed = Deno.args.filter((arg) => !/^--(?:harness|package|node)=/.test(arg));
-const program = passed[0] === "switches" ? ["trellis/switches.mjs"] : ["run.mjs", ...passed];
+const program = passed[0] === "switches"
+  ? ["trellis/switches.mjs", ...passed.slice(1)]
+  : ["run.mjs", ...passed];
 run(getOption("node") ?? "node", program, apps, {
   TRELLIS_TARBALL: `file:${join(apps, `trellis-fn-${version}.tgz`)}`,
 });

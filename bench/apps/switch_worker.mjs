@@ -4,19 +4,22 @@ import { setImmediate as tick } from "node:timers/promises";
 
 /** A module of the harness, into which this folder is copied. */
 const inHarness = (path) => new URL(path, import.meta.url).href;
-const { createEvent, lambdaContext, noteInput, signInEvent } = await import(
+const { createEvent, lambdaContext, noteInput, signInEvent, signUpEvent } = await import(
   inHarness("../lib/events.mjs")
 );
 
 const { handler } = await import(process.argv[2]);
 
 process.on("disconnect", () => process.exit(0));
-process.on("message", async ({ isAuth, calls, label, email, token }) => {
+const CREATE = {
+  create: ({ label, token }, i) => createEvent(token, noteInput(label, i)),
+  signIn: ({ email }) => signInEvent(email),
+  signUp: () => signUpEvent(`${randomUUID()}@example.com`),
+};
+
+process.on("message", async ({ kind, calls, ...sender }) => {
   try {
-    const events = Array.from(
-      { length: calls },
-      (_, i) => isAuth ? signInEvent(email) : createEvent(token, noteInput(label, i)),
-    );
+    const events = Array.from({ length: calls }, (_, i) => CREATE[kind](sender, i));
     for (const { headers } of events) headers["Idempotency-Key"] = randomUUID();
     const before = process.cpuUsage();
     for (const event of events) {

@@ -7,6 +7,7 @@
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { AUTH_MIGRATION_SQL } from "@trellis/fn/auth";
@@ -14,6 +15,7 @@ import { RATE_LIMIT_MIGRATION_SQL } from "@trellis/fn/database";
 import { IDEMPOTENCY_MIGRATION_SQL } from "@trellis/fn/idempotency";
 import { JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
 import peer from "./peer.mjs";
+import { EVENTS_SQL, VARIANTS } from "./switch_variants.mjs";
 
 /** A module of the harness, into which this folder is copied. */
 const inHarness = (path) => new URL(path, import.meta.url).href;
@@ -25,62 +27,6 @@ const NOTES = fileURLToPath(new URL("notes/", import.meta.url));
 const CLI = fileURLToPath(new URL("../node_modules/@trellis/fn/cli/main.js", import.meta.url));
 const ROUNDS = Number(process.argv[2] ?? 9);
 const LABEL = "0190d3a0-0000-4000-8000-000000000001";
-const POST = "src/functions/api/notes/index.post.ts";
-const QUERIES = "src/queries/notes.ts";
-
-/** Replacements in the sources, by file. */
-const VARIANTS = [
-  { name: "POST /notes", built: "NotesPost", changes: {} },
-  {
-    name: "POST /notes, enqueues a job",
-    built: "NotesPost",
-    changes: {
-      [QUERIES]: [
-        [
-          "import { definePreparedQuery",
-          'import { indexNote } from "../jobs.ts";\nimport { definePreparedQuery',
-        ],
-        [
-          "    return created;",
-          "    await indexNote.enqueue(tx, { noteId: created.id });\n    return created;",
-        ],
-      ],
-    },
-    added: {
-      "src/jobs.ts": `import { defineJob } from "@trellis/fn/jobs";
-import * as z from "zod";
-const schema = z.object({ noteId: z.string() });
-export const indexNote = defineJob({ name: "index-note", schema })(async function indexNote() {});`,
-    },
-  },
-  {
-    name: "POST /notes, idempotency",
-    built: "NotesPost",
-    changes: {
-      [QUERIES]: [["    transaction: true,\n", ""]],
-      [POST]: [
-        [
-          "import { createNote }",
-          'import { createTransactionStore } from "@trellis/fn/idempotency";\nimport { getDb } from "../../../database.ts";\nimport { createNote }',
-        ],
-        [
-          "schema: NoteInput }",
-          "schema: NoteInput, idempotency: { store: createTransactionStore(getDb) } }",
-        ],
-        ["context, body, userId }", "context, body, userId, tx }"],
-        ["createNote({", "createNote.on(tx, {"],
-      ],
-    },
-  },
-  { name: "sign-in", built: "Auth", isAuth: true, changes: {} },
-  {
-    name: "sign-in, without limits",
-    built: "Auth",
-    isAuth: true,
-    changes: { "src/auth.ts": [["  baseURL:", "  rateLimit: { enabled: false },\n  baseURL:"]] },
-  },
-];
-
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 function build({ changes, added = {}, built }, folder) {
@@ -108,14 +54,14 @@ async function migrate(url, applicationSql) {
     JOBS_MIGRATION_SQL,
     IDEMPOTENCY_MIGRATION_SQL,
   ];
-  for (const text of [...all, applicationSql]) {
+  for (const text of [...all, EVENTS_SQL, applicationSql]) {
     for (const statement of text.split("--> statement-breakpoint")) await client.unsafe(statement);
   }
   await client.end();
 }
 
 /** Starts a process with a variant, and warms it up. */
-async function open({ file, isAuth = false }, url, user) {
+async function open({ file, kind }, url, user) {
   const env = {
     PATH: process.env.PATH,
     ...LAMBDA_ENV,
@@ -126,12 +72,12 @@ async function open({ file, isAuth = false }, url, user) {
   const worker = fileURLToPath(new URL("switch_worker.mjs", import.meta.url));
   const child = fork(worker, [file], { env, stdio: ["ignore", "ignore", "inherit", "ipc"] });
   async function run(calls) {
-    child.send({ isAuth, calls, label: LABEL, ...user });
+    child.send({ kind, calls, label: LABEL, ...user });
     const [{ error, cpu }] = await once(child, "message");
     if (error !== undefined) throw new Error(error);
     return cpu;
   }
-  await run(isAuth ? 2 : 50);
+  await run(kind === "create" ? 50 : 3);
   return { run, stop: () => child.disconnect() };
 }
 
@@ -146,7 +92,7 @@ try {
     variant.file = build(variant, folder);
     variant.kilobytes = statSync(variant.file).size / 1000;
   }
-  const user = await signUp(VARIANTS.find(({ isAuth }) => isAuth).file);
+  const user = await signUp(VARIANTS.find(({ kind }) => kind === "signUp").file);
   const proxy = await countRoundTrips(server.port);
   for (const variant of VARIANTS) {
     const counted = await open(variant, proxy.url("switches"), user);
@@ -160,12 +106,13 @@ try {
   await proxy.stop();
   for (let round = 0; round < ROUNDS; round++) {
     for (const variant of VARIANTS) {
-      variant.cpu.push(await variant.process.run(variant.isAuth ? 3 : 100));
+      variant.cpu.push(await variant.process.run(variant.kind === "create" ? 100 : 3));
     }
   }
+  console.log(`Node ${process.versions.node}, load ${loadavg()[0].toFixed(1)}, ${ROUNDS} rounds\n`);
   console.log("| request | KB | round trips | processor time |\n| --- | ---: | ---: | ---: |");
-  for (const { name, kilobytes, trips, cpu, isAuth } of VARIANTS) {
-    const base = VARIANTS.find((each) => each.isAuth === isAuth);
+  for (const { name, kilobytes, trips, cpu, kind } of VARIANTS) {
+    const base = VARIANTS.find((each) => each.kind === kind);
     const ratio = median(cpu.map((time, round) => time / base.cpu[round]));
     console.log(`| ${name} | ${kilobytes.toFixed(0)} | ${trips} | ${ratio.toFixed(2)} × |`);
   }
