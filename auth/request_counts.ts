@@ -67,7 +67,8 @@ export class RequestCounts {
   }
 
   /**
-   * Lets the request continue before it is counted, as far as {@link decision} is awaited.
+   * Lets the request continue before it is counted. The adapter of `counted_adapter.ts` waits for
+   * {@link decision} before it returns or changes anything.
    *
    * @param decision Rejects if a limit is reached.
    */

@@ -24,7 +24,7 @@ let storage: AsyncLocalStorage<RequestScope> | undefined;
  * @param store Where the request is counted, if it is.
  * @param handle Handles the request.
  * @returns The response.
- * @throws {TooManyRequestsError} If a limit is reached, whatever the response would be.
+ * @throws {TooManyRequestsError} If a limit is reached, also if the route has a response.
  */
 export async function runInScope<T>(
   path: string,

@@ -37,9 +37,10 @@ export function createRouteStorage(
       const at = key.indexOf("|");
       const path = findPattern(key.slice(at + 1)) ?? "unknown";
       const rule = { limit: Math.floor(max), windowSeconds: window };
-      const counts = findRequestCounts() ?? new RequestCounts(store);
+      const running = findRequestCounts();
+      const counts = running ?? new RequestCounts(store);
       counts.postpone([`route|${path}|${key.slice(0, at)}`, rule]);
-      if (findRequestCounts() === undefined || !canPostpone()) await counts.take([]);
+      if (running === undefined || !canPostpone()) await counts.take([]);
       return { allowed: true, retryAfter: null };
     },
   };
