@@ -13,7 +13,7 @@ const NAMED =
  * Creates a plugin that leaves unused parts of zod out of functions with better-auth. One of its
  * modules looks a schema up by a computed name, so the bundler would keep all of zod: 300 KB, of
  * which 195 KB are messages in other languages. The lookup gets the names of its schemas instead; a
- * version of better-auth without it is bundled as it is.
+ * version of better-auth without it is bundled unchanged.
  */
 export function authLocalesPlugin(paths: ModulePaths): Plugin {
   return {

@@ -62,7 +62,7 @@ function getInvokeArn({ id, owner = id }: InfraFunction): HclValue {
 }
 
 /**
- * Finds the function that answers the preflight requests of each path: the one that accepts cookies,
+ * Finds the function that answers the preflight requests of each path: that which accepts cookies,
  * else the first one that allows other origins.
  */
 function findPreflights(routes: readonly InfraFunction[]): InfraFunction[] {

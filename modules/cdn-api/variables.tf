@@ -226,7 +226,7 @@ variable "geo_restriction_locations" {
 }
 
 variable "aliases" {
-  description = "Host names of your own; they need certificate_arn."
+  description = "Your host names; they need certificate_arn."
   type        = list(string)
   default     = []
   nullable    = false
@@ -255,7 +255,7 @@ variable "web_acl_arn" {
 }
 
 variable "access_log_bucket_domain_name" {
-  description = "Host name of the bucket that takes the access log (`<bucket>.s3.amazonaws.com`); that bucket must allow access lists. Null for no log: the gateway behind has one."
+  description = "Host name of the bucket for the access log (`<bucket>.s3.amazonaws.com`); that bucket must allow access lists. Null for no log: the gateway has one."
   type        = string
   default     = null
 }

@@ -38,7 +38,7 @@ output "edge_function_assume_role_policy" {
 }
 
 output "function_xray_policy_arn" {
-  description = "ARN of the policy that lets a role send traces to X-Ray. The function module grants this by itself; the policy is for roles made elsewhere."
+  description = "ARN of the policy that lets a role send traces to X-Ray. The function module grants this already; the policy is for other roles."
   value       = aws_iam_policy.xray.arn
 }
 

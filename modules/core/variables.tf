@@ -1,5 +1,5 @@
 variable "project_name" {
-  description = "Name of the project: lower-case letters, digits and single hyphens, starting with a letter, at most 32 characters. It starts the name of everything that is made."
+  description = "Name of the project: lower-case letters, digits and single hyphens, starting with a letter, at most 32 characters. All names begin with it."
   type        = string
   nullable    = false
 
@@ -21,7 +21,7 @@ variable "environment" {
 }
 
 variable "extra_tags" {
-  description = "Tags put on everything, besides Project, Environment and ManagedBy. A tag given here wins over one of these three."
+  description = "Tags of all resources, in addition to Project, Environment and ManagedBy, which they can replace."
   type        = map(string)
   default     = {}
   nullable    = false
@@ -33,14 +33,14 @@ variable "extra_tags" {
 }
 
 variable "manage_api_gateway_account" {
-  description = "Make the role with which API Gateway writes logs and enter it in the account's settings. The setting exists once for each account and region: switch it on in exactly one stack, before the first rest-api or websocket-api is made there."
+  description = "Create the role with which API Gateway writes logs, and set it for the account. The setting exists once per account and region: enable it in exactly one stack, before the first rest-api or websocket-api is created there."
   type        = bool
   default     = false
   nullable    = false
 }
 
 variable "permissions_boundary_arn" {
-  description = "ARN of the policy that bounds what the roles may do, where the account demands one."
+  description = "ARN of the permissions boundary of the roles, if the account requires one."
   type        = string
   default     = null
 

@@ -27,7 +27,7 @@ variable "tags" {
 }
 
 variable "description" {
-  description = "What the bus is for."
+  description = "Description of the bus."
   type        = string
   default     = "Events between the parts of the application."
   nullable    = false
@@ -72,7 +72,7 @@ variable "archive_retention_days" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the events. Without one EventBridge's own key does."
+  description = "ARN of your KMS key for the events. Default: the key of EventBridge."
   type        = string
   default     = null
 

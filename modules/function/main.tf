@@ -28,7 +28,7 @@ locals {
 
   log_group_arn = "arn:${local.partition}:logs:${var.region}:${var.account_id}:log-group:${aws_cloudwatch_log_group.this.name}"
 
-  # Lambda@Edge logs in the region nearest to the viewer, under a name of its own
+  # Lambda@Edge logs in the region nearest to the viewer, under another name
   # with us-east-1 in it, and makes the group itself.
   log_statements = var.is_edge_function ? [{
     Sid      = "WriteLogs"
@@ -58,7 +58,7 @@ locals {
     Resource = var.sqs_trigger_arn
   } if enabled]
 
-  # The stream of a consumer with throughput of its own stands in the consumer's ARN.
+  # The ARN of a consumer with enhanced fan-out contains the stream.
   stream_statements = [for trigger in [var.stream_trigger] : {
     Sid    = "ReadStream"
     Effect = "Allow"
@@ -122,7 +122,7 @@ locals {
         "ec2:DescribeSubnets",
         "ec2:DescribeVpcs",
       ]
-      Resource = ["*"] # policy: Lambda makes the interfaces to the brokers under names of its own.
+      Resource = ["*"] # policy: Lambda chooses the names of the interfaces to the brokers.
     }],
   ) if trigger != null]
 

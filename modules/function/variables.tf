@@ -1,5 +1,5 @@
 variable "function_name" {
-  description = "Short name of the function: letters, digits, hyphens and underscores. The function is called `<name_prefix>-<function_name>`, at most 64 characters together."
+  description = "Short name of the function: letters, digits, hyphens and underscores. The function is called `<name_prefix>-<function_name>`, at most 64 characters in all."
   type        = string
   nullable    = false
 
@@ -87,7 +87,7 @@ variable "environment" {
 }
 
 variable "description" {
-  description = "What the function is for."
+  description = "Description of the function."
   type        = string
   default     = null
 
@@ -117,7 +117,7 @@ variable "runtime" {
 }
 
 variable "architecture" {
-  description = "Processor: arm64 (a fifth cheaper) or x86_64. Edge functions are x86_64 whatever is given."
+  description = "Processor: arm64 (a fifth cheaper) or x86_64. Edge functions are always x86_64."
   type        = string
   default     = "arm64"
   nullable    = false
@@ -141,7 +141,7 @@ variable "memory_size" {
 }
 
 variable "timeout" {
-  description = "Seconds after which an invocation is stopped, 1 to 900; at most 30 for edge functions. A REST gateway gives up after 29 s."
+  description = "Seconds after which an invocation is stopped, 1 to 900; at most 30 for edge functions. A REST API waits at most 29 s."
   type        = number
   default     = 30
   nullable    = false
@@ -175,7 +175,7 @@ variable "ephemeral_storage" {
 }
 
 variable "environment_variables" {
-  description = "Environment of the function. No secrets: whoever may read the function's settings reads them. Edge functions have none."
+  description = "Environment of the function. Not for secrets: everyone who can read the function's configuration can read them. Edge functions have none."
   type        = map(string)
   default     = {}
   nullable    = false
@@ -213,7 +213,7 @@ variable "alias_name" {
 }
 
 variable "provisioned_concurrency" {
-  description = "Sandboxes of the alias that are started in advance. 0 starts them on demand. They cost money while nobody calls."
+  description = "Sandboxes of the alias that are started in advance. 0 starts them on demand. They cost money without requests."
   type        = number
   default     = 0
   nullable    = false
@@ -230,7 +230,7 @@ variable "provisioned_concurrency" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the environment. Without one Lambda's own key does."
+  description = "ARN of your KMS key for the environment variables. Default: the key of Lambda."
   type        = string
   default     = null
 
@@ -241,7 +241,7 @@ variable "kms_key_arn" {
 }
 
 variable "layers" {
-  description = "ARNs of layer versions, at most five, in the order in which they are laid over each other."
+  description = "ARNs of layer versions, at most five, in the order in which they are merged."
   type        = list(string)
   default     = []
   nullable    = false
@@ -263,7 +263,7 @@ variable "layers" {
 }
 
 variable "additional_policy_arns" {
-  description = "ARNs of policies that the function's role gets besides its own."
+  description = "ARNs of additional policies of the function's role."
   type        = list(string)
   default     = []
   nullable    = false
@@ -292,7 +292,7 @@ variable "inline_policies" {
 }
 
 variable "permissions_boundary_arn" {
-  description = "ARN of the policy that bounds what the roles may do, where the account demands one."
+  description = "ARN of the permissions boundary of the roles, if the account requires one."
   type        = string
   default     = null
 }
@@ -321,7 +321,7 @@ variable "api_gateway_execution_arn" {
 }
 
 variable "sqs_trigger_arn" {
-  description = "ARN of the queue whose messages the function works off. Only the messages that failed come back (the handler reports them)."
+  description = "ARN of the queue that invokes the function. Only failed messages are delivered again (the handler reports them)."
   type        = string
   default     = null
 
@@ -337,13 +337,13 @@ variable "sqs_trigger_arn" {
 }
 
 variable "sqs_trigger_enabled" {
-  description = "Whether there is a queue. Null decides by sqs_trigger_arn; say true where that ARN is known only after apply (a queue that is not of the queue module)."
+  description = "True if there is a queue. Null: if sqs_trigger_arn is set. Set it to true if that ARN is known only after apply (a queue that is not of the queue module)."
   type        = bool
   default     = null
 }
 
 variable "sqs_batch_size" {
-  description = "Most messages in one invocation, 1 to 10000; more than 10 needs sqs_batching_window_seconds."
+  description = "Maximum number of messages in one invocation, 1 to 10000; more than 10 needs sqs_batching_window_seconds."
   type        = number
   default     = 10
   nullable    = false
@@ -372,7 +372,7 @@ variable "sqs_batching_window_seconds" {
 }
 
 variable "sqs_maximum_concurrency" {
-  description = "Most invocations at once for the queue, 2 to 1000. Null for no limit of its own."
+  description = "Maximum number of concurrent invocations for the queue, 2 to 1000. Null for no limit."
   type        = number
   default     = null
 
@@ -383,7 +383,7 @@ variable "sqs_maximum_concurrency" {
 }
 
 variable "sqs_filter_patterns" {
-  description = "Patterns (JSON) of the messages that reach the function: one that matches is enough. SQS deletes the others. Empty for all messages."
+  description = "Patterns (JSON) of the messages that invoke the function: one match is enough. SQS deletes the others. Empty for all messages."
   type        = list(string)
   default     = []
   nullable    = false
@@ -528,7 +528,7 @@ variable "schedule_timezone" {
 }
 
 variable "eventbridge_rule_arns" {
-  description = "ARNs of the rules that may invoke the function. The rules' targets are made beside the rules."
+  description = "ARNs of the rules that may invoke the function. The rules' targets are created with the rules."
   type        = list(string)
   default     = []
   nullable    = false
@@ -585,7 +585,7 @@ variable "on_success_destination_arn" {
 }
 
 variable "on_failure_destination_arn" {
-  description = "ARN of the queue, topic, event bus or function that receives asynchronous invocations that failed for good, with the error. Null for none."
+  description = "ARN of the queue, topic, event bus or function that receives asynchronous invocations whose last attempt failed, with the error. Null for none."
   type        = string
   default     = null
 
@@ -601,7 +601,7 @@ variable "on_failure_destination_arn" {
 }
 
 variable "dead_letter_target_arn" {
-  description = "ARN of the queue or topic that takes asynchronous invocations that failed for good. Wanted wherever events, topics, buckets or schedules invoke the function."
+  description = "ARN of the queue or topic that receives asynchronous invocations whose last attempt failed. Set it if events, topics, buckets or schedules invoke the function."
   type        = string
   default     = null
 
@@ -731,7 +731,7 @@ variable "log_level" {
 }
 
 variable "log_kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the logs; it must admit CloudWatch Logs. Without one CloudWatch's own key does."
+  description = "ARN of your KMS key for the logs; it must allow CloudWatch Logs. Default: the key of CloudWatch."
   type        = string
   default     = null
 

@@ -1,5 +1,5 @@
 output "api_id" {
-  description = "Id of the API, for routes and integrations of your own, and for metrics."
+  description = "Id of the API, for your routes and integrations, and for metrics."
   value       = aws_apigatewayv2_api.this.id
 }
 

@@ -16,7 +16,7 @@ variable "tags" {
 }
 
 variable "description" {
-  description = "What the API is for."
+  description = "Description of the API."
   type        = string
   default     = "HTTP API of a Trellis application."
   nullable    = false
@@ -48,7 +48,7 @@ variable "routes" {
 }
 
 variable "authorizer" {
-  description = "Function that decides about routes with the authorization CUSTOM. A request without one of `identity_sources` is refused unasked; with an empty list, and `ttl_seconds = 0`, the function decides about every request."
+  description = "Function that decides about routes with the authorization CUSTOM. A request that lacks any of `identity_sources` is refused without calling it; with an empty list, and `ttl_seconds = 0`, the function decides about every request."
   type = object({
     invoke_arn       = string
     identity_sources = optional(list(string), ["$request.header.Authorization"])
@@ -98,14 +98,14 @@ variable "jwt" {
 }
 
 variable "disable_execute_api_endpoint" {
-  description = "Refuse requests to the API's own host name; for an API that is reached through a domain of its own only."
+  description = "Refuse requests to the API's own host name; for an API that has its own domain."
   type        = bool
   default     = false
   nullable    = false
 }
 
 variable "domain_name" {
-  description = "Name that the API is reached by, such as api.example.com. With hosted_zone_id the certificate and the DNS records are made too; else give certificate_arn, and point the name to regional_domain_name yourself."
+  description = "Host name of the API, such as api.example.com. With hosted_zone_id the certificate and the DNS records are created too; otherwise set certificate_arn, and point the name to regional_domain_name yourself."
   type        = string
   default     = null
 
@@ -132,7 +132,7 @@ variable "hosted_zone_id" {
 }
 
 variable "certificate_arn" {
-  description = "ARN of a certificate of this region for domain_name. Without one a certificate is made and proven by DNS."
+  description = "ARN of a certificate of this region for domain_name. Without one a certificate is created and validated by DNS."
   type        = string
   default     = null
 
@@ -143,7 +143,7 @@ variable "certificate_arn" {
 }
 
 variable "throttle_burst_limit" {
-  description = "Most requests at once."
+  description = "Burst limit."
   type        = number
   default     = 50
   nullable    = false
@@ -155,7 +155,7 @@ variable "throttle_burst_limit" {
 }
 
 variable "throttle_rate_limit" {
-  description = "Most requests a second over time."
+  description = "Steady rate limit in requests per second."
   type        = number
   default     = 100
   nullable    = false
@@ -167,7 +167,7 @@ variable "throttle_rate_limit" {
 }
 
 variable "detailed_metrics_enabled" {
-  description = "Metrics for each route besides those for the whole API. Billed as custom metrics."
+  description = "Metrics for each route, in addition to those of the API. Billed as custom metrics."
   type        = bool
   default     = false
   nullable    = false
@@ -186,7 +186,7 @@ variable "log_retention_days" {
 }
 
 variable "log_kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the logs; it must admit CloudWatch Logs. Without one CloudWatch's own key does."
+  description = "ARN of your KMS key for the logs; it must allow CloudWatch Logs. Default: the key of CloudWatch."
   type        = string
   default     = null
 

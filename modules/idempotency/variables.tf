@@ -42,7 +42,7 @@ variable "deletion_protection" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the table. Without one the account's aws/dynamodb key does."
+  description = "ARN of your KMS key for the table. Default: the account's key aws/dynamodb."
   type        = string
   default     = null
 

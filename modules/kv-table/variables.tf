@@ -167,7 +167,7 @@ variable "deletion_protection" {
 }
 
 variable "stream_view_type" {
-  description = "What the table's stream shows of a change: KEYS_ONLY, NEW_IMAGE, OLD_IMAGE or NEW_AND_OLD_IMAGES. Null for no stream."
+  description = "Content of the table's stream: KEYS_ONLY, NEW_IMAGE, OLD_IMAGE or NEW_AND_OLD_IMAGES. Null for no stream."
   type        = string
   default     = null
 
@@ -178,7 +178,7 @@ variable "stream_view_type" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the table. Without one the account's aws/dynamodb key does."
+  description = "ARN of your KMS key for the table. Default: the account's key aws/dynamodb."
   type        = string
   default     = null
 

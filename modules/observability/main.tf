@@ -155,7 +155,7 @@ resource "aws_kms_key" "alarms" {
         Sid       = "Administer"
         Effect    = "Allow"
         Principal = { AWS = "arn:${local.partition}:iam::${local.account_id}:root" }
-        Action    = "kms:*" # policy: without it nobody could change the key any more; roles still need a policy of their own.
+        Action    = "kms:*" # policy: without it the key could not be changed any more; roles still need their own policy.
         Resource  = "*"     # policy: in a key's own policy this is the key itself.
       },
       {

@@ -23,7 +23,7 @@ variable "enable_dashboard" {
 }
 
 variable "enable_alarms" {
-  description = "Make the alarms, and the topic they report to. CloudWatch asks about 0.10 USD a month for an alarm."
+  description = "Create the alarms and their topic. An alarm costs about 0.10 USD per month."
   type        = bool
   default     = true
   nullable    = false
@@ -49,7 +49,7 @@ variable "create_kms_key" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own for the topic, instead of create_kms_key; it must admit cloudwatch.amazonaws.com."
+  description = "ARN of your KMS key for the topic, instead of create_kms_key; it must allow cloudwatch.amazonaws.com."
   type        = string
   default     = null
 
@@ -96,7 +96,7 @@ variable "lambda_throttle_threshold" {
 }
 
 variable "lambda_duration_threshold_ms" {
-  description = "Milliseconds that set the alarm off when one call in a hundred takes longer, for a quarter of an hour; best some way under the functions' timeout. Null for no such alarm."
+  description = "The alarm is raised if the 99th percentile of the duration exceeds these milliseconds for 15 minutes. Use less than the functions' timeout. Null for no such alarm."
   type        = number
   default     = null
 
@@ -125,7 +125,7 @@ variable "api_5xx_threshold" {
 }
 
 variable "api_latency_threshold_ms" {
-  description = "Milliseconds that set the alarm off when one request in twenty takes longer, for a quarter of an hour. Null for no such alarm."
+  description = "The alarm is raised if the 95th percentile of the latency exceeds these milliseconds for 15 minutes. Null for no such alarm."
   type        = number
   default     = null
 
@@ -148,7 +148,7 @@ variable "sqs_dlq_names" {
 }
 
 variable "eventbridge_rule_names" {
-  description = "Names of the rules whose targets must take what they are sent."
+  description = "Names of the rules whose failed deliveries raise an alarm."
   type        = list(string)
   default     = []
   nullable    = false

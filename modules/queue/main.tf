@@ -119,7 +119,7 @@ resource "aws_cloudwatch_metric_alarm" "dlq" {
   threshold           = 0
   period              = 60
   evaluation_periods  = 1
-  treat_missing_data  = "notBreaching" # A queue that nobody uses sends no data.
+  treat_missing_data  = "notBreaching" # An unused queue sends no data.
   alarm_actions       = compact(var.alarm_sns_topic_arns)
   ok_actions          = compact(var.alarm_sns_topic_arns)
   tags                = var.tags
@@ -138,7 +138,7 @@ resource "aws_cloudwatch_metric_alarm" "oldest_message" {
   threshold           = var.oldest_message_alarm_seconds
   period              = 60
   evaluation_periods  = 5
-  treat_missing_data  = "notBreaching" # A queue that nobody uses sends no data.
+  treat_missing_data  = "notBreaching" # An unused queue sends no data.
   alarm_actions       = compact(var.alarm_sns_topic_arns)
   ok_actions          = compact(var.alarm_sns_topic_arns)
   tags                = var.tags

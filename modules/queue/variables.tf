@@ -75,7 +75,7 @@ variable "retention_seconds" {
 }
 
 variable "dlq_retention_seconds" {
-  description = "Seconds for which the dead-letter queue keeps a message, 60 to 1209600. Not less than retention_seconds: a message takes its age along."
+  description = "Seconds for which the dead-letter queue keeps a message, 60 to 1209600. Not less than retention_seconds, because a message keeps its age."
   type        = number
   default     = 1209600
   nullable    = false
@@ -123,7 +123,7 @@ variable "content_based_deduplication" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own for both queues. Without one the queues are encrypted with a key of SQS, which costs nothing and needs no permissions. A key of your own must admit the services that send."
+  description = "ARN of your KMS key for both queues. Without one the queues are encrypted with a key of SQS, which costs nothing and needs no permissions. Your key must allow the services that send."
   type        = string
   default     = null
 

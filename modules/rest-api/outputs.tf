@@ -50,7 +50,7 @@ output "access_log_group_name" {
 }
 
 output "redeployment" {
-  description = "Hash of everything that the present deployment was made for; a new one means a new deployment."
+  description = "Hash of everything that the deployment contains; another hash means a new deployment."
   value       = aws_api_gateway_deployment.this.triggers.redeployment
 }
 

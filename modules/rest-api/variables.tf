@@ -16,7 +16,7 @@ variable "tags" {
 }
 
 variable "description" {
-  description = "What the API is for."
+  description = "Description of the API."
   type        = string
   default     = "REST API of a Trellis application."
   nullable    = false
@@ -59,7 +59,7 @@ variable "vpc_endpoint_ids" {
 }
 
 variable "disable_execute_api_endpoint" {
-  description = "Refuse requests to the API's own host name; for an API that is reached through a domain of its own only."
+  description = "Refuse requests to the API's own host name; for an API that has its own domain."
   type        = bool
   default     = false
   nullable    = false
@@ -84,7 +84,7 @@ variable "authorizer_function_invoke_arn" {
 }
 
 variable "authorizer_enabled" {
-  description = "Whether there is an authorizer. Null decides by authorizer_function_invoke_arn; say true where that ARN is known only after apply (a function that is not of the function module)."
+  description = "True if there is an authorizer. Null: if authorizer_function_invoke_arn is set. Set it to true if that ARN is known only after apply (a function that is not of the function module)."
   type        = bool
   default     = null
 }
@@ -121,7 +121,7 @@ variable "create_usage_plan" {
 }
 
 variable "domain_name" {
-  description = "Name that the API is reached by, such as api.example.com. With hosted_zone_id the certificate and the DNS records are made too; else give certificate_arn, and point the name to regional_domain_name yourself."
+  description = "Host name of the API, such as api.example.com. With hosted_zone_id the certificate and the DNS records are created too; otherwise set certificate_arn, and point the name to regional_domain_name yourself."
   type        = string
   default     = null
 
@@ -153,7 +153,7 @@ variable "hosted_zone_id" {
 }
 
 variable "certificate_arn" {
-  description = "ARN of a certificate of this region for domain_name. Without one a certificate is made and proven by DNS."
+  description = "ARN of a certificate of this region for domain_name. Without one a certificate is created and validated by DNS."
   type        = string
   default     = null
 
@@ -164,7 +164,7 @@ variable "certificate_arn" {
 }
 
 variable "throttle_burst_limit" {
-  description = "Most requests at once, for the stage and for the usage plan."
+  description = "Burst limit, of the stage and of the usage plan."
   type        = number
   default     = 50
   nullable    = false
@@ -176,7 +176,7 @@ variable "throttle_burst_limit" {
 }
 
 variable "throttle_rate_limit" {
-  description = "Most requests a second over time, for the stage and for the usage plan."
+  description = "Steady rate limit in requests per second, of the stage and of the usage plan."
   type        = number
   default     = 100
   nullable    = false
@@ -188,7 +188,7 @@ variable "throttle_rate_limit" {
 }
 
 variable "quota_limit" {
-  description = "Most requests a day with the usage plan's key."
+  description = "Maximum number of requests per day with the usage plan's key."
   type        = number
   default     = 10000
   nullable    = false
@@ -200,7 +200,7 @@ variable "quota_limit" {
 }
 
 variable "cors_allow_origin" {
-  description = "Origin that may read the gateway's own error responses (401, 403, 429, 5XX), or *. They hold no data, and without the header a browser shows a CORS error instead of the real one. Null sends no CORS headers. The functions' own responses are not touched."
+  description = "Origin that may read the gateway's own error responses (401, 403, 429, 5XX), or *. They hold no data, and without the header a browser shows a CORS error instead of the real one. Null sends no CORS headers. Responses of the functions are not changed."
   type        = string
   default     = "*"
 
@@ -211,7 +211,7 @@ variable "cors_allow_origin" {
 }
 
 variable "cors_allow_headers" {
-  description = "Request headers that the gateway's own responses allow besides Authorization, Content-Type, X-Api-Key and X-Correlation-Id, such as an own header of API keys."
+  description = "Request headers that the gateway's own responses allow in addition to Authorization, Content-Type, X-Api-Key and X-Correlation-Id, such as your header of API keys."
   type        = list(string)
   default     = []
   nullable    = false
@@ -230,7 +230,7 @@ variable "xray_tracing_enabled" {
 }
 
 variable "detailed_metrics_enabled" {
-  description = "Metrics for each method besides those for the whole API. Billed as custom metrics."
+  description = "Metrics for each method, in addition to those of the API. Billed as custom metrics."
   type        = bool
   default     = false
   nullable    = false
@@ -256,7 +256,7 @@ variable "log_retention_days" {
 }
 
 variable "log_kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the logs; it must admit CloudWatch Logs. Without one CloudWatch's own key does."
+  description = "ARN of your KMS key for the logs; it must allow CloudWatch Logs. Default: the key of CloudWatch."
   type        = string
   default     = null
 

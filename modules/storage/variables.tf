@@ -1,5 +1,5 @@
 variable "bucket_name" {
-  description = "Short name of the bucket: lower-case letters, digits and hyphens. The bucket is called `<name_prefix>-<bucket_name>`, with project_name before it when that is given; at most 63 characters together."
+  description = "Short name of the bucket: lower-case letters, digits and hyphens. The bucket is called `<name_prefix>-<bucket_name>`, with project_name before it if that is set; at most 63 characters in all."
   type        = string
   nullable    = false
 
@@ -94,7 +94,7 @@ variable "transfer_acceleration_enabled" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the objects. Without one S3's own key does (AES-256). With the CDN the key must admit cloudfront.amazonaws.com."
+  description = "ARN of your KMS key for the objects. Default: the key of S3 (AES-256). With the CDN the key must allow cloudfront.amazonaws.com."
   type        = string
   default     = null
 
@@ -105,7 +105,7 @@ variable "kms_key_arn" {
 }
 
 variable "access_log_bucket" {
-  description = "Name of the bucket that takes the access log, under `<bucket>/`; it must admit logging.s3.amazonaws.com. Null for no access log."
+  description = "Name of the bucket for the access log, under `<bucket>/`; it must allow logging.s3.amazonaws.com. Null for no access log."
   type        = string
   default     = null
 }
@@ -142,7 +142,7 @@ variable "eventbridge_notifications_enabled" {
 }
 
 variable "lambda_notifications" {
-  description = "Functions that are invoked when something happens in the bucket: `function_arn`, `events` (s3:ObjectCreated:* and the like), and the part of the keys by `filter_prefix` and `filter_suffix`. The permission is made too."
+  description = "Functions that are invoked when something happens in the bucket: `function_arn`, `events` (s3:ObjectCreated:* and the like), and the part of the keys by `filter_prefix` and `filter_suffix`. The permission is created too."
   type = list(object({
     function_arn  = string
     events        = optional(list(string), ["s3:ObjectCreated:*"])
@@ -202,7 +202,7 @@ variable "cloudfront_default_root_object" {
 }
 
 variable "cloudfront_aliases" {
-  description = "Host names of your own for the CDN; they need cloudfront_certificate_arn."
+  description = "Your host names of the CDN; they need cloudfront_certificate_arn."
   type        = list(string)
   default     = []
   nullable    = false

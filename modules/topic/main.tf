@@ -59,7 +59,7 @@ resource "aws_kms_key" "this" {
         Sid       = "Administer"
         Effect    = "Allow"
         Principal = { AWS = local.root_arn }
-        Action    = "kms:*" # policy: without it nobody could change the key any more; roles still need a policy of their own.
+        Action    = "kms:*" # policy: without it the key could not be changed any more; roles still need their own policy.
         Resource  = "*"     # policy: in a key's own policy this is the key itself.
       }],
       local.key_users,

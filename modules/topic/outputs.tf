@@ -36,6 +36,6 @@ output "publish_policy_json" {
 }
 
 output "kms_key_arn" {
-  description = "ARN of the key that was made for the topic; empty when none was."
+  description = "ARN of the key that was created for the topic, or empty."
   value       = join("", aws_kms_key.this[*].arn)
 }

@@ -94,7 +94,7 @@ variable "content_based_deduplication" {
 }
 
 variable "subscriptions" {
-  description = "Who gets the messages, by a name of your choice. `protocol` is sqs, lambda, https, email, email-json, sms, firehose or application; `filter_policy` is JSON; `dead_letter_queue_arn` takes what could not be delivered (its queue must admit sns.amazonaws.com for this topic)."
+  description = "Subscribers, by a name of your choice. `protocol` is sqs, lambda, https, email, email-json, sms, firehose or application; `filter_policy` is JSON; `dead_letter_queue_arn` receives messages that could not be delivered (its queue must allow sns.amazonaws.com for this topic)."
   type = map(object({
     protocol              = string
     endpoint              = string
@@ -119,7 +119,7 @@ variable "subscriptions" {
 }
 
 variable "publisher_services" {
-  description = "AWS services that may publish, each for one source only: `service` is the principal (cloudwatch.amazonaws.com, events.amazonaws.com, s3.amazonaws.com), `source_arn` the alarm, rule or bucket. Roles of the account need no entry. Services need a key of your own: see create_kms_key."
+  description = "AWS services that may publish, each for one source only: `service` is the principal (cloudwatch.amazonaws.com, events.amazonaws.com, s3.amazonaws.com), `source_arn` the alarm, rule or bucket. Roles of the account need no entry. Services need your own KMS key: see create_kms_key."
   type = list(object({
     service    = string
     source_arn = string
@@ -146,7 +146,7 @@ variable "create_kms_key" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the messages. It must admit the publisher_services."
+  description = "ARN of your KMS key for the messages. It must allow the publisher_services."
   type        = string
   default     = null
 

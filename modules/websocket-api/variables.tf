@@ -16,7 +16,7 @@ variable "tags" {
 }
 
 variable "description" {
-  description = "What the API is for."
+  description = "Description of the API."
   type        = string
   default     = "WebSocket API of a Trellis application."
   nullable    = false
@@ -47,7 +47,7 @@ variable "stage_name" {
 }
 
 variable "throttling_burst_limit" {
-  description = "Most messages and connects at once."
+  description = "Burst limit of messages and connects."
   type        = number
   default     = 100
   nullable    = false
@@ -59,7 +59,7 @@ variable "throttling_burst_limit" {
 }
 
 variable "throttling_rate_limit" {
-  description = "Most messages and connects a second over time."
+  description = "Steady rate limit of messages and connects per second."
   type        = number
   default     = 50
   nullable    = false
@@ -71,7 +71,7 @@ variable "throttling_rate_limit" {
 }
 
 variable "routes" {
-  description = "Functions by route key: $connect, $disconnect, $default, and actions of your own. `two_way` sends the function's answer back to the sender. Left empty, routes may be made outside with api_id."
+  description = "Functions by route key: $connect, $disconnect, $default, and your own actions. `two_way` sends the function's response to the sender. If empty, create routes outside of the module with api_id."
   type = map(object({
     function_name = string
     invoke_arn    = string
@@ -92,7 +92,7 @@ variable "routes" {
 }
 
 variable "authorizer" {
-  description = "Function that decides who may connect; asked at $connect only, which is the one place where API Gateway asks. `identity_sources` must be in the request, else it is refused unasked."
+  description = "Function that decides who may connect. API Gateway calls it for $connect only. A request that lacks any of `identity_sources` is refused without calling it."
   type = object({
     function_name    = string
     invoke_arn       = string
@@ -107,7 +107,7 @@ variable "authorizer" {
 }
 
 variable "detailed_metrics_enabled" {
-  description = "Metrics for each route besides those for the whole API. Billed as custom metrics."
+  description = "Metrics for each route, in addition to those of the API. Billed as custom metrics."
   type        = bool
   default     = false
   nullable    = false
@@ -126,7 +126,7 @@ variable "log_retention_days" {
 }
 
 variable "log_kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the logs; it must admit CloudWatch Logs. Without one CloudWatch's own key does."
+  description = "ARN of your KMS key for the logs; it must allow CloudWatch Logs. Default: the key of CloudWatch."
   type        = string
   default     = null
 

@@ -23,7 +23,7 @@ variable "deletion_protection" {
 }
 
 variable "kms_key_arn" {
-  description = "ARN of a key of your own that encrypts the cluster. Without one the service's own key does."
+  description = "ARN of your KMS key for the cluster. Default: the key of the service."
   type        = string
   default     = null
 
