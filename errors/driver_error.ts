@@ -195,7 +195,7 @@ function getSafeMessage(
   const hide = (name: string) => known.has(name) ? name : "…";
   return message
     .replace(/"((?:[^"]|"")*)"/g, (_quoted, name: string) => `"${hide(name)}"`)
-    .replace(/: (?!"…")\S.*$/s, ": …")
+    .replace(/: (?!"\u2026")\S.*$/s, ": …")
     .replace(
       UNQUOTED_IDENTIFIER,
       (_all, kind, name, rest) => `${kind} ${hideParts(name, hide)} ${rest}`,

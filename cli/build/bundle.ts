@@ -164,7 +164,8 @@ function getBuildOptions(root: string, settings: BundleSettings): Build["common"
     target: settings.target,
     // prefers ES modules to CommonJS: only they can be tree-shaken
     mainFields: ["module", "main"],
-    charset: "utf8",
+    // V8 keeps a source in one byte for each character, or in two if one is not of Latin-1
+    charset: "ascii",
     legalComments: "none",
     sourcemap: SOURCE_MAPS[settings.sourceMaps],
     sourcesContent: false,

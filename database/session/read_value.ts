@@ -1,7 +1,7 @@
 import { builtinModule } from "../../env/builtin_module.ts";
 import { parseArray } from "./array_literal.ts";
 import { readTimestamp } from "./read_timestamp.ts";
-import { getBuiltInTypes } from "./type_ids.ts";
+import { BUILT_IN_TYPES } from "./type_ids.ts";
 
 /** Parser of PostgreSQL's text form of one type; not called for NULL. */
 export type ValueReader = (text: string) => unknown;
@@ -28,10 +28,9 @@ const READERS: Readonly<Record<string, ValueReader>> = {
 
 const TIME_TYPES: ReadonlySet<string> = new Set(["timestamp", "timestamptz"]);
 
-/** Parsers by the ids of types that were asked for. */
-type ReadersById = Map<number, ValueReader | undefined>;
-const rawReaders: ReadersById = new Map();
-const columnReaders: ReadersById = new Map();
+type ReadersById = ReadonlyMap<number, ValueReader>;
+let rawReaders: ReadersById | undefined;
+let columnReaders: ReadersById | undefined;
 
 /**
  * Returns the parser of a type for a raw row. int8, numeric, date, time and interval have none:
@@ -41,7 +40,8 @@ const columnReaders: ReadersById = new Map();
  * @returns The parser, or `undefined` if the value is the text.
  */
 export function rawReader(type: number): ValueReader | undefined {
-  return getOrCreate(rawReaders, type, (name) => READERS[name]);
+  rawReaders ??= indexReaders((name) => READERS[name]);
+  return rawReaders.get(type);
 }
 
 /**
@@ -52,36 +52,20 @@ export function rawReader(type: number): ValueReader | undefined {
  * @returns The parser, or `undefined` if the value is the text.
  */
 export function columnReader(type: number): ValueReader | undefined {
-  return getOrCreate(
-    columnReaders,
-    type,
-    (name) => TIME_TYPES.has(name) ? undefined : READERS[name],
-  );
+  columnReaders ??= indexReaders((name) => TIME_TYPES.has(name) ? undefined : READERS[name]);
+  return columnReaders.get(type);
 }
 
-type FindReader = (name: string) => ValueReader | undefined;
-
-function getOrCreate(
-  readers: ReadersById,
-  type: number,
-  findReader: FindReader,
-): ValueReader | undefined {
-  const known = readers.get(type);
-  if (known !== undefined || readers.has(type)) return known;
-  const reader = createReader(type, findReader);
-  readers.set(type, reader);
-  return reader;
-}
-
-function createReader(type: number, findReader: FindReader): ValueReader | undefined {
-  const found = getBuiltInTypes().find(([, id, arrayId]) => id === type || arrayId === type);
-  if (found === undefined) return undefined;
-  const [name, id] = found;
-  const reader = findReader(name);
-  if (id === type) return reader;
-  const readItem = reader ?? asText;
-  const delimiter = name === "box" ? ";" : ",";
-  return (text) => parseArray(text, readItem, delimiter);
+function indexReaders(getReader: (name: string) => ValueReader | undefined): ReadersById {
+  const readers = new Map<number, ValueReader>();
+  for (const [name, id, arrayId] of BUILT_IN_TYPES) {
+    const reader = getReader(name);
+    if (reader !== undefined) readers.set(id, reader);
+    const readItem = reader ?? asText;
+    const delimiter = name === "box" ? ";" : ",";
+    readers.set(arrayId, (text) => parseArray(text, readItem, delimiter));
+  }
+  return readers;
 }
 
 function asText(text: string): string {

@@ -25,15 +25,11 @@ regcollation 4191 4192,int4multirange 4451 6150,nummultirange 4532 6151,tsmultir
 tstzmultirange 4534 6153,datemultirange 4535 6155,int8multirange 4536 6157
 pg_snapshot 5038 5039,xid8 5069 271`;
 
-let types: readonly BuiltInType[] | undefined;
-
-/** Returns PostgreSQL's built-in types. The table is read on first use, not at a cold start. */
-export function getBuiltInTypes(): readonly BuiltInType[] {
-  return types ??= TABLE.split(/[,\n]/).map((line) => {
-    const [name, id, arrayId] = line.split(" ");
-    return [name, Number(id), Number(arrayId)];
-  });
-}
+/** PostgreSQL's built-in types. */
+export const BUILT_IN_TYPES: readonly BuiltInType[] = TABLE.split(/[,\n]/).map((line) => {
+  const [name, id, arrayId] = line.split(" ");
+  return [name, Number(id), Number(arrayId)];
+});
 
 let idsByName: Map<string, number> | undefined;
 
@@ -45,9 +41,7 @@ let idsByName: Map<string, number> | undefined;
  */
 export function findTypeId(name: string | undefined): number {
   idsByName ??= new Map(
-    getBuiltInTypes().flatMap(([type, id, arrayId]) =>
-      [[type, id], [`_${type}`, arrayId]] as const
-    ),
+    BUILT_IN_TYPES.flatMap(([type, id, arrayId]) => [[type, id], [`_${type}`, arrayId]] as const),
   );
   return idsByName.get(name ?? "") ?? 0;
 }

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { tokenize } from "../../database/distsql/tokenize.ts";
 import { type ArrayItem, parseArray } from "../../database/session/array_literal.ts";
-import { getBuiltInTypes } from "../../database/session/type_ids.ts";
+import { BUILT_IN_TYPES } from "../../database/session/type_ids.ts";
 
 /** A stand-in for the RDS Data API, over a real PostgreSQL. */
 export interface RdsDataServer {
@@ -80,7 +80,7 @@ function bindNames(sql: string, parameters: Parameter[]): { text: string; values
 }
 
 const TYPES = new Map(
-  getBuiltInTypes().flatMap(([name, id, arrayId]) => [[id, name], [arrayId, `_${name}`]]),
+  BUILT_IN_TYPES.flatMap(([name, id, arrayId]) => [[id, name], [arrayId, `_${name}`]]),
 );
 
 function toField(text: string | null, typeName: string, options: Body["resultSetOptions"]): Field {

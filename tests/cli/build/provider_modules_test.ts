@@ -126,6 +126,7 @@ export async function handler() {
     // what is loaded later, and all that it imports, is wrapped: `f(() => {…})` in place of each module
     const wrapped = [...named.matchAll(/=[\w$]+\(\(\)=>\{/g)].length;
     assert(wrapped < 12, `${wrapped} modules are wrapped`);
+    assertEquals([...named].find((char) => char > "\x7f"), undefined);
     const { answer } = await project.call("Probe", { env: { PORT: "1" } });
     assertEquals(answer, { statusCode: 500, body: "ECONNREFUSED" } as object);
 

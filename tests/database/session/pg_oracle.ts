@@ -1,7 +1,7 @@
 /** What the package `pg` answers, which is what every provider must answer. */
 import pg from "pg";
 import { parseArray } from "../../../database/session/array_literal.ts";
-import { getBuiltInTypes } from "../../../database/session/type_ids.ts";
+import { BUILT_IN_TYPES } from "../../../database/session/type_ids.ts";
 
 /** A result of `pg`. */
 export interface OracleResult {
@@ -34,7 +34,7 @@ const DIFFERENCES: Readonly<Record<string, Parser>> = {
 };
 
 function getDifference(type: number): Parser | undefined {
-  for (const [name, id, arrayId] of getBuiltInTypes()) {
+  for (const [name, id, arrayId] of BUILT_IN_TYPES) {
     if (type === id) return DIFFERENCES[name];
     if (type !== arrayId) continue;
     // pg reads an array of numeric as floats, and leaves arrays of rarer types as texts
