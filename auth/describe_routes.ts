@@ -3,7 +3,8 @@ import type { AuthRoute } from "./auth_routes.ts";
 import { startBetterAuth } from "./better_auth.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { toBetterAuthOptions } from "./better_auth_options.ts";
-import { type AuthConfig, resolveAuthConfig } from "./config.ts";
+import type { AuthConfig } from "./config.ts";
+import { resolveAuthConfig } from "./resolve_config.ts";
 import { loadRouteDescriptions } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
 

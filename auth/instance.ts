@@ -4,7 +4,8 @@ import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { logError } from "../observability/logger.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
-import { type AuthConfig, type AuthSettings, resolveAuthConfig } from "./config.ts";
+import type { AuthConfig, AuthSettings } from "./config.ts";
+import { resolveAuthConfig } from "./resolve_config.ts";
 import { identifyConfig } from "./identify_config.ts";
 import { toBetterAuthOptions } from "./better_auth_options.ts";
 

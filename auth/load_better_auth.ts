@@ -45,39 +45,27 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
       socialProviderList,
     };
   } catch (error) {
-    return explainMissing(AUTH_PACKAGES, "better-auth", "Signing in")(error);
+    return explain("Signing in")(error);
   }
 }
 
 /** Loads the plugin for custom OAuth providers. */
 export async function loadGenericOAuth(): Promise<typeof genericOAuth> {
-  try {
-    return (await import("better-auth/plugins/generic-oauth")).genericOAuth;
-  } catch (error) {
-    return explainMissing(AUTH_PACKAGES, "better-auth", "A provider under socialProviders.custom")(
-      error,
-    );
-  }
+  const plugin = await import("better-auth/plugins/generic-oauth")
+    .catch(explain("A provider under socialProviders.custom"));
+  return plugin.genericOAuth;
 }
 
 /** Loads the function that lists better-auth's tables. */
 export async function loadTableDescriptions(): Promise<typeof getAuthTables> {
-  try {
-    return (await import("better-auth/db")).getAuthTables;
-  } catch (error) {
-    return explainMissing(AUTH_PACKAGES, "better-auth", "The description of the auth tables")(
-      error,
-    );
-  }
+  const db = await import("better-auth/db").catch(explain("The description of the auth tables"));
+  return db.getAuthTables;
 }
 
 /** Loads the function that creates hooks. */
 export async function loadAuthMiddleware(): Promise<typeof createAuthMiddleware> {
-  try {
-    return (await import("better-auth/api")).createAuthMiddleware;
-  } catch (error) {
-    return explainMissing(AUTH_PACKAGES, "better-auth", "The audit log")(error);
-  }
+  const api = await import("better-auth/api").catch(explain("The audit log"));
+  return api.createAuthMiddleware;
 }
 
 /** What describes routes: the plugin that does it, and the middlewares that require a session. */
@@ -88,21 +76,20 @@ export interface RouteDescriptions {
 
 /** Loads better-auth's OpenAPI plugin. */
 export async function loadRouteDescriptions(): Promise<RouteDescriptions> {
-  try {
-    const api = await import("better-auth/api");
-    const { openAPI } = await import("better-auth/plugins");
-    return {
-      openAPI,
-      sessionMiddlewares: new Set([
-        api.sessionMiddleware,
-        api.freshSessionMiddleware,
-        api.sensitiveSessionMiddleware,
-        api.requestOnlySessionMiddleware,
-      ]),
-    };
-  } catch (error) {
-    return explainMissing(AUTH_PACKAGES, "better-auth", "The description of the auth routes")(
-      error,
-    );
-  }
+  const purpose = "The description of the auth routes";
+  const api = await import("better-auth/api").catch(explain(purpose));
+  const { openAPI } = await import("better-auth/plugins").catch(explain(purpose));
+  return {
+    openAPI,
+    sessionMiddlewares: new Set([
+      api.sessionMiddleware,
+      api.freshSessionMiddleware,
+      api.sensitiveSessionMiddleware,
+      api.requestOnlySessionMiddleware,
+    ]),
+  };
+}
+
+function explain(purpose: string): (error: unknown) => never {
+  return explainMissing(AUTH_PACKAGES, "better-auth", purpose);
 }

@@ -1,7 +1,8 @@
 import { getHeader, getMethod, getPath } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { ForbiddenError, UnauthorizedError } from "../errors/http_errors.ts";
-import { type AuthSettings, getCookieName } from "./config.ts";
+import type { AuthSettings } from "./config.ts";
+import { getCookieName } from "./resolve_config.ts";
 import { readCookieHeader } from "./cookie_header.ts";
 import { findSessionCookie } from "./session_cookies.ts";
 import { requireBearerToken } from "./sessions.ts";

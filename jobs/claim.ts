@@ -82,9 +82,8 @@ function inShards(first: number, before: boolean): SQL {
  * @param clock Clock of a test.
  */
 export function isDue(first: number, before: boolean, clock: Clock | undefined): SQL {
-  return sql`${inShards(first, before)} and j."due_at" <= ${
-    sqlNow(clock)
-  } and j."state" in ('queued', 'running')`;
+  return sql`${inShards(first, before)} and j."due_at" <= ${sqlNow(clock)}
+  and j."state" in ('queued', 'running')`;
 }
 
 /**

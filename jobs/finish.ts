@@ -48,9 +48,8 @@ export function buildFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock 
 
 function writeFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): SQL {
   const list = sql.join(ids.map((id) => sql`${id}::uuid`), sql`, `);
-  return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${
-    sqlNow(clock)
-  }, "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
+  return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
+  "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
   where "id" in (${list}) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
 }
 
@@ -81,9 +80,8 @@ export function buildRetry(
  * @param clock Clock of a test.
  */
 export function buildDead(lease: JobLease, error: string, clock: Clock | undefined): SQL {
-  return sql`update "trellis_jobs" set "state" = 'dead', "finished_at" = ${
-    sqlNow(clock)
-  }, "due_at" = null, "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
+  return sql`update "trellis_jobs" set "state" = 'dead', "finished_at" = ${sqlNow(clock)},
+  "due_at" = null, "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
 }
 
 /**
@@ -93,7 +91,6 @@ export function buildDead(lease: JobLease, error: string, clock: Clock | undefin
  * @param clock Clock of a test.
  */
 export function buildRelease(lease: JobLease, clock: Clock | undefined): SQL {
-  return sql`update "trellis_jobs" set "state" = 'queued', "attempts" = "attempts" - 1, "due_at" = ${
-    sqlNow(clock)
-  } where ${holdsLease(lease)} returning "id"`;
+  return sql`update "trellis_jobs" set "state" = 'queued', "attempts" = "attempts" - 1,
+  "due_at" = ${sqlNow(clock)} where ${holdsLease(lease)} returning "id"`;
 }

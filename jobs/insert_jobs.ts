@@ -61,13 +61,13 @@ function writeInsert(
   { graceSeconds, clock, mayExist }: InsertOptions,
 ): SQL {
   const values = rows.map((row) =>
-    sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int, ${row.group}::text, ${row.position}::bigint, ${
-      sqlNow(clock)
-    }, ${sqlIn(clock, row.delaySeconds)}, ${
-      sqlIn(clock, row.delaySeconds + graceSeconds)
-    }, ${row.correlationId}::text, ${row.traceParent}::text)`
+    sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
+    ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
+    ${sqlIn(clock, row.delaySeconds)}, ${sqlIn(clock, row.delaySeconds + graceSeconds)},
+    ${row.correlationId}::text, ${row.traceParent}::text)`
   );
-  return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position", "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent") values ${
-    sql.join(values, sql`, `)
-  }${mayExist ? sql` on conflict do nothing` : sql``}`;
+  const onConflict = mayExist ? sql` on conflict do nothing` : sql``;
+  return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position",
+  "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent")
+  values ${sql.join(values, sql`, `)}${onConflict}`;
 }

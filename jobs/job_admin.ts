@@ -76,12 +76,9 @@ interface DetailsRow extends Record<string, unknown> {
   payload?: string;
 }
 
-const COLUMNS: SQL = sql`"id", "name", "state", "attempts", "group_key", ${
-  isoTime("enqueued_at")
-} as enqueued,
-  ${isoTime("run_at")} as run, ${
-  isoTime("finished_at")
-} as finished, "last_error", "correlation_id"`;
+const COLUMNS: SQL = sql`"id", "name", "state", "attempts", "group_key",
+  ${isoTime("enqueued_at")} as enqueued, ${isoTime("run_at")} as run,
+  ${isoTime("finished_at")} as finished, "last_error", "correlation_id"`;
 
 function isoTime(column: string): SQL {
   return sql`to_char("${sql.raw(column)}" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -57,17 +57,15 @@ const SAMPLED = 100;
  */
 export function buildGauges(clock: Clock | undefined): SQL {
   const now = sqlNow(clock);
+  const limit = sql.raw(String(SAMPLED));
   const oldest = SHARDS.map((shard) =>
-    sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j where j."shard" = ${
-      sql.raw(String(shard))
-    } and j."due_at" is not null and j."state" in ('queued', 'running') order by j."due_at" limit ${
-      sql.raw(String(SAMPLED))
-    }) o where o."run_at" <= ${now})`
+    sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j
+    where j."shard" = ${sql.raw(String(shard))} and j."due_at" is not null
+    and j."state" in ('queued', 'running') order by j."due_at" limit ${limit}) o
+    where o."run_at" <= ${now})`
   );
-  return sql`select extract(epoch from ${now} - least(${
-    sql.join(oldest, sql`, `)
-  })) as oldest_seconds,
-    (select count(*) from "trellis_jobs" where "shard" in (${
-    sql.raw(SHARDS.join(", "))
-  }) and "due_at" is null and "state" = 'dead') as dead`;
+  const shards = sql.raw(SHARDS.join(", "));
+  return sql`select extract(epoch from ${now} - least(${sql.join(oldest, sql`, `)}))
+    as oldest_seconds, (select count(*) from "trellis_jobs"
+    where "shard" in (${shards}) and "due_at" is null and "state" = 'dead') as dead`;
 }

@@ -30,7 +30,7 @@ function hasHooks({ evaluator }: Collector, config: ts.Expression): boolean {
   return HOOKS.some((name) => evaluator.getMember(value, name, config).kind !== "undefined");
 }
 
-/** Checks whether the limits of a configuration may count in the database, as auth/config.ts does. */
+/** Checks whether the limits of a configuration may count in the database, as auth/resolve_config.ts does. */
 function mayLimit({ evaluator }: Collector, config: ts.Expression): boolean {
   function read(...names: readonly string[]): unknown {
     const value = names.reduce(

@@ -1,6 +1,7 @@
 import { getName } from "./sql_name.ts";
 import type { StatementReader } from "./statement_reader.ts";
 import { keywordSet } from "./list_words.ts";
+import { readWith } from "./with_clause.ts";
 
 /** Role of a name in a statement. */
 export type NameRole =
@@ -92,16 +93,8 @@ class NameCollector {
     const reader = this.#reader;
     for (let start = 0; start < reader.size; start++) {
       if (reader.key(start) !== "WITH") continue;
-      let at = reader.skip(start + 1, "RECURSIVE");
-      while (reader.isName(at)) {
-        let as = at + 1;
-        if (reader.key(as) === "(") as = reader.next(as);
-        if (reader.key(as) !== "AS") break;
-        this.#ctes.add(getName(reader.token(at)!));
-        const body = reader.skip(reader.skip(as + 1, "NOT"), "MATERIALIZED");
-        const end = reader.next(body);
-        if (reader.key(body) !== "(" || reader.key(end) !== ",") break;
-        at = end + 1;
+      for (const { name } of readWith(reader, start).items) {
+        this.#ctes.add(getName(reader.token(name)!));
       }
     }
   }

@@ -65,9 +65,7 @@ export async function applyOneByOne(
 }
 
 function writeAppliedNow({ file, steps }: PlannedMigration, { migrations }: HistoryTables): string {
-  return `INSERT INTO ${migrations} (tag, hash, statements, duration_ms, executed) VALUES (${
-    quoteLiteral(file.tag)
-  }, ` +
-    `${quoteLiteral(file.hash)}, ${steps.length}, ` +
+  return `INSERT INTO ${migrations} (tag, hash, statements, duration_ms, executed) ` +
+    `VALUES (${quoteLiteral(file.tag)}, ${quoteLiteral(file.hash)}, ${steps.length}, ` +
     "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000)::integer, true)";
 }

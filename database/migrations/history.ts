@@ -49,24 +49,8 @@ const MAX_NAME_BYTES = 63;
  * @throws {ConfigurationError} If a name is empty or too long.
  */
 export function nameTables(table = "__orm_migrations", schema = "orm"): HistoryTables {
-  for (
-    const [field, name, rest] of [["migrationsTable", table, "_steps"], [
-      "migrationsSchema",
-      schema,
-      "",
-    ]] as const
-  ) {
-    if (
-      typeof name !== "string" || name === "" ||
-      new TextEncoder().encode(name + rest).length > MAX_NAME_BYTES
-    ) {
-      throw new ConfigurationError(
-        `MigrateConfig.${field} must be a name of 1 to ${MAX_NAME_BYTES - rest.length} bytes, got ${
-          JSON.stringify(name)
-        }`,
-      );
-    }
-  }
+  checkName("migrationsTable", table, MAX_NAME_BYTES - "_steps".length);
+  checkName("migrationsSchema", schema, MAX_NAME_BYTES);
   const quotedSchema = quoteName(schema);
   return {
     schema,
@@ -75,6 +59,14 @@ export function nameTables(table = "__orm_migrations", schema = "orm"): HistoryT
     steps: `${quotedSchema}.${quoteName(`${table}_steps`)}`,
     lease: `${quotedSchema}.${quoteName(`${table}_lease`)}`,
   };
+}
+
+function checkName(field: string, name: unknown, maxBytes: number): void {
+  const bytes = typeof name === "string" ? new TextEncoder().encode(name).length : 0;
+  if (bytes > 0 && bytes <= maxBytes) return;
+  throw new ConfigurationError(
+    `MigrateConfig.${field} must be a name of 1 to ${maxBytes} bytes, got ${JSON.stringify(name)}`,
+  );
 }
 
 /**
@@ -241,18 +233,9 @@ export function writeStep(
   row: Pick<StepRow, "step" | "hash" | "state"> & Partial<StepRow>,
 ): string {
   const { step, hash, state, jobId, watermark } = row;
-  const values = [
-    quoteLiteral(tag),
-    step,
-    quoteLiteral(hash),
-    quoteLiteral(state),
-    orNull(jobId),
-    orNull(watermark),
-    quoteLiteral(owner),
-  ];
-  return `INSERT INTO ${tables.steps} (tag, step, hash, state, job_id, watermark, owner) VALUES (${
-    values.join(", ")
-  }) ` +
+  return `INSERT INTO ${tables.steps} (tag, step, hash, state, job_id, watermark, owner) ` +
+    `VALUES (${quoteLiteral(tag)}, ${step}, ${quoteLiteral(hash)}, ${quoteLiteral(state)}, ` +
+    `${orNull(jobId)}, ${orNull(watermark)}, ${quoteLiteral(owner)}) ` +
     "ON CONFLICT (tag, step) DO UPDATE SET hash = EXCLUDED.hash, " +
     "state = EXCLUDED.state, job_id = EXCLUDED.job_id, " +
     "watermark = EXCLUDED.watermark, owner = EXCLUDED.owner, updated_at = now()";
@@ -269,9 +252,8 @@ export function writeApplied(
 ): string {
   const { tag, hash, statements, durationMs, executed } = row;
   return `INSERT INTO ${tables.migrations} (tag, hash, statements, duration_ms, executed) VALUES ` +
-    `(${quoteLiteral(tag)}, ${quoteLiteral(hash)}, ${statements}, ${
-      Math.round(durationMs)
-    }, ${executed})`;
+    `(${quoteLiteral(tag)}, ${quoteLiteral(hash)}, ${statements}, ` +
+    `${Math.round(durationMs)}, ${executed})`;
 }
 
 /** Returns the statement that deletes the records of a finished migration's statements. */

@@ -130,13 +130,11 @@ export async function takeLease(
   await waitFor(async () => {
     try {
       const [row] = await session.query(
-        `UPDATE ${lease} SET owner = ${
-          quoteLiteral(owner)
-        }, fence = fence + 1, expires_at = now() + ${ttl} ` +
+        `UPDATE ${lease} SET owner = ${quoteLiteral(owner)}, ` +
+          `fence = fence + 1, expires_at = now() + ${ttl} ` +
           // the owner is this run if its first attempt was applied without an answer
-          `WHERE id = 1 AND (expires_at < now() OR owner = ${
-            quoteLiteral(owner)
-          }) RETURNING fence::text AS fence`,
+          `WHERE id = 1 AND (expires_at < now() OR owner = ${quoteLiteral(owner)}) ` +
+          "RETURNING fence::text AS fence",
       );
       if (row !== undefined) fence = String(row.fence);
       return row !== undefined;

@@ -4,16 +4,25 @@ import type { SqlSession } from "../providers/provider.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";
 import type { MigrationStatus } from "./plan.ts";
-import type { PlanFinding } from "./plan_finding.ts";
-import { collectFindings, type PendingPlan, planPending } from "./plan_pending.ts";
+import { describeFinding, type PlanFinding } from "./plan_finding.ts";
 import {
   planRowChanges,
   planRowChangesOnEmpty,
   type RowChangeRefusal,
   UNBATCHABLE,
 } from "./row_changes/plan_row_changes.ts";
-import type { LocatedStep, PlannedMigration } from "./steps.ts";
+import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
 import { retryIdempotent } from "../sql/retry_idempotent.ts";
+
+/** Plan of a run. */
+export interface PendingPlan {
+  /** Pending migrations with their statements, in order. */
+  planned: PlannedMigration[];
+  /** Findings about the folder, then those about the pending files. */
+  findings: PlanFinding[];
+  /** Warnings among the findings, one sentence each. */
+  warnings: string[];
+}
 
 /** Target of a plan. */
 export interface PlanTarget {
@@ -24,36 +33,39 @@ export interface PlanTarget {
 }
 
 /**
- * Plans a run on a database: the findings of {@link planPending}, and changes of rows that are too
- * large for the current tables.
+ * Plans a run on a database in one pass over all pending files. Runs and writes nothing, and
+ * collects every error and warning, also about changes of rows that are too large for the current
+ * tables.
  *
  * @param folder The folder.
  * @param status The pending migrations.
  * @param target Target of the plan.
  * @param session Session of the database; only read from.
  * @param tables Tables that record migrations.
+ * @returns The plan. It must not be run if any finding is an error.
  */
 export async function planOnDatabase(
   folder: MigrationFolder,
   status: MigrationStatus,
-  { provider, translation }: PlanTarget,
+  target: PlanTarget,
   session: SqlSession,
   tables: HistoryTables,
 ): Promise<PendingPlan> {
-  const plan = planPending(folder, status, provider, translation);
-  if (provider !== "distsql" || plan.planned.length === 0) return plan;
-  const done = await readDoneSteps(session, tables);
-  const statements = listStatements(plan.planned, done);
+  const planned = planPending(folder, status, target);
+  if (target.provider !== "distsql" || planned.length === 0) {
+    return collectFindings(status, planned);
+  }
+  const statements = listStatements(planned, await readDoneSteps(session, tables));
   const refusals = await planRowChanges(
     statements,
     (sql) => retryIdempotent(() => session.query(sql)),
   );
-  return addRefusals(plan, status, statements, refusals);
+  return collectFindings(status, addRefusals(planned, statements, refusals));
 }
 
 /**
- * Plans all migrations of a folder for an empty database: the findings of {@link planPending}, and
- * changes of rows that are too large for the rows which the migrations themselves insert.
+ * Plans all migrations of a folder for an empty database, also with changes of rows that are too
+ * large for the rows which the migrations themselves insert.
  *
  * @param folder The folder.
  * @param status All migrations, as pending.
@@ -62,12 +74,21 @@ export async function planOnDatabase(
 export function planOnEmpty(
   folder: MigrationFolder,
   status: MigrationStatus,
-  { provider, translation }: PlanTarget,
+  target: PlanTarget,
 ): PendingPlan {
-  const plan = planPending(folder, status, provider, translation);
-  if (provider !== "distsql") return plan;
-  const statements = listStatements(plan.planned, new Map());
-  return addRefusals(plan, status, statements, planRowChangesOnEmpty(statements));
+  const planned = planPending(folder, status, target);
+  if (target.provider !== "distsql") return collectFindings(status, planned);
+  const statements = listStatements(planned, new Map());
+  const refusals = planRowChangesOnEmpty(statements);
+  return collectFindings(status, addRefusals(planned, statements, refusals));
+}
+
+function planPending(
+  { files }: MigrationFolder,
+  { pending }: MigrationStatus,
+  { provider, translation }: PlanTarget,
+): PlannedMigration[] {
+  return pending.length === 0 ? [] : planSteps(files, new Set(pending), provider, translation);
 }
 
 /** Returns the statements that are not done yet. */
@@ -80,13 +101,13 @@ function listStatements(
   );
 }
 
+/** Adds the refused changes of rows to the findings of their migrations, which then have no steps. */
 function addRefusals(
-  { planned }: PendingPlan,
-  { findings: inFolder }: MigrationStatus,
+  planned: readonly PlannedMigration[],
   statements: readonly LocatedStep[],
   refusals: readonly RowChangeRefusal[],
-): PendingPlan {
-  const added = refusals.map(({ index, table, summary, advice }): PlanFinding => ({
+): PlannedMigration[] {
+  const all = refusals.map(({ index, table, summary, advice }): PlanFinding => ({
     severity: "error",
     rule: UNBATCHABLE,
     ...statements[index].place,
@@ -94,14 +115,21 @@ function addRefusals(
     message: summary,
     advice,
   }));
-  return collectFindings(planned.map((migration) => addFindings(migration, added)), inFolder);
+  return planned.map((migration) => {
+    const added = all.filter(({ file }) => file === `${migration.file.tag}.sql`);
+    if (added.length === 0) return migration;
+    const findings = [...migration.findings, ...added].sort((a, b) =>
+      (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
+    );
+    return { ...migration, steps: [], findings };
+  });
 }
 
-function addFindings(migration: PlannedMigration, all: readonly PlanFinding[]): PlannedMigration {
-  const added = all.filter(({ file }) => file === `${migration.file.tag}.sql`);
-  if (added.length === 0) return migration;
-  const findings = [...migration.findings, ...added].sort((a, b) =>
-    (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
-  );
-  return { ...migration, steps: [], findings };
+function collectFindings(
+  { findings: inFolder }: MigrationStatus,
+  planned: PlannedMigration[],
+): PendingPlan {
+  const findings = [...inFolder, ...planned.flatMap((migration) => migration.findings)];
+  const warnings = findings.filter(({ severity }) => severity === "warning").map(describeFinding);
+  return { planned, findings, warnings };
 }

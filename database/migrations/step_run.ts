@@ -110,10 +110,9 @@ export class StepRun {
     if (decision === undefined) throw error;
     if (!decision.isBatchable) {
       const place = { tag: this.#tag, statement: this.#index + 1 };
+      const { message } = notBatchable(decision);
       throw new MigrationError(
-        `${this.#tag}.sql failed at statement ${place.statement}. ${
-          notBatchable(decision).message
-        }`,
+        `${this.#tag}.sql failed at statement ${place.statement}. ${message}`,
         { ...place, cause: error },
       );
     }

@@ -145,10 +145,8 @@ function takeOverIndex(
   }
   schema.indexes.splice(schema.indexes.indexOf(index), 1);
   const list = index.definition.slice(index.definition.indexOf("("));
-  const definition = `${type === "primary_key" ? "PRIMARY KEY" : "UNIQUE"} ${list} ${
-    reader.text(indexName.end, to)
-  }`
-    .trim();
+  const kind = type === "primary_key" ? "PRIMARY KEY" : "UNIQUE";
+  const definition = `${kind} ${list} ${reader.text(indexName.end, to)}`.trim();
   pushConstraint(schema, {
     name: name ?? index.name,
     type,

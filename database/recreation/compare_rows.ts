@@ -83,10 +83,8 @@ async function digest(db: DrizzleClient, side: Side): Promise<RowDigest> {
   for (let mark: KeyMark | null = null; key.length > 0;) {
     const [row]: Record<string, unknown>[] = await runSql(
       db,
-      `SELECT ${keyTexts(key)} FROM ${from} WHERE ${inRange(key, mark, null)} ORDER BY ${
-        keyColumns(key)
-      } ` +
-        `OFFSET ${ROWS_PER_QUERY - 1} LIMIT 1`,
+      `SELECT ${keyTexts(key)} FROM ${from} WHERE ${inRange(key, mark, null)} ` +
+        `ORDER BY ${keyColumns(key)} OFFSET ${ROWS_PER_QUERY - 1} LIMIT 1`,
     );
     const bound: KeyMark | null = row === undefined ? null : readMark(key, row);
     await addRows(db, side, inRange(key, mark, bound), total);

@@ -146,9 +146,8 @@ export class RowCopy {
       : ` (${names})${copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""}`;
     await runSql(
       this.#db,
-      `INSERT INTO ${copy.target}${into} SELECT ${values} FROM ${copy.source} AS ${
-        quoteName(table)
-      } WHERE ${condition}`,
+      `INSERT INTO ${copy.target}${into} SELECT ${values} ` +
+        `FROM ${copy.source} AS ${quoteName(table)} WHERE ${condition}`,
     );
   }
 

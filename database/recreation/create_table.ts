@@ -107,11 +107,10 @@ export function constraintDefinition(
  */
 export function buildCreateTableSql(name: string, schema: TableSchema): string {
   const isRenamed = name !== schema.name;
-  const constraints = schema.constraints.map((constraint) =>
-    `CONSTRAINT ${quoteName(constraintName(constraint, isRenamed))} ${
-      constraintDefinition(constraint, schema, name)
-    }`
-  );
+  const constraints = schema.constraints.map((constraint) => {
+    const definition = constraintDefinition(constraint, schema, name);
+    return `CONSTRAINT ${quoteName(constraintName(constraint, isRenamed))} ${definition}`;
+  });
   // before PostgreSQL 18 NOT NULL constraints have no names, so no column has one
   const namesNotNull = isRenamed &&
     schema.columns.some((column) => column.notNullName !== undefined);

@@ -69,9 +69,8 @@ export function constraintsQuery(oid: string, side: "conrelid" | "confrelid"): s
   return `SELECT con.conname::text AS name, con.contype::text AS ` +
     `type, pg_get_constraintdef(con.oid) AS definition, ` +
     `con.convalidated AS validated, ${getNames("con.conkey", "con.conrelid")} AS columns, ` +
-    `${
-      getNames("con.confkey", "con.confrelid")
-    } AS targets, fn.nspname::text AS target_schema, fc.relname::text AS target, ` +
+    `${getNames("con.confkey", "con.confrelid")} AS targets, ` +
+    `fn.nspname::text AS target_schema, fc.relname::text AS target, ` +
     `n.nspname::text AS schema, c.relname::text AS table, ` +
     `obj_description(con.oid, 'pg_constraint') AS comment, ` +
     `CASE WHEN (SELECT count(*) FROM pg_index own JOIN ` +

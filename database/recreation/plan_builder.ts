@@ -79,9 +79,8 @@ export class PlanBuilder {
   /** Adds an index under its temporary name, until the final name is free. */
   #index(name: string, finalName: string, sql: string): void {
     const index = qualify(this.#current.schema, name);
-    const isValid = `EXISTS (SELECT FROM pg_index WHERE indexrelid = ${
-      toRegclass(index)
-    } AND indisvalid)`;
+    const oid = toRegclass(index);
+    const isValid = `EXISTS (SELECT FROM pg_index WHERE indexrelid = ${oid} AND indisvalid)`;
     this.push({
       ...once("before", `build index ${finalName}`, sql, isValid),
       ...this.#current.dialect === "distsql"
@@ -132,9 +131,8 @@ export class PlanBuilder {
       if (constraint.type !== "foreign_key") continue;
       const { name, validated } = constraint;
       const definition = constraintDefinition(constraint, this.#desired, this.newName);
-      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${
-        quoteName(name)
-      } ${definition} NOT VALID`;
+      const added = `ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
+      const sql = `ALTER TABLE ${this.#new} ${added}`;
       this.once("before", `add foreign key ${name}`, sql, hasConstraint(this.#new, name));
       if (validated) this.push(validation("before", this.#new, name, this.#current.dialect));
     }
@@ -154,9 +152,8 @@ export class PlanBuilder {
   renameAway(): void {
     const { oid = "0", name } = this.#current;
     const sql = `ALTER TABLE ${this.#final} RENAME TO ${quoteName(temporaryName(name, "old"))}`;
-    const done = `EXISTS (SELECT FROM pg_class WHERE oid = ${oid} AND relname <> ${
-      quoteLiteral(name)
-    })`;
+    const isOther = `oid = ${oid} AND relname <> ${quoteLiteral(name)}`;
+    const done = `EXISTS (SELECT FROM pg_class WHERE ${isOther})`;
     this.once("before", "rename the old table", sql, done);
   }
 

@@ -55,11 +55,8 @@ async function readJob(
 ): Promise<JobState | undefined> {
   // the provider shows names with or without their schema, quoted if necessary
   const names = [name, quoteName(name)].map(quoteLiteral);
-  const where = jobId === undefined
-    ? `object_name IN (${names.join(", ")}) OR ${
-      names.map((one) => `object_name LIKE '%.' || ${one}`).join(" OR ")
-    }`
-    : `job_id = ${quoteLiteral(jobId)}`;
+  const isNamed = names.map((one) => `object_name = ${one} OR object_name LIKE '%.' || ${one}`);
+  const where = jobId === undefined ? isNamed.join(" OR ") : `job_id = ${quoteLiteral(jobId)}`;
   const [row] = await runSql(
     db,
     `SELECT status, details FROM sys.jobs WHERE ${where} ORDER BY start_time DESC LIMIT 1`,
@@ -145,12 +142,8 @@ export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<v
     await runSql(db, `REVOKE ${privileges} ${on} FROM ${roleSql(first)}`);
   }
   for (const [first, privileges] of group(minus(grants, present))) {
-    await runSql(
-      db,
-      `GRANT ${privileges} ${on} TO ${roleSql(first)}${
-        first.grantable ? " WITH GRANT OPTION" : ""
-      }`,
-    );
+    const option = first.grantable ? " WITH GRANT OPTION" : "";
+    await runSql(db, `GRANT ${privileges} ${on} TO ${roleSql(first)}${option}`);
   }
 }
 
@@ -187,9 +180,8 @@ export async function renameSequence(
 ): Promise<void> {
   const [row] = await runSql(
     db,
-    `SELECT c.oid::regclass::text AS sequence, c.relname::text AS name FROM pg_class c WHERE c.oid = ${
-      getSequence(table, step.column)
-    }::regclass`,
+    "SELECT c.oid::regclass::text AS sequence, c.relname::text AS name FROM pg_class c " +
+      `WHERE c.oid = ${getSequence(table, step.column)}::regclass`,
   );
   if (row === undefined || row.name === step.name) return;
   try {

@@ -59,8 +59,7 @@ export async function writeWork(
   await runSql(
     db,
     `INSERT INTO ${workTable(plan.schema, plan.table)} (key, value) VALUES ` +
-      `(${quoteLiteral(key)}, ${
-        quoteLiteral(JSON.stringify(value))
-      }) ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value`,
+      `(${quoteLiteral(key)}, ${quoteLiteral(JSON.stringify(value))}) ` +
+      "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value",
   );
 }

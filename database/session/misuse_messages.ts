@@ -24,10 +24,8 @@ export function describeStatement({ text, name, metadata }: Statement): string {
  */
 export function transactionEnded(what: string): TransactionMisuseError {
   return new TransactionMisuseError(
-    `${
-      capitalize(what)
-    } was not sent: its transaction has ended. An await is missing in the function given to ` +
-      "withTransaction, or the transaction's client (tx) was kept for later",
+    `${capitalize(what)} was not sent: its transaction has ended. An await is missing in the ` +
+      "function given to withTransaction, or the transaction's client (tx) was kept for later",
   );
 }
 
@@ -45,10 +43,8 @@ export function waitsForItself(what: string, maxConnections: number): Transactio
     ? "the transaction holds the only connection and waits for it"
     : `transactions that wait for such queries hold all ${maxConnections} connections`;
   return new TransactionMisuseError(
-    `${
-      capitalize(what)
-    } would wait for itself: it runs on the outer client inside of withTransaction, and ${holder}. ` +
-      REMEDY,
+    `${capitalize(what)} would wait for itself: it runs on the outer client inside of ` +
+      `withTransaction, and ${holder}. ${REMEDY}`,
   );
 }
 
@@ -69,9 +65,8 @@ export function waitedForIdle(
     ? "the transaction that holds the only connection"
     : `the transactions that hold all ${maxConnections} connections`;
   return new TransactionMisuseError(
-    `${capitalize(what)} waited for ${
-      (waitedMs / 1000).toFixed(1)
-    } s, while ${holder} sent nothing. ` +
+    `${capitalize(what)} waited for ${(waitedMs / 1000).toFixed(1)} s, ` +
+      `while ${holder} sent nothing. ` +
       `It waits for itself if it is a part of such a transaction. ` +
       `${REMEDY}. If it is not, raise maxConnections`,
   );

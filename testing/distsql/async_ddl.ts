@@ -34,9 +34,8 @@ export async function createIndexAsync(
   { query, asSuperuser }: DdlConnection,
 ): Promise<string | undefined> {
   const table = relationName(child(statement.node, "relation"));
-  const newest = `SELECT max(indexrelid) FROM pg_index WHERE indrelid = ${
-    quoteLiteral(table)
-  }::regclass`;
+  const newest = "SELECT max(indexrelid) FROM pg_index " +
+    `WHERE indrelid = ${quoteLiteral(table)}::regclass`;
   const [[before]] = await query(newest);
   await query(backendSql);
   const [[index]] = await query(newest);
@@ -57,14 +56,13 @@ export async function createIndexAsync(
   if (Number(count) > MAX_INDEXES) {
     throw new SqlError("54000", `more than ${MAX_INDEXES} indexes per table are not supported`);
   }
-  const isUnique = statement.node.unique === true;
+  const { unique, nulls_not_distinct: nullsNotDistinct } = statement.node;
+  const isUnique = unique === true;
   const jobId = createJobId();
   await asSuperuser(async () => {
     await query(
       `UPDATE pg_index SET indisvalid = false, indisunique = ${isUnique}, ` +
-        `indnullsnotdistinct = ${
-          statement.node.nulls_not_distinct === true
-        } WHERE indexrelid = ${index}`,
+        `indnullsnotdistinct = ${nullsNotDistinct === true} WHERE indexrelid = ${index}`,
     );
     await query(insertJobSql(jobId, {
       type: "INDEX_BUILD",
@@ -98,9 +96,8 @@ export async function validateConstraintAsync(
   const table = relationName(child(statement.node, "relation"));
   const constraint = getText(child(children(statement.node, "cmds")[0], "AlterTableCmd"), "name");
   const [row] = await query(
-    `SELECT t.oid::oid, c.relname, n.nspname || '.' || c.relname, k.oid FROM (SELECT ${
-      quoteLiteral(table)
-    }::regclass AS oid) t ` +
+    `SELECT t.oid::oid, c.relname, n.nspname || '.' || c.relname, k.oid ` +
+      `FROM (SELECT ${quoteLiteral(table)}::regclass AS oid) t ` +
       `JOIN pg_class c ON c.oid = t.oid JOIN pg_namespace n ON n.oid = c.relnamespace ` +
       `LEFT JOIN pg_constraint k ON k.conrelid = t.oid AND k.conname = ${quoteLiteral(constraint)}`,
   );
@@ -166,10 +163,10 @@ export async function changeIamMapping(
   }
   await asSuperuser(async () => {
     const [[exists, mapped]] = await query(
-      `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = ${
-        quoteLiteral(role)
-      }), EXISTS (SELECT FROM sys.iam_mapping_records ` +
-        `WHERE pg_role_name = ${quoteLiteral(role)} AND arn = ${quoteLiteral(arn)})`,
+      `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = ${quoteLiteral(role)}), ` +
+        `EXISTS (SELECT FROM sys.iam_mapping_records WHERE pg_role_name = ${
+          quoteLiteral(role)
+        } AND arn = ${quoteLiteral(arn)})`,
     );
     if (exists !== "t") throw new SqlError("42704", `role "${role}" does not exist`);
     if (grants && mapped === "t") {
@@ -182,9 +179,8 @@ export async function changeIamMapping(
       grants
         ? `INSERT INTO sys.iam_mapping_records (arn, pg_role_name, grantor_pg_role_name) ` +
           `VALUES (${quoteLiteral(arn)}, ${quoteLiteral(role)}, ${quoteLiteral(user)})`
-        : `DELETE FROM sys.iam_mapping_records WHERE pg_role_name = ${
-          quoteLiteral(role)
-        } AND arn = ${quoteLiteral(arn)}`,
+        : `DELETE FROM sys.iam_mapping_records ` +
+          `WHERE pg_role_name = ${quoteLiteral(role)} AND arn = ${quoteLiteral(arn)}`,
     );
   });
 }

@@ -38,9 +38,8 @@ export async function checkAgainstCatalog(statement: Statement, query: Query): P
   }
   for (const column of identities) {
     const [[type] = []] = await query(
-      `SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = ${table} AND attname = ${
-        quoteLiteral(column)
-      }`,
+      `SELECT format_type(atttypid, NULL) FROM pg_attribute ` +
+        `WHERE attrelid = ${table} AND attname = ${quoteLiteral(column)}`,
     );
     if (type && type !== "bigint") {
       refuse(`datatype ${type} not supported, identity column type must be bigint`);

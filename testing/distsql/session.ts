@@ -53,10 +53,8 @@ export class Session implements BackendOwner {
       channel,
       onExecuted: (statement) => this.#noteSetting(statement),
     });
-    this.#setup =
-      `SET SESSION AUTHORIZATION ${
-        quoteName(user)
-      }; SET default_transaction_isolation = 'repeatable read'; ` +
+    this.#setup = `SET SESSION AUTHORIZATION ${quoteName(user)}; ` +
+      "SET default_transaction_isolation = 'repeatable read'; " +
       "SET TimeZone = 'UTC'; " +
       // since PostgreSQL 16 the creator of a role needs this to act as it
       "SELECT set_config(name, 'set, inherit', false) FROM " +

@@ -44,15 +44,13 @@ export async function shadowTables(
     const [row] = await query(
       `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN ` +
         `pg_namespace n ON n.oid = c.relnamespace ` +
-        `WHERE c.oid = to_regclass(${
-          quoteLiteral(quoted)
-        }) AND c.relkind = 'r' AND pg_table_size(c.oid) <= ${MAX_COPIED_BYTES}`,
+        `WHERE c.oid = to_regclass(${quoteLiteral(quoted)}) AND c.relkind = 'r' ` +
+        `AND pg_table_size(c.oid) <= ${MAX_COPIED_BYTES}`,
     );
     if (!row) return false;
     await query(
-      `CREATE TEMP TABLE ${quoted} (LIKE ${
-        row[0]
-      } INCLUDING ALL EXCLUDING GENERATED) ON COMMIT DROP; ` +
+      `CREATE TEMP TABLE ${quoted} (LIKE ${row[0]} INCLUDING ALL EXCLUDING GENERATED) ` +
+        "ON COMMIT DROP; " +
         `INSERT INTO pg_temp.${quoted} OVERRIDING SYSTEM VALUE SELECT * FROM ${row[0]}`,
     );
     shadowed.add(name);

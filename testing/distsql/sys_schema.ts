@@ -56,10 +56,7 @@ export async function prepareDatabase(query: Query): Promise<void> {
     "SELECT current_database(), EXISTS (SELECT FROM pg_roles WHERE rolname = 'admin')",
   );
   if (hasAdmin === "f") await query("CREATE ROLE admin LOGIN CREATEROLE");
-  await query(
-    `ALTER DATABASE ${
-      quoteName(database ?? "")
-    } OWNER TO admin; GRANT ALL ON SCHEMA public TO admin`,
-  );
+  await query(`ALTER DATABASE ${quoteName(database ?? "")} OWNER TO admin`);
+  await query("GRANT ALL ON SCHEMA public TO admin");
   await query(SYS_SCHEMA);
 }

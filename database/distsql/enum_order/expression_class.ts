@@ -10,6 +10,7 @@ import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { type EnumClass, getEnums, mergeClasses, NO_ENUM } from "./enum_class.ts";
+import { findCast, isOperation, readBranches } from "./expression_shape.ts";
 import { TRANSPARENT } from "./keywords.ts";
 import { operandStart, type Range, unwrap } from "./operands.ts";
 import { readNames, type Relation, type StatementNames } from "./statement_names.ts";
@@ -22,8 +23,6 @@ export interface EnumLiteral {
   readonly type?: DeclaredEnum;
 }
 
-const BRANCHES: ReadonlySet<string> = new Set(["THEN", "ELSE"]);
-const BRANCH_ENDS: ReadonlySet<string> = new Set(["WHEN", "ELSE", "END"]);
 const SELECT_ENDS: ReadonlySet<string> = keywordSet(`
   FROM WHERE GROUP HAVING ORDER LIMIT UNION INTERSECT EXCEPT WINDOW OFFSET
 `);
@@ -201,8 +200,10 @@ export class ExpressionClass {
     if (literal) return literal.type ? { is: "enum", type: literal.type } : NO_ENUM;
     if (reader.is(from, "SELECT") || reader.is(from, "WITH")) return this.#classOfQuery(from, to);
     if (reader.is(from, "VALUES")) return this.#containedIn([from, to]);
-    if (reader.is(from, "CASE") && reader.is(to - 1, "END")) return this.#classOfCase(from, to);
-    const cast = this.#lastCast([from, to]);
+    if (reader.is(from, "CASE") && reader.is(to - 1, "END")) {
+      return unify(readBranches(reader, [from, to]).map((branch) => this.getClass(branch)));
+    }
+    const cast = findCast(reader, [from, to]);
     if (cast >= 0) {
       const type = this.#typeAt(cast + 1);
       if (type === undefined) return NO_ENUM;
@@ -211,49 +212,8 @@ export class ExpressionClass {
     const end = reader.nameEnd(from);
     if (end === to) return this.#classOfColumn(from, end);
     if (end > from && reader.key(end) === "(") return this.#classOfCall(from, end, to);
-    if (this.#isOperation([from, to])) return NO_ENUM;
+    if (isOperation(reader, [from, to])) return NO_ENUM;
     return this.#containedIn([from, to]);
-  }
-
-  /** Returns the position of the `::` that casts the whole expression; else -1. */
-  #lastCast([from, to]: Range): number {
-    const reader = this.#reader;
-    let cast = -1;
-    for (let at = from; at < to; at = reader.next(at)) if (reader.is(at, "::")) cast = at;
-    if (cast < 0 || this.#isOperation([from, to])) return -1;
-    return cast;
-  }
-
-  /** Checks for a top-level operator that returns no enum. */
-  #isOperation([from, to]: Range): boolean {
-    const reader = this.#reader;
-    let cases = 0;
-    for (let at = from; at < to; at = reader.next(at)) {
-      const key = reader.key(at);
-      if (key === "CASE") cases++;
-      else if (key === "END") cases--;
-      if (cases > 0 || reader.token(at)?.kind !== "symbol") continue;
-      if (!["(", ")", "[", "]", ".", ",", "::", "*"].includes(key)) return true;
-    }
-    return false;
-  }
-
-  #classOfCase(from: number, to: number): EnumClass {
-    const reader = this.#reader;
-    const classes: EnumClass[] = [];
-    for (let at = from + 1, depth = 0; at < to - 1; at = reader.next(at)) {
-      if (reader.is(at, "CASE")) depth++;
-      else if (reader.is(at, "END")) depth--;
-      if (depth > 0 || !reader.isOneOf(at, BRANCHES)) continue;
-      let end = at + 1;
-      for (let inner = 0; end < to; end = reader.next(end)) {
-        if (reader.is(end, "CASE")) inner++;
-        else if (inner > 0 && reader.is(end, "END")) inner--;
-        else if (inner === 0 && reader.isOneOf(end, BRANCH_ENDS)) break;
-      }
-      classes.push(this.getClass([at + 1, end]));
-    }
-    return unify(classes);
   }
 
   #classOfCall(from: number, end: number, to: number): EnumClass {

@@ -2,7 +2,7 @@ import type { DeclaredEnum, DeclaredSchema, DeclaredTable } from "../declared/de
 import { readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { type EnumClass, getEnums } from "./enum_class.ts";
-import { type EnumLiteral, ExpressionClass } from "./expression_class.ts";
+import { ExpressionClass } from "./expression_class.ts";
 import { EQUALITY, EXTREMES, ORDERING } from "./keywords.ts";
 import { operandEnd, operandStart, type Range, unwrap } from "./operands.ts";
 import { keywordSet } from "../list_words.ts";
@@ -51,15 +51,11 @@ export type OrderUse =
     }
   );
 
-/** Value that is compared with an enum but is not a label of it. */
-export interface WrongLabel {
-  readonly type: DeclaredEnum;
-}
-
 /** Uses found in a statement. */
 export interface OrderUses {
   readonly uses: readonly OrderUse[];
-  readonly wrongLabels: readonly WrongLabel[];
+  /** Enum of each value that is compared with it and is not one of its labels. */
+  readonly wrongLabels: readonly DeclaredEnum[];
 }
 
 const QUANTIFIERS: ReadonlySet<string> = new Set(["ANY", "ALL", "SOME"]);
@@ -67,12 +63,13 @@ const SORT_ENDS: ReadonlySet<string> = keywordSet(`
   LIMIT OFFSET FETCH FOR UNION INTERSECT EXCEPT RETURNING ROWS RANGE GROUPS ) ;
 `);
 const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
+const OUTPUT_ENDS: ReadonlySet<string> = new Set(["FROM", "WHERE", "GROUP", "UNION"]);
 const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
 
 /** Finder of the uses in one statement. */
 class UseFinder {
   readonly uses: OrderUse[] = [];
-  readonly wrongLabels: WrongLabel[] = [];
+  readonly wrongLabels: DeclaredEnum[] = [];
   readonly #reader: StatementReader;
   readonly #classes: ExpressionClass;
 
@@ -105,10 +102,6 @@ class UseFinder {
     return [at, operandEnd(this.#reader, at)];
   }
 
-  #label(range: Range): EnumLiteral | undefined {
-    return this.#classes.literalAt(range);
-  }
-
   /** Checks for a number literal, which is never an enum. */
   #isNumber(range: Range): boolean {
     const [from, to] = unwrap(this.#reader, range);
@@ -116,21 +109,23 @@ class UseFinder {
     return to === start + 1 && this.#reader.token(start)?.kind === "number";
   }
 
-  /** Returns the enum that is certainly compared, or those that may be. */
+  /** Returns the enum that operands certainly have, or those that they may have. */
   #typesOf(
-    classes: readonly EnumClass[],
+    operands: readonly Range[],
   ): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {
+    const classes = operands.map((operand) => this.#classes.getClass(operand));
     const certain = classes.find((one) => one.is === "enum");
     if (certain?.is === "enum") return { certain: certain.type, types: [certain.type] };
     return { types: [...new Set(classes.flatMap(getEnums))] };
   }
 
-  #check(type: DeclaredEnum, literals: readonly (EnumLiteral | undefined)[]): void {
-    for (const literal of literals) {
-      if (literal !== undefined && !type.labels.includes(literal.label)) {
-        this.wrongLabels.push({ type });
-      }
-    }
+  /** Returns the labels of the operands that are literals, and checks them. */
+  #readLabels(type: DeclaredEnum, operands: readonly Range[]): (string | undefined)[] {
+    return operands.map((operand) => {
+      const label = this.#classes.literalAt(operand)?.label;
+      if (label !== undefined && !type.labels.includes(label)) this.wrongLabels.push(type);
+      return label;
+    });
   }
 
   #findComparison(at: number): void {
@@ -138,18 +133,14 @@ class UseFinder {
     const left = this.#getLeft(at);
     const right = this.#getRight(at + 1);
     if (this.#isNumber(left) || this.#isNumber(right)) return;
-    const { certain, types } = this.#typesOf([
-      this.#classes.getClass(left),
-      this.#classes.getClass(right),
-    ]);
+    const { certain, types } = this.#typesOf([left, right]);
     if (types.length === 0) return;
     const base = { types, range: [left[0], right[1]] as const, what: `${reader.key(at)} on` };
     if (certain === undefined || reader.isOneOf(right[0], QUANTIFIERS)) {
       return void this.uses.push({ ...base, kind: "other" });
     }
-    const [a, b] = [this.#label(left), this.#label(right)];
-    this.#check(certain, [a, b]);
-    const labels = { leftLabel: a?.label, rightLabel: b?.label };
+    const [leftLabel, rightLabel] = this.#readLabels(certain, [left, right]);
+    const labels = { leftLabel, rightLabel };
     this.uses.push({
       ...base,
       kind: "comparison",
@@ -170,35 +161,24 @@ class UseFinder {
     if (and < 0) return;
     const [low, high]: Range[] = [[lowFrom, and], this.#getRight(and + 1)];
     if ([value, low, high].some((range) => this.#isNumber(range))) return;
-    const { certain, types } = this.#typesOf(
-      [value, low, high].map((range) => this.#classes.getClass(range)),
-    );
+    const { certain, types } = this.#typesOf([value, low, high]);
     if (types.length === 0) return;
     const base = { types, range: [value[0], high[1]] as const, what: "BETWEEN on" };
     if (certain === undefined) return void this.uses.push({ ...base, kind: "other" });
-    const [a, b] = [this.#label(low), this.#label(high)];
-    this.#check(certain, [this.#label(value), a, b]);
-    const labels = { lowLabel: a?.label, highLabel: b?.label };
+    const [, lowLabel, highLabel] = this.#readLabels(certain, [value, low, high]);
+    const labels = { lowLabel, highLabel };
     this.uses.push({ ...base, kind: "between", value, low, high, isNot, isSymmetric, ...labels });
   }
 
   #checkEquality(at: number): void {
-    const [left, right] = [this.#getLeft(at), this.#getRight(at + 1)];
-    const { certain } = this.#typesOf([
-      this.#classes.getClass(left),
-      this.#classes.getClass(right),
-    ]);
-    if (certain) this.#check(certain, [this.#label(left), this.#label(right)]);
+    const operands = [this.#getLeft(at), this.#getRight(at + 1)];
+    const { certain } = this.#typesOf(operands);
+    if (certain) this.#readLabels(certain, operands);
   }
 
   #checkList(at: number): void {
-    const reader = this.#reader;
     const type = this.#classes.getClass(this.#getLeft(at));
-    if (type.is !== "enum") return;
-    this.#check(
-      type.type,
-      reader.listIn(at + 1).map((range) => this.#label(range)),
-    );
+    if (type.is === "enum") this.#readLabels(type.type, this.#reader.listIn(at + 1));
   }
 
   /**
@@ -240,11 +220,9 @@ class UseFinder {
     const select = reader.find("SELECT", open + 1, at);
     if (select < 0) return { is: "none" };
     const start = reader.skip(reader.skip(select + 1, "ALL"), "DISTINCT");
-    const end = reader.find(new Set(["FROM", "WHERE", "GROUP", "ORDER", "UNION"]), start, at + 1);
-    const item = reader.list(start, end < 0 ? at : end)[place - 1];
+    const item = reader.list(start, reader.findEnd(OUTPUT_ENDS, start, at))[place - 1];
     if (item === undefined) return { is: "none" };
-    const as = reader.find("AS", item[0], item[1]);
-    return this.#classes.getClass([item[0], as < 0 ? item[1] : as]);
+    return this.#classes.getClass([item[0], reader.findEnd("AS", item[0], item[1])]);
   }
 
   /**
@@ -268,14 +246,14 @@ class UseFinder {
     const close = reader.closing(at + 1);
     const first = reader.skip(reader.skip(at + 2, "DISTINCT"), "ALL");
     const args = reader.list(first, close);
-    const { certain, types } = this.#typesOf(args.map((range) => this.#classes.getClass(range)));
+    const { certain, types } = this.#typesOf(args);
     if (types.length === 0) return;
     let end = close + 1;
     if (reader.is(end, "FILTER", "(")) end = reader.next(end + 1);
     if (reader.is(end, "OVER")) end = reader.key(end + 1) === "(" ? reader.next(end + 1) : end + 2;
     const base = { types, range: [at, end] as const, what: `${reader.key(at).toLowerCase()}() of` };
     if (certain === undefined) return void this.uses.push({ ...base, kind: "other" });
-    this.#check(certain, args.map((range) => this.#label(range)));
+    this.#readLabels(certain, args);
     this.uses.push({ ...base, kind: "extreme", args, name: readPart(reader, at), argsEnd: close });
   }
 }

@@ -9,14 +9,14 @@ import { parseStatement, type StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import { hasTextOrder } from "./enum_class.ts";
 import type { Range } from "./operands.ts";
-import { findOrderUses, type OrderUse, type WrongLabel } from "./order_uses.ts";
+import { findOrderUses, type OrderUse } from "./order_uses.ts";
 
 /** Statement whose enum comparisons are written by position. */
 export interface OrderedStatement {
   readonly reader: StatementReader;
   /** Uses that still compare text. */
   readonly unproven: readonly OrderUse[];
-  readonly wrongLabels: readonly WrongLabel[];
+  readonly wrongLabels: readonly DeclaredEnum[];
 }
 
 const MAX_REWRITES = 200;

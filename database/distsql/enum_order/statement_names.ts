@@ -80,23 +80,17 @@ export function readNames(
     if (!hasAs && !followsOperand(reader, at)) return;
     const name = readPart(reader, at);
     aliases.set(name, [...aliases.get(name) ?? [], hasAs ? at - 1 : at]);
-    const isList = reader.key(at + 1) === "(" && (hasAs || reader.is(at - 1, ")"));
-    if (!isList) return;
-    for (const [from] of reader.listIn(at + 1)) {
-      listed.add(readPart(reader, from));
-    }
+    if (hasAs || reader.is(at - 1, ")")) addListed(at + 1);
+  }
+
+  function addListed(open: number): void {
+    if (reader.key(open) !== "(") return;
+    for (const [from] of reader.listIn(open)) listed.add(readPart(reader, from));
   }
 
   for (let at = 0; at < reader.size; at++) {
     if (!reader.isName(at) || isKeyword(reader, at)) continue;
-    if (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE")) {
-      const isList = reader.key(at + 1) === "(";
-      if (isList) {
-        for (const [from] of reader.listIn(at + 1)) {
-          listed.add(readPart(reader, from));
-        }
-      }
-    }
+    if (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE")) addListed(at + 1);
     if (reader.isOneOf(at - 1, BEFORE_RELATION)) addRelation(at);
     if (reader.key(at + 1) !== "." && reader.key(at - 1) !== ".") addAlias(at);
   }

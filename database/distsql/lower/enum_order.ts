@@ -45,7 +45,7 @@ export function lowerOrder(
   table: DeclaredTable | undefined,
 ): StatementReader {
   const { reader, unproven, wrongLabels } = rewriteOrder(statement, before, table);
-  for (const { type } of wrongLabels) {
+  for (const type of wrongLabels) {
     t.refuse("type-enum-label", `a value that is not a label of the enum ${type.name}`, type.name);
   }
   if (reader !== statement) t.apply("type-enum-position");

@@ -43,17 +43,16 @@ export function createWalk(change: RowChange, plan: BatchPlan, read: ReadRows): 
 function writeChange(change: RowChange, condition: string): string {
   const start = getText(change, change.with);
   const joined = getText(change, change.from);
-  const where = [condition, getCondition(change)].filter((part) => part !== undefined).join(
-    " AND ",
-  );
   const [verb, list] = change.verb === "update"
     ? [`UPDATE ${change.target} SET ${getText(change, change.set)}`, "FROM"]
     : [`DELETE FROM ${change.target}`, "USING"];
-  return [start, verb, ...(joined === "" ? [] : [list, joined]), "WHERE", where].filter((part) =>
-    part !== ""
-  ).join(
-    " ",
-  );
+  const parts = [start, verb, joined && `${list} ${joined}`, "WHERE", narrow(change, condition)];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+/** Adds a condition to that of a statement. */
+function narrow(change: RowChange, condition: string): string {
+  return [condition, getCondition(change)].filter((part) => part !== undefined).join(" AND ");
 }
 
 /** Visits each row once, in the order of the key, so that changed rows are never visited again. */
@@ -69,19 +68,14 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
   return {
     async next(after, size) {
       const start = after === undefined ? "true" : compareKey(typed, ">", after);
-      const where = [start, getCondition(change)].filter((part) => part !== undefined).join(
-        " AND ",
-      );
-      const page = `SELECT ${distinct}${keys} FROM ${fromList(change)} WHERE ${where} ORDER BY ${
-        names.join(", ")
-      }`;
+      const where = narrow(change, start);
+      const page = `SELECT ${distinct}${keys} FROM ${fromList(change)} WHERE ${where} ` +
+        `ORDER BY ${names.join(", ")}`;
+      const texts = names.map((name) => `${name}::text AS ${name}`).join(", ");
+      const backwards = names.map((name) => `page.${name} DESC`).join(", ");
       const [last] = await read(
-        `${getText(change, change.with)} SELECT ${
-          names.map((name) => `${name}::text AS ${name}`).join(", ")
-        } ` +
-          `FROM (${page} LIMIT ${size}) AS page ORDER BY ${
-            names.map((name) => `page.${name} DESC`).join(", ")
-          } LIMIT 1`,
+        `${getText(change, change.with)} SELECT ${texts} ` +
+          `FROM (${page} LIMIT ${size}) AS page ORDER BY ${backwards} LIMIT 1`,
       );
       if (last === undefined) return undefined;
       const end = names.map((name) => String(last[name]));

@@ -1,5 +1,6 @@
-import { readName } from "../../distsql/sql_name.ts";
+import { getName, readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
+import { readWith } from "../../distsql/with_clause.ts";
 import { MAX_ROWS } from "./row_limit.ts";
 import { listWords } from "../../distsql/list_words.ts";
 
@@ -30,7 +31,7 @@ export function countInserted(
   insert: number,
   count: CountRelation,
 ): number {
-  const known = insert === 0 ? count : readWith(reader, insert, count);
+  const known = insert === 0 ? count : countWith(reader, insert, count);
   if (known === undefined) return MAX_ROWS;
   let at = readName(reader, insert + 2).end;
   if (reader.is(at, "AS")) at += 2;
@@ -47,7 +48,7 @@ export function countInserted(
  * Counts the rows of WITH queries before an INSERT, which may read them; `undefined` if one is not
  * a plain query.
  */
-function readWith(
+function countWith(
   reader: StatementReader,
   insert: number,
   count: CountRelation,
@@ -55,14 +56,12 @@ function readWith(
   if (!reader.is(0, "WITH") || reader.is(1, "RECURSIVE")) return undefined;
   const queries = new Map<string, number>();
   const known: CountRelation = (path) => queries.get(path) ?? count(path);
-  for (const [from, to] of reader.list(1, insert)) {
-    const { name, end } = readName(reader, from);
-    const as = reader.is(end, "(") ? reader.next(end) : end;
-    const open = reader.skip(reader.skip(as + 1, "NOT"), "MATERIALIZED");
-    if (!reader.is(as, "AS") || !reader.is(open, "(", "SELECT") || reader.next(open) !== to) {
-      return undefined;
-    }
-    queries.set(name, countQuery(reader, open + 1, to - 1, known));
+  const { items, end } = readWith(reader, 0);
+  if (end !== insert) return undefined;
+  for (const { name, open } of items) {
+    if (!reader.is(open + 1, "SELECT")) return undefined;
+    const rows = countQuery(reader, open + 1, reader.closing(open), known);
+    queries.set(getName(reader.token(name)!), rows);
   }
   return known;
 }

@@ -1,5 +1,6 @@
 import { getName, readName } from "../../distsql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../distsql/statement_reader.ts";
+import { readWith } from "../../distsql/with_clause.ts";
 
 /** Range of a statement's tokens, `[from, to)`. */
 export type TokenRange = readonly [from: number, to: number];
@@ -60,7 +61,7 @@ export function readRowChange(sql: string): RowChange | CompoundChange | undefin
   const reader = parseStatement(sql);
   if (!reader.is(0, "WITH") && !reader.is(0, "UPDATE") && !reader.is(0, "DELETE")) return undefined;
   const paths = findChangedPaths(reader);
-  const start = reader.is(0, "WITH") ? skipWith(reader) : 0;
+  const start = reader.is(0, "WITH") ? readWith(reader, 0).end : 0;
   if (start === undefined) return compound(reader, "unreadable", paths);
   const isChange = reader.is(start, "UPDATE") || reader.is(start, "DELETE");
   if (hasModifyingCte(reader, start)) {
@@ -82,22 +83,6 @@ function compound(
   let inserts = 0;
   for (let at = 0; at < reader.size; at++) if (reader.is(at, "INSERT", "INTO")) inserts++;
   return { verb: "compound", reader, reason, paths, inserts };
-}
-
-/** Returns the position after the WITH clause, or `undefined` if it cannot be parsed. */
-function skipWith(reader: StatementReader): number | undefined {
-  let at = reader.skip(1, "RECURSIVE");
-  for (;;) {
-    if (!reader.isName(at)) return undefined;
-    at++;
-    if (reader.is(at, "(")) at = reader.closing(at) + 1;
-    if (!reader.is(at, "AS")) return undefined;
-    at = reader.skip(reader.skip(at + 1, "NOT"), "MATERIALIZED");
-    if (!reader.is(at, "(")) return undefined;
-    at = reader.closing(at) + 1;
-    if (!reader.is(at, ",")) return at;
-    at++;
-  }
 }
 
 /** Checks whether an item of the WITH clause changes rows. */
