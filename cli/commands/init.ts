@@ -6,6 +6,7 @@ import { summarizeList } from "../generated_report.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
 import type { ProjectRuntime } from "../init/project_runtime.ts";
+import { findConfigFile } from "../config/config_file.ts";
 
 /** The command `trellis init`. */
 export const init: Command = {
@@ -18,7 +19,8 @@ export const init: Command = {
     "notes: notes of users, with sign-up, sign-in and sign-out. api: notes without accounts. accounts:\n" +
     "notes, and accounts with verification and password reset by mail. jobs: orders with a background\n" +
     "job and a POST that clients can repeat.",
-    "A folder that contains anything except .git is not changed.",
+    "A folder that contains anything except .git is not changed. With --ci a project gets the workflow\n" +
+    "and infra-ci/, if it has neither.",
   ],
   args: [{
     name: "folder",
@@ -45,10 +47,11 @@ export const init: Command = {
     ["trellis init my-api --template accounts", "with verification and password reset by mail"],
     ["trellis init my-api --runtime deno", "create a project for Deno"],
     ["trellis init my-api --ci", "with continuous deployment"],
+    ["trellis init --ci", "in a project: add continuous deployment"],
   ],
   exitCodes: {
     [ExitCode.Done]: "Done.",
-    [ExitCode.Found]: "The folder is not empty; nothing was written.",
+    [ExitCode.Found]: "The folder is not empty, or has a workflow; nothing was written.",
     [ExitCode.Failed]: "It could not run: the folder cannot be read or written.",
   },
   run,
@@ -61,6 +64,10 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   const name = toProjectName(basename(folder));
   const { createProjectFiles } = await import("../init/template.ts");
   const existing = listExistingFiles(folder);
+  if (options.ci === true && findConfigFile(folder) !== undefined) {
+    const { addCi } = await import("../init/add_ci.ts");
+    return addCi(folder, output);
+  }
   if (existing.length > 0) {
     const error = `${folder} is not empty: it contains ${summarizeList(existing)}. ` +
       `Nothing was written. Use a new or empty folder`;
@@ -81,6 +88,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   output.line();
   output.line(`${output.bold(name)} is ready. Next:`);
   for (const line of next) output.line(`  ${line}`);
+  if (options.ci === true) (await import("../init/add_ci.ts")).printCiSteps(output);
   return {
     exitCode: ExitCode.Done,
     folder,

@@ -44,7 +44,9 @@ export function renderConfig(
       ? []
       : ["environment: {", ...environment.map((line) => `  ${line}`), "},"],
     ...parts.infra,
-    '// each stage has its own state; add a domain with { domain: "api.example.com", hostedZoneId: "Z…" }',
+    '// region: "eu-central-1",',
+    "// each stage has its own state. The first stage of an account and region:",
+    "// dev: { variables: { manage_api_gateway_account: true } }",
     `stages: ${parts.stages ?? "{ dev: {}, prod: {} }"},`,
     '// state: { bucket: "your-state-bucket", region: "eu-central-1" },',
   ];

@@ -95,3 +95,33 @@ Deno.test("init refuses wrong command lines, and a folder that is a file", async
     assertEquals(await list(cwd), ["file"]);
   });
 });
+
+Deno.test("init --ci adds the workflow to a project, and replaces none", async () => {
+  await withFolder(async (cwd) => {
+    await run(["--runtime", "deno"], cwd);
+    await Deno.mkdir(join(cwd, ".github/workflows"), { recursive: true });
+    await Deno.writeTextFile(join(cwd, ".github/workflows/test.yml"), "mine");
+    const before = await list(cwd);
+    const { exitCode, stdout } = await run(["--ci"], cwd);
+    assertEquals(exitCode, 0, stdout);
+    const added = [".github/workflows/deploy.yml", "infra-ci/main.tf"];
+    assertEquals(await list(cwd), [...before, ...added].sort());
+    const name = basename(cwd).toLowerCase().slice(0, 10);
+    assertMatch(stdout, new RegExp(`permissionsBoundary: "${name}[^"]*-functions"`));
+    assertMatch(await Deno.readTextFile(join(cwd, added[0])), /deno task ci/);
+    const again = await run(["--ci"], cwd);
+    assertEquals(again.exitCode, 1);
+    assertMatch(
+      again.stdout,
+      /contains \.github\/workflows\/deploy\.yml, infra-ci\/main\.tf\. Noth/,
+    );
+  });
+});
+
+Deno.test("init --ci of a new project says what the workflow needs", async () => {
+  await withFolder(async (cwd) => {
+    const { exitCode, stdout } = await run(["api", "--ci"], cwd);
+    assertEquals(exitCode, 0);
+    assertMatch(stdout, /The workflow needs:\n {2}cd infra-ci && terraform init/);
+  });
+});

@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readConfig } from "../analysis/read_config.ts";
+import { findDenoConfig } from "../build/deno_graph.ts";
+import { type CommandResult, ExitCode } from "../command.ts";
+import { summarizeList } from "../generated_report.ts";
+import { readProjectName } from "../infra/project_name.ts";
+import type { Output } from "../output.ts";
+import { ciFiles } from "./ci_files.ts";
+
+/**
+ * Adds the files of continuous deployment to a project that has none.
+ *
+ * @param folder Absolute path of the project.
+ * @param output The output of the command.
+ */
+export function addCi(folder: string, output: Output): CommandResult {
+  const name = readConfig(folder).infra.projectName ?? readProjectName(folder);
+  const files = ciFiles(name, findDenoConfig(folder) === undefined ? "node" : "deno");
+  const paths = Object.keys(files);
+  const present = paths.filter((path) => existsSync(join(folder, path)));
+  if (present.length > 0) {
+    const error = `${folder} contains ${summarizeList(present)}. Nothing was written`;
+    output.line(`${output.red("error")} ${error}`);
+    return { exitCode: ExitCode.Found, folder, error, inTheWay: present };
+  }
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+    output.line(`created ${path}`);
+  }
+  printCiSteps(output, name);
+  return { exitCode: ExitCode.Done, folder, name, files: paths };
+}
+
+/**
+ * Prints what the workflow needs.
+ *
+ * @param output The output of the command.
+ * @param name The project, if its configuration does not name the permissions boundary yet.
+ */
+export function printCiSteps(output: Output, name?: string): void {
+  const boundary = name === undefined ? "" : `permissionsBoundary: "${name}-functions", `;
+  output.line();
+  output.line("The workflow needs:");
+  output.line("  cd infra-ci && terraform init && terraform apply");
+  output.line(`  in trellis.config.ts, infra: { ${boundary}state: { bucket, region } }`);
+  output.line("  trellis generate infra");
+  output.line(
+    "  on GitHub: the environments plan, preview, dev and prod, with AWS_REGION and AWS_DEPLOY_ROLE",
+  );
+}
