@@ -70,6 +70,10 @@ const CONTROLS =
   // deno-lint-ignore no-control-regex
   /\x1b(?!\[(?:1|22|31|32|33|39)m)|\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
+/** The colors of this file. */
+// deno-lint-ignore no-control-regex
+const COLORS = /\x1b\[(?:1|22|31|32|33|39)m/g;
+
 function plain(text: string): string {
   return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
@@ -101,6 +105,9 @@ export function createOutput(options: OutputOptions = {}): Output {
     mayColor ? `\x1b[${code}m${text}\x1b[${end}m` : text;
   const bold = color(1, 22);
   const yellow = color(33, 39);
+  // messages may go to a file while results go to the terminal
+  const toMessage = (text: string) =>
+    plain(forced || stderr.isTTY === true ? text : text.replace(COLORS, ""));
 
   function endProgress(): void {
     if (isShown) stderr.write("\r\x1b[K");
@@ -113,11 +120,11 @@ export function createOutput(options: OutputOptions = {}): Output {
     line: (text = "") => void (json || stdout.write(`${stdout.isTTY ? plain(text) : text}\n`)),
     note(text): void {
       endProgress();
-      stderr.write(`${plain(text)}\n`);
+      stderr.write(`${toMessage(text)}\n`);
     },
     warn(text): void {
       endProgress();
-      if (!json) stderr.write(`${yellow("warning")} ${plain(text)}\n`);
+      if (!json) stderr.write(`${toMessage(`${yellow("warning")} ${text}`)}\n`);
     },
     result: (value) => void (json && stdout.write(`${plain(JSON.stringify(value, null, 2))}\n`)),
     progress(label, done, total): void {

@@ -98,6 +98,23 @@ Deno.test("createOutput() colours for a terminal, and not with NO_COLOR, a dumb 
   }
 });
 
+Deno.test("createOutput() writes messages without colors to a file, while results go to a terminal", () => {
+  for (const isTTY of [true, false]) {
+    let written = "";
+    const output = createOutput({
+      stdout: { write: () => {}, isTTY: true },
+      stderr: { write: (text) => void (written += text), isTTY },
+      env: {},
+    });
+    output.note(`${output.red("error")} a`);
+    output.warn("b");
+    assertEquals(
+      written,
+      isTTY ? "\x1b[31merror\x1b[39m a\n\x1b[33mwarning\x1b[39m b\n" : "error a\nwarning b\n",
+    );
+  }
+});
+
 Deno.test("createOutput() shows progress after a second, on one line of a terminal and in lines elsewhere", () => {
   for (const isTTY of [true, false]) {
     let now = 0;
