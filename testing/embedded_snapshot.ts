@@ -24,6 +24,9 @@ class SnapshotBlob extends Blob {
   }
 }
 
+/** One segment of 1 MB instead of 16 MB: less to copy for each database. */
+const INITDB_OPTIONS = ["--wal-segsize=1"];
+
 /** Makes the database quicker to open. */
 const PREPARATION = [
   // only the database `postgres` can be opened, and the others are two thirds of the files
@@ -31,7 +34,7 @@ const PREPARATION = [
   "DROP DATABASE template0",
   "DROP DATABASE template1",
   // the default is 128 MB, which are initialized each time
-  "ALTER SYSTEM SET shared_buffers = '16MB'",
+  "ALTER SYSTEM SET shared_buffers = '4MB'",
   "CHECKPOINT",
 ];
 
@@ -63,16 +66,16 @@ async function readOrMakeSnapshot(caller: string): Promise<Blob> {
   const { PGlite } = await loadPglite(caller);
   // snapshots fit one version of PGlite only; hashing its code identifies the version in every
   // runtime
-  const key = createHash("sha256").update(String(PGlite)).digest("hex").slice(0, 16);
+  const key = createHash("sha256").update([PGlite, ...INITDB_OPTIONS, ...PREPARATION].join())
+    .digest("hex").slice(0, 16);
   const folder = join(tmpdir(), "trellis-testing");
-  const file = join(folder, `small-${key}.tar`);
+  const file = join(folder, `prepared-${key}.tar`);
   try {
     return new SnapshotBlob(new Uint8Array(await readFile(file)));
   } catch {
     // no snapshot on this machine yet
   }
-  // one segment of 1 MB instead of 16 MB: less to copy for each database
-  const pglite = await PGlite.create({ initDbStartParams: ["--wal-segsize=1"] });
+  const pglite = await PGlite.create({ initDbStartParams: INITDB_OPTIONS });
   for (const statement of PREPARATION) await pglite.exec(statement);
   const snapshot = await dumpDatabase(pglite);
   await pglite.close();
