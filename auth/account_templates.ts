@@ -74,14 +74,15 @@ const WORDS: Readonly<Record<AccountMailKind, (data: AccountMailData) => Words>>
     action: "Delete the account",
     outro: "If you did not ask for this, change your password now.",
   }),
-  invitation: ({ appName, organization, inviter }) => ({
-    subject: `Join ${showName(organization) || "an organization"} at ${appName}`,
-    intro: `${inviter} invites you to ${
-      showName(organization) || "an organization"
-    } at ${appName}.`,
-    action: "Accept the invitation",
-    outro: "If you do not know the sender, you can ignore this mail.",
-  }),
+  invitation: ({ appName, organization, inviter }) => {
+    const name = showName(organization) || "an organization";
+    return {
+      subject: `Join ${name} at ${appName}`,
+      intro: `${inviter} invites you to ${name} at ${appName}.`,
+      action: "Accept the invitation",
+      outro: "If you do not know the sender, you can ignore this mail.",
+    };
+  },
   magicLink: ({ appName }) => ({
     subject: `Sign in to ${appName}`,
     intro: `Use this link to sign in to ${appName}. It can be used once.`,

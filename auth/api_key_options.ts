@@ -145,10 +145,8 @@ function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown
   const option = UNSUPPORTED.find((name) => given[name] !== undefined);
   if (option === undefined && (given.storage ?? "database") === "database") return;
   throw new ConfigurationError(
-    `configureApiKeyAuth does not support the plugin's option ${
-      option ?? "storage"
-    }: check such keys with ` +
-      "auth.api.verifyApiKey of better-auth",
+    `configureApiKeyAuth does not support the plugin's option ${option ?? "storage"}: ` +
+      "check such keys with auth.api.verifyApiKey of better-auth",
   );
 }
 

@@ -184,10 +184,8 @@ function requireKnownRoutes(patterns: readonly string[], library: StartedBetterA
   const unknown = findUnknownPatterns(patterns, library.routes);
   if (unknown.length === 0) return;
   throw new ConfigurationError(
-    `createAuthHandler's option routes has ${
-      unknown.join(", ")
-    }, which the configuration does not ` +
-      "serve: remove it, or add the plugin",
+    `createAuthHandler's option routes has ${unknown.join(", ")}, ` +
+      "which the configuration does not serve: remove it, or add the plugin",
   );
 }
 

@@ -70,10 +70,8 @@ export function checkRoutePatterns(patterns: readonly string[]): void {
   for (const pattern of patterns) {
     if (typeof pattern === "string" && pattern !== "" && PATTERN.test(pattern)) continue;
     throw new ConfigurationError(
-      `createAuthHandler's option routes has ${
-        JSON.stringify(pattern)
-      }: write paths after the base ` +
-        'path, such as "/sign-out", "/sign-in/*" or "/reset-password/:token"',
+      `createAuthHandler's option routes has ${JSON.stringify(pattern)}: ` +
+        'write paths after the base path, such as "/sign-out", "/sign-in/*" or "/reset-password/:token"',
     );
   }
 }

@@ -144,12 +144,11 @@ function checkRetention(
   tables: readonly ExpiringTable[],
 ): void {
   const models = tables.map(({ model }) => model);
+  const known = models.join(", ");
   for (const [model, days] of Object.entries(retentionDays)) {
     if (!models.includes(model)) {
       throw new ConfigurationError(
-        `retentionDays.${model} is no table that expires: the configuration has ${
-          models.join(", ")
-        }`,
+        `retentionDays.${model} is no table that expires: the configuration has ${known}`,
       );
     }
     if (!(days >= 0)) {

@@ -20,12 +20,11 @@ export function identifyConfig(value: unknown): string {
     return typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? "";
   }
   if (Array.isArray(value)) return `[${value.map(identifyConfig).join()}]`;
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined).sort(([a], [b]) =>
-    a < b ? -1 : 1
-  );
-  return `{${
-    entries.map(([key, item]) => `${JSON.stringify(key)}:${identifyConfig(item)}`).join()
-  }}`;
+  const entries = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .sort(([a], [b]) => a < b ? -1 : 1)
+    .map(([key, item]) => `${JSON.stringify(key)}:${identifyConfig(item)}`);
+  return `{${entries.join()}}`;
 }
 
 function isPlain(value: object): boolean {

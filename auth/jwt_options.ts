@@ -104,9 +104,8 @@ const RULES = {
     (value) =>
       isTexts(value) &&
       (value as string[]).every((name) => (JWT_ALGORITHMS as readonly string[]).includes(name)),
-    `a list of ${
-      JWT_ALGORITHMS.join(", ")
-    }: "none" and algorithms with a shared secret are refused`,
+    `a list of ${JWT_ALGORITHMS.join(", ")}: ` +
+    '"none" and algorithms with a shared secret are refused',
   ],
   clockToleranceSeconds: wholeNumber([0, 300, "seconds"]),
   maxTokenAgeSeconds: wholeNumber([1, Infinity, "seconds"]),

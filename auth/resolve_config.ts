@@ -179,9 +179,8 @@ function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
   }
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
     throw new ConfigurationError(
-      `AuthConfig.baseURL must be an absolute http or https URL such as "https://api.example.com", got ${
-        JSON.stringify(baseURL)
-      }`,
+      "AuthConfig.baseURL must be an absolute http or https URL such as " +
+        `"https://api.example.com", got ${JSON.stringify(baseURL)}`,
     );
   }
   if (basePath !== undefined && url.pathname !== "/") {

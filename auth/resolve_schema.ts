@@ -37,9 +37,8 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
   const models = Object.keys(MODEL_COLUMNS);
   if (!models.some((model) => own[model] !== undefined)) {
     throw new ConfigurationError(
-      `AuthConfig.schema has none of the keys ${models.join(", ")}; it has ${
-        Object.keys(own).join(", ") || "no keys"
-      }. ` +
+      `AuthConfig.schema has none of the keys ${models.join(", ")}; ` +
+        `it has ${Object.keys(own).join(", ") || "no keys"}. ` +
         "Map them to your tables: { user: users, session: sessions }",
     );
   }
@@ -54,9 +53,8 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
     const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
     if (missing.length > 0) {
       throw new ConfigurationError(
-        `AuthConfig.schema.${model} lacks ${
-          missing.join(", ")
-        }: spread AUTH_${model.toUpperCase()}_COLUMNS into the table`,
+        `AuthConfig.schema.${model} lacks ${missing.join(", ")}: ` +
+          `spread AUTH_${model.toUpperCase()}_COLUMNS into the table`,
       );
     }
   }
@@ -86,9 +84,7 @@ export function checkAdditionalFields(
   const missing = Object.keys(fields).filter((name) => !Object.hasOwn(columns, name));
   if (missing.length === 0) return;
   throw new ConfigurationError(
-    `AuthConfig.${model}.additionalFields has ${
-      missing.join(", ")
-    }, but the ${model} table has no ` +
-      `such column: add it to a table of yours and pass the table as AuthConfig.schema.${model}`,
+    `AuthConfig.${model}.additionalFields has ${missing.join(", ")}, ` +
+      `but the ${model} table has no such column: add it to a table of yours and pass the table as AuthConfig.schema.${model}`,
   );
 }

@@ -86,10 +86,9 @@ function getColumns<Model extends keyof typeof NEEDED>(
   const missing = NEEDED[model].filter((name) => !Object.hasOwn(columns, name));
   if (missing.length > 0) {
     throw new ConfigurationError(
-      `A handler has the option organization, but AuthConfig.schema.${model} lacks ${
-        missing.join(", ")
-      }: declare the ` +
-        "tables of better-auth's organization plugin in drizzle and pass them under these keys",
+      `A handler has the option organization, but AuthConfig.schema.${model} lacks ` +
+        `${missing.join(", ")}: declare the tables of better-auth's organization plugin ` +
+        "in drizzle and pass them under these keys",
     );
   }
   return columns as Record<(typeof NEEDED)[Model][number], PgColumn>;

@@ -127,10 +127,9 @@ export function checkTimestamp(
 ): void {
   const ageSeconds = Math.floor(Date.now() / 1000) - Number(timestamp);
   if (Math.abs(ageSeconds) > toleranceSeconds) {
+    const place = ageSeconds > 0 ? "older" : "further ahead";
     throw new UnauthorizedError(
-      `The timestamp in the ${headerName} header is ${
-        ageSeconds > 0 ? "older" : "further ahead"
-      } than ${toleranceSeconds} seconds`,
+      `The timestamp in the ${headerName} header is ${place} than ${toleranceSeconds} seconds`,
     );
   }
 }

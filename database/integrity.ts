@@ -115,9 +115,8 @@ function findColumn(table: PgTable, name: string): PgColumn {
     all.find((column) => column.name === name);
   if (found !== undefined) return found;
   throw new ConfigurationError(
-    `Table ${getTableName(table)} has no column ${JSON.stringify(name)}; it has ${
-      all.map((c) => c.name).join(", ")
-    }`,
+    `Table ${getTableName(table)} has no column ${JSON.stringify(name)}; ` +
+      `it has ${all.map((column) => column.name).join(", ")}`,
   );
 }
 

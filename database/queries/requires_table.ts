@@ -134,9 +134,8 @@ export function checkPermissions(permissions: readonly TableDeclaration[]): Tabl
       : "none";
     if (wrong !== undefined || operations.length === 0) {
       throw new ConfigurationError(
-        `The operations of table ${table} must be from ${[...OPERATIONS].join(", ")}, got ${
-          JSON.stringify(operations)
-        }`,
+        `The operations of table ${table} must be from ${[...OPERATIONS].join(", ")}, ` +
+          `got ${JSON.stringify(operations)}`,
       );
     }
     return { table, operations: [...operations] as DatabaseOperation[] };

@@ -77,9 +77,8 @@ export function refuseType(type: SyntaxNode): TypeRefusal | undefined {
   if (maxLength !== undefined && declaredLength(type) > maxLength) {
     return {
       sqlstate: "0A000",
-      message: `datatype limit greater than ${maxLength} bytes not supported for ${
-        displayType(type)
-      }`,
+      message: `datatype limit greater than ${maxLength} bytes not supported ` +
+        `for ${displayType(type)}`,
     };
   }
   return undefined;

@@ -43,11 +43,8 @@ const decoder = new TextDecoder();
 function parseUrl(url: string): Address {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    throw new TypeError(
-      `backend.url must be a postgres:// URL, got ${
-        JSON.stringify(url.replace(/:[^:@/]*@/, ":…@"))
-      }`,
-    );
+    const shown = JSON.stringify(url.replace(/:[^:@/]*@/, ":…@"));
+    throw new TypeError(`backend.url must be a postgres:// URL, got ${shown}`);
   }
   const user = decodeURIComponent(parsed.username) || "postgres";
   return {
