@@ -28,6 +28,7 @@ import { providerModulesPlugin } from "./provider_modules.ts";
 import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
 import { authConfigPlugin } from "./auth_config_parts.ts";
 import { authLocalesPlugin } from "./auth_locales.ts";
+import { columnBuildersPlugin } from "./column_builders.ts";
 import { bundleWithSchemas } from "./precompile/bundle_with_schemas.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
 import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
@@ -90,6 +91,8 @@ interface BundleGroup {
   readonly parts: Parts;
   /** Providers whose packages must be installed. */
   readonly required: Needs["providers"];
+  /** True if they may need the builders of all types of columns. */
+  readonly columnBuilders: boolean;
 }
 
 async function createBuild(
@@ -183,9 +186,10 @@ async function bundleAll(
   const needs = await readAllNeeds(build, functions);
   const errors: BundleError[] = [];
   let done = 0;
-  for (const { functions: group, parts, required } of groupByParts(functions, needs, settings)) {
-    const plugins = createPlugins(build, parts, required);
-    for (const batch of batches(group)) {
+  for (const group of groupByParts(functions, needs, settings)) {
+    const { parts } = group;
+    const plugins = createPlugins(build, group);
+    for (const batch of batches(group.functions)) {
       const bundles = await bundleWithSchemas(build, batch, plugins, parts);
       for (const bundle of bundles) {
         if ("message" in bundle) errors.push(bundle);
@@ -237,8 +241,11 @@ function groupByParts(
     const own = needs.get(fn.name)!;
     const parts = selectParts(fn.name, own, settings);
     const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
-    const key = JSON.stringify([parts, required]);
-    const group: BundleGroup = groups.get(key) ?? { functions: [], parts, required };
+    // better-auth and its plugins are not read
+    const columnBuilders = own.columnBuilders || parts.betterAuth;
+    const key = JSON.stringify([parts, required, columnBuilders]);
+    const group: BundleGroup = groups.get(key) ??
+      { functions: [], parts, required, columnBuilders };
     group.functions.push(fn);
     groups.set(key, group);
   }
@@ -247,8 +254,7 @@ function groupByParts(
 
 function createPlugins(
   build: Build,
-  parts: Parts,
-  required: BundleGroup["required"],
+  { parts, required, columnBuilders }: BundleGroup,
 ): Plugin[] {
   const { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers } = build;
   const { providers, betterAuth } = parts;
@@ -269,6 +275,7 @@ function createPlugins(
     }),
     bundledProjectPlugin(paths, readProject),
     lazyBuiltinsPlugin(),
+    ...columnBuilders ? [] : [columnBuildersPlugin()],
     authLocalesPlugin(paths),
     ...createResolvers(),
   ];

@@ -3,6 +3,7 @@ import { builtinModules } from "node:module";
 import { isAbsolute } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { isTrellis } from "../analysis/values.ts";
+import { mayUseColumnBuilders } from "./column_builders.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
@@ -13,6 +14,8 @@ const SCANNED = { isScanned: true };
 /** The needs of a function, and the position of a provider that cannot be determined. */
 export interface ScannedNeeds extends Needs {
   readonly unreadPosition?: SourcePosition;
+  /** True if it may create a table with a callback that gets all builders of columns. */
+  readonly columnBuilders: boolean;
 }
 
 /**
@@ -46,7 +49,7 @@ export async function scanNeeds(
     const unreadPosition = unreadAt === undefined
       ? undefined
       : findProviderPosition(text, unreadAt, root);
-    return [path, { ...needs, unreadPosition }];
+    return [path, { ...needs, unreadPosition, columnBuilders: mayUseColumnBuilders(text) }];
   }));
 }
 
