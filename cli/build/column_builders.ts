@@ -6,6 +6,8 @@ import { isTrellis } from "../analysis/values.ts";
 
 /** Packages without code that creates tables, beside this one. */
 const KNOWN = /^(?:node:.*|@aws-sdk\/.*|drizzle-orm(?:\/pg-core)?|postgres|zod(?:\/.*)?)$/;
+/** Packages that are loaded with `import()`. Bundles with better-auth keep all types anyway. */
+const LOADED = /^(?:node:|@aws-sdk\/|@?better-auth\/)/;
 /** Functions of `drizzle-orm/pg-core` that create no tables. */
 const WITHOUT_COLUMNS: ReadonlySet<string> = new Set([
   "pgEnum",
@@ -75,7 +77,7 @@ function loadsUnknown({ expression, arguments: given }: ts.CallExpression): bool
   if (!isLoad) return false;
   const [from] = given;
   if (from === undefined || !ts.isStringLiteralLike(from)) return true;
-  return !isTrellis(from.text) && !/^(?:node:|@aws-sdk\/)/.test(from.text);
+  return !isTrellis(from.text) && !LOADED.test(from.text);
 }
 
 /**

@@ -13,6 +13,7 @@ const WITHOUT: readonly string[] = [
   `import { pgTable as pgTable2 } from "drizzle-orm/pg-core"; pgTable2("a", { ...{} }, (t) => [t]);`,
   `import { pgEnum } from "drizzle-orm/pg-core"; pgEnum("mood", ["sad"]);`,
   `${IMPORT}${TABLE}import("@aws-sdk/client-s3"); import("@trellis/fn/auth");`,
+  `${IMPORT}${TABLE}import("better-auth/plugins/bearer"); import("@better-auth/passkey");`,
 ];
 const WITH: readonly string[] = [
   `${IMPORT}pgTable("notes", (t) => ({ id: t.uuid() }));`,
