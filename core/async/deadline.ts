@@ -27,15 +27,20 @@ export function getDeadline(context: LambdaContext | undefined, nowMs: number): 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface Watch {
-  dueMs: number;
-  expire: () => void;
+  readonly dueMs: number;
+  readonly expire: () => void;
+  /** Index in {@link watches}; -1 after it was removed. */
+  at: number;
 }
 
 /**
  * The deadlines that are being watched, by one shared timer. In a Lambda sandbox (`keepTimer`) it stays armed between
  * invocations, so that most calls start no timer: it fires before the new deadline, and is then armed again.
+ *
+ * Not a Set: each time it replaces its table, V8 links the former one to the new one, so that an old table keeps the
+ * requests of all later ones in memory until the next full collection.
  */
-const watches: Set<Watch> = new Set();
+const watches: Watch[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let timerDueMs = Infinity;
 
@@ -82,8 +87,9 @@ export function raceDeadline<T>(
         onExpire();
         reject(new DeadlineExceededError());
       },
+      at: watches.length,
     };
-    watches.add(watch);
+    watches.push(watch);
     if (dueMs < timerDueMs) arm(dueMs);
     work.then(
       (value) => {
@@ -99,8 +105,16 @@ export function raceDeadline<T>(
 }
 
 function stopWatching(watch: Watch, keepTimer: boolean): void {
-  watches.delete(watch);
-  if (watches.size === 0 && !keepTimer) disarm();
+  remove(watch);
+  if (watches.length === 0 && !keepTimer) disarm();
+}
+
+function remove(watch: Watch): void {
+  if (watch.at === -1) return;
+  // the last one takes its place
+  const last = watches.pop()!;
+  if (last !== watch) watches[last.at = watch.at] = last;
+  watch.at = -1;
 }
 
 function arm(dueMs: number): void {
@@ -127,9 +141,11 @@ function expireDue(): void {
   timerDueMs = Infinity;
   const earliestMs = Math.min(...dueTimes());
   const isDue = earliestMs <= performance.now();
-  for (const watch of watches) {
-    if (!isDue || watch.dueMs > earliestMs) continue;
-    watches.delete(watch);
+  const due = isDue ? watches.filter(({ dueMs }) => dueMs <= earliestMs) : [];
+  for (const watch of due) {
+    // another one may have ended it
+    if (watch.at === -1) continue;
+    remove(watch);
     watch.expire();
   }
   const nextMs = Math.min(...dueTimes());
@@ -137,5 +153,5 @@ function expireDue(): void {
 }
 
 function dueTimes(): number[] {
-  return Array.from(watches, ({ dueMs }) => dueMs);
+  return watches.map(({ dueMs }) => dueMs);
 }

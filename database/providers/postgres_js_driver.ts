@@ -237,7 +237,10 @@ type PostgresJsResult = (string | null)[][] & {
 };
 
 function toResult(answer: unknown): StatementResult {
-  const rows = answer as PostgresJsResult;
-  const { columns = [], command = "", count } = rows;
+  const result = answer as PostgresJsResult;
+  const { columns = [], command = "", count } = result;
+  // Taken out of the result: statements of postgres.js reach the old generation, and would keep
+  // their rows in memory until the next full collection.
+  const rows = result.splice(0);
   return { columns, rows, command: command.split(" ")[0], rowCount: count };
 }
