@@ -14,6 +14,7 @@ const WRITERS: Readonly<Record<string, Writer>> = {
   number: writeNumber,
   boolean: (schema, value, program) => writeTypeof("Boolean", schema, value, program),
   null: (_schema, value, program) => (program.demand(`${value}===null`), value),
+  undefined: (_schema, value, program) => (program.demand(`${value}===void 0`), value),
   any: (_schema, value) => value,
   unknown: (_schema, value) => value,
   literal: writeValues,
@@ -37,6 +38,7 @@ const CHECKED: ReadonlySet<string> = new Set(["string", "number", "date", "array
 
 /** The kinds that may let `undefined` through; of the others it is known that they do not. */
 const TAKES_UNDEFINED: ReadonlySet<string> = new Set([
+  "undefined",
   "any",
   "unknown",
   "literal",

@@ -30,6 +30,13 @@ export interface CheckDefinition {
   inclusive?: boolean;
   when?: unknown;
   tx?: unknown;
+  prefix?: string;
+  suffix?: string;
+  includes?: string;
+  position?: number;
+  hostname?: RegExp;
+  protocol?: RegExp;
+  normalize?: boolean;
 }
 
 export interface Check {

@@ -160,10 +160,20 @@ export type Note = z.infer<typeof Note>;
     "{ schema: Note, openapi: { summary: String(count) } }",
   ),
   [`${API}/patch.post.ts`]: route(`import { Patch } from "../../schemas.ts";`, "{ schema: Patch }"),
-  [`${API}/url.post.ts`]: route(`const Link = z.object({ url: z.url() });`, "{ schema: Link }"),
+  [`${API}/link.post.ts`]: route(
+    `const Link = z.object({
+  url: z.url(),
+  site: z.httpUrl(),
+  name: z.string().startsWith("a"),
+  count: z.int32().multipleOf(5),
+});`,
+    "{ schema: Link }",
+  ),
+  [`${API}/ipv6.post.ts`]: route(`const Host = z.object({ ip: z.ipv6() });`, "{ schema: Host }"),
 };
 
-const NAMES = ["NotesPost", "NotesGet", "Inline"];
+const LINK = '{"url":"mailto:a@b.co","site":"https://example.com/a","name":"abc","count":10}';
+const NAMES = ["NotesPost", "NotesGet", "Inline", "Link"];
 const REQUESTS: [name: string, event: Record<string, unknown>][] = [
   ["NotesPost", { httpMethod: "POST", body: '{"title":" milk ","x":1}' }],
   ["NotesPost", { httpMethod: "POST", body: '{"title":"","color":"green","tags":[1]}' }],
@@ -177,6 +187,8 @@ const REQUESTS: [name: string, event: Record<string, unknown>][] = [
   }],
   ["Inline", { httpMethod: "POST", body: '{"note":{"title":"a"},"size":null}' }],
   ["Inline", { httpMethod: "POST", body: '{"note":{"title":"a"},"size":1.5,"y":1}' }],
+  ["Link", { httpMethod: "POST", body: LINK }],
+  ["Link", { httpMethod: "POST", body: LINK.replace("abc", "bc") }],
 ];
 
 async function answerAll(project: TestProject): Promise<unknown[]> {
@@ -205,17 +217,27 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
         `  Mutable: zod is included, ${API}/mutable.post.ts:4: LEVELS can be changed`,
         `  Derived: zod is included, ${API}/derived.post.ts:5: Note is used as a value`,
         `  Patch: zod is included, src/schemas.ts:11: a function is used`,
-        `  Url: zod is included, ${API}/url.post.ts:4: it has a type, a format or a check`,
+        "  Link: Link (zod on demand, ",
+        `  Ipv6: zod is included, ${API}/ipv6.post.ts:4: it has a type, a format or a check`,
       ]
     ) assertStringIncludes(stdout, line);
 
     const compiled = await answerAll(project);
-    assertEquals(compiled.map((each) => (each as unknown[])[0]), [200, 400, 200, 400, 200, 400]);
+    assertEquals(compiled.map((each) => (each as unknown[])[0]), [
+      200,
+      400,
+      200,
+      400,
+      200,
+      400,
+      200,
+      400,
+    ]);
     const map = JSON.parse(await Deno.readTextFile(dist("NotesPost/index.mjs.map")));
     assertStringIncludes(map.sourcesContent.join("\n"), "definePrecompiledSchema");
     // what fits needs no zod
     for (const name of NAMES) await Deno.rename(dist(`${name}/schemas.cjs`), dist(`${name}.cjs`));
-    for (const at of [0, 2, 4]) {
+    for (const at of [0, 2, 4, 6]) {
       const [name, event] = REQUESTS[at];
       const { answer } = await project.call(name, { event });
       assertEquals([answer.statusCode, answer.body, answer.thrown], compiled[at]);
