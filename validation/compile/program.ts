@@ -30,13 +30,6 @@ export interface CheckDefinition {
   inclusive?: boolean;
   when?: unknown;
   tx?: unknown;
-  prefix?: string;
-  suffix?: string;
-  includes?: string;
-  position?: number;
-  hostname?: RegExp;
-  protocol?: RegExp;
-  normalize?: boolean;
 }
 
 export interface Check {
@@ -74,6 +67,19 @@ export class Program {
   /** Returns the expression of a default value, which zod copies or computes each time. */
   defaultValue(definition: Definition): string {
     return `${this.constant(definition)}.defaultValue`;
+  }
+
+  /**
+   * Writes a check that is built into zod and runs no code of the application, and gives the
+   * expression of the value after it.
+   */
+  ownCheck({ _zod }: Check, value: string): string {
+    const payload = this.name();
+    this.add(
+      `const ${payload}={value:${value},issues:[]};${this.constant(_zod.check)}(${payload});`,
+    );
+    this.demand(`${payload}.issues.length===0`);
+    return `${payload}.value`;
   }
 
   name(): string {

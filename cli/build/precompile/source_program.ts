@@ -1,8 +1,14 @@
 import type { $ZodType } from "zod/v4/core";
 import { isKnownSchema } from "../../../validation/compile_schema.ts";
 import { writeParser } from "../../../validation/compile/kinds.ts";
-import { type Definition, Program, Unsupported } from "../../../validation/compile/program.ts";
+import {
+  type Check,
+  type Definition,
+  Program,
+  Unsupported,
+} from "../../../validation/compile/program.ts";
 import { getListKeys } from "../../../validation/list_keys.ts";
+import { writeSourceCheck } from "./own_checks.ts";
 
 /** A program without references to values of this process: all constants are part of its text. */
 class SourceProgram extends Program {
@@ -25,6 +31,10 @@ class SourceProgram extends Program {
       return `${JSON.stringify(key)}:${renderPrimitive(value)}`;
     });
     return `{${members}}`;
+  }
+
+  override ownCheck(check: Check, value: string): string {
+    return writeSourceCheck(check, value, this);
   }
 
   /** The constants and functions. */

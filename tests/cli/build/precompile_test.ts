@@ -75,6 +75,74 @@ Deno.test("writeSchemaModule() validates like zod, for any schema and any value"
   );
 });
 
+const TEXTS = [
+  "https://example.com/a?b#c",
+  "HTTP://EXAMPLE.com",
+  "http:example.com",
+  "ftp://example.com",
+  "https://localhost",
+  " https://example.com",
+  "https://example.com/a ",
+  "https://example.com/\u2028a",
+  "https://exa\nmple.com",
+  "https://example.com/a/../b",
+  "mailto:a@b.co",
+  "nope",
+  "",
+];
+const NUMBERS = [
+  0,
+  -0,
+  6,
+  7,
+  -9,
+  1.5,
+  6.000000000000001,
+  2 ** 31,
+  2 ** 31 - 1,
+  -(2 ** 31),
+  2 ** 32,
+  2 ** 53,
+];
+const FORMATS: readonly (readonly [name: string, schema: $ZodType, values: unknown[]])[] = [
+  ["url", z.url(), TEXTS],
+  ["httpUrl", z.httpUrl(), TEXTS],
+  ["url with a host", z.url({ hostname: /^example\.com$/g }), TEXTS],
+  ["url, normalized", z.url({ normalize: true, protocol: /^https?$/ }), TEXTS],
+  ["startsWith and endsWith", z.string().startsWith("h").endsWith("m"), TEXTS],
+  ["includes", z.string().includes("t", { position: 2 }), TEXTS],
+  ["int32", z.int32(), NUMBERS],
+  ["uint32", z.uint32(), NUMBERS],
+  ["multipleOf", z.number().multipleOf(3), NUMBERS],
+  ["undefined", z.object({ a: z.undefined() }), [{}, { a: undefined }, { a: null }]],
+];
+
+for (const [name, schema, values] of FORMATS) {
+  Deno.test(`writeSchemaModule() validates ${name} like zod, which it needs only for the rest`, () => {
+    const { compiled, module, loads } = runWritten(schema)!;
+    let accepted = 0;
+    for (const value of values) {
+      const before = loads();
+      const result = module.createValidator(compiled)(value);
+      assertEquals(getShape(result), getShape(validation.createValidator(schema)(value)));
+      if (loads() === before) accepted++;
+    }
+    assert(accepted > 0);
+  });
+}
+
+for (
+  const [name, schema] of [
+    ["a URL in a union", z.union([z.url(), z.null()])],
+    ["a multiple in a union", z.union([z.number().multipleOf(3), z.null()])],
+    ["a multiple of a fraction", z.number().multipleOf(0.1)],
+  ] as const
+) {
+  Deno.test(`writeSchemaModule() leaves ${name} to zod`, () => {
+    assertEquals(runWritten(schema), undefined);
+  });
+}
+
 Deno.test("definePrecompiledSchema() behaves like the schema, which it loads only when needed", async () => {
   const schema = z.object({ a: z.int().default(1), b: z.array(z.string()).optional() });
   const { compiled, module, loads } = runWritten(schema)!;
