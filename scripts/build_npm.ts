@@ -176,15 +176,14 @@ async function emptyFolder(folder: string, packageName: string): Promise<void> {
   await Deno.mkdir(folder);
 }
 
-/**
- * Removes tests and examples of the Terraform modules, which are only needed in this repository.
- */
+/** Parts of the Terraform modules that are read in the repository, and not by Terraform. */
+const REPOSITORY_ONLY: readonly string[] = ["tests", "examples", "README.md"];
+
 async function removeUnused(folder: string): Promise<void> {
   for (const { name, isDirectory } of [...Deno.readDirSync(folder)]) {
-    if (!isDirectory) continue;
-    if (name === "tests" || name === "examples") {
-      await Deno.remove(join(folder, name), { recursive: true });
-    } else await removeUnused(join(folder, name));
+    const path = join(folder, name);
+    if (REPOSITORY_ONLY.includes(name)) await Deno.remove(path, { recursive: true });
+    else if (isDirectory) await removeUnused(path);
   }
 }
 
