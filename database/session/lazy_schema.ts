@@ -18,6 +18,7 @@ type Client = PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelation
 /** The parts of drizzle's client that its types hide. */
 interface ClientParts {
   _: Relational & { readonly session: PgSession };
+  query: Client["query"];
   readonly dialect: PgDialect;
 }
 
@@ -26,16 +27,17 @@ interface ClientParts {
  * would read them for each client, and create a builder for each table and each transaction.
  */
 export class LazySchema {
-  readonly #fullSchema: Record<string, unknown>;
+  readonly fullSchema: Record<string, unknown>;
   #relational: Relational | undefined;
 
   /** @param fullSchema Tables and relations by name. */
   constructor(fullSchema: Record<string, unknown>) {
-    this.#fullSchema = fullSchema;
+    this.fullSchema = fullSchema;
   }
 
   /**
-   * Adds `db.query` and the schema to a client that was created without a schema.
+   * Adds `db.query` and the schema to a client that was created without a schema. The client gets no
+   * accessors of its own, which would put it into V8's slow dictionary mode.
    *
    * @param client The client.
    * @returns The same client.
@@ -43,29 +45,72 @@ export class LazySchema {
   addTo<T extends Client>(client: T): T {
     const parts = client as unknown as ClientParts;
     const { dialect, _: { session } } = parts;
-    const read = (): Relational => this.#read();
-    parts._ = {
-      get schema() {
-        return read().schema;
-      },
-      fullSchema: this.#fullSchema,
-      get tableNamesMap() {
-        return read().tableNamesMap;
-      },
-      session,
-    };
-    let query: Client["query"] | undefined;
-    function getQuery(): Client["query"] {
-      if (query !== undefined) return query;
-      const whole: Client = new PgDatabase(dialect, session, read() as never);
-      return query = whole.query;
-    }
-    Object.defineProperty(client, "query", { get: getQuery, enumerable: true, configurable: true });
+    parts._ = new LazyParts(this, session);
+    parts.query = new Proxy({}, new LazyQuery(this, dialect, session));
     return client;
   }
 
-  #read(): Relational {
-    return this.#relational ??= readRelations(this.#fullSchema);
+  /** The tables and relations. */
+  get relational(): Relational {
+    return this.#relational ??= readRelations(this.fullSchema);
+  }
+}
+
+/** The property `_` of a client. */
+class LazyParts implements Relational {
+  readonly fullSchema: Record<string, unknown>;
+  readonly session: PgSession;
+  readonly #schema: LazySchema;
+
+  constructor(schema: LazySchema, session: PgSession) {
+    this.fullSchema = schema.fullSchema;
+    this.session = session;
+    this.#schema = schema;
+  }
+
+  get schema(): TablesRelationalConfig {
+    return this.#schema.relational.schema;
+  }
+
+  get tableNamesMap(): Record<string, string> {
+    return this.#schema.relational.tableNamesMap;
+  }
+}
+
+/** Handler of the property `query` of a client, which creates the builders when they are used. */
+class LazyQuery implements ProxyHandler<Client["query"]> {
+  readonly #schema: LazySchema;
+  readonly #dialect: PgDialect;
+  readonly #session: PgSession;
+  #query: Client["query"] | undefined;
+
+  constructor(schema: LazySchema, dialect: PgDialect, session: PgSession) {
+    this.#schema = schema;
+    this.#dialect = dialect;
+    this.#session = session;
+  }
+
+  get(_target: object, key: PropertyKey): unknown {
+    return Reflect.get(this.#builders, key);
+  }
+
+  has(_target: object, key: PropertyKey): boolean {
+    return Reflect.has(this.#builders, key);
+  }
+
+  ownKeys(): (string | symbol)[] {
+    return Reflect.ownKeys(this.#builders);
+  }
+
+  getOwnPropertyDescriptor(_target: object, key: PropertyKey): PropertyDescriptor | undefined {
+    return Reflect.getOwnPropertyDescriptor(this.#builders, key);
+  }
+
+  get #builders(): Client["query"] {
+    if (this.#query !== undefined) return this.#query;
+    const { relational } = this.#schema;
+    const client: Client = new PgDatabase(this.#dialect, this.#session, relational as never);
+    return this.#query = client.query;
   }
 }
 

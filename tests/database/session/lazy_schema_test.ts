@@ -51,8 +51,14 @@ Deno.test("createSessionClient() reads the relations of a schema when they are f
   assertEquals([db._.fullSchema, countReads(), sent.length], [schema, 0, 4]);
 
   assertStrictEquals(db.query, db.query);
-  const onceRead = countReads();
+  assertEquals(countReads(), 0);
   const text = db.query.notes.findMany({ with: { author: true } }).toSQL().sql;
+  const onceRead = countReads();
+  assertEquals([Object.keys(db.query), "notes" in db.query, "users" in db.query], [
+    ["authors", "notes"],
+    true,
+    false,
+  ]);
   assert(text.includes('from "authors"'), text);
   const inTransaction = await db.transaction((tx) =>
     tx.transaction((inner) =>
