@@ -46,7 +46,15 @@ export class LazySchema {
     const parts = client as unknown as ClientParts;
     const { dialect, _: { session } } = parts;
     parts._ = new LazyParts(this, session);
-    parts.query = new Proxy({}, new LazyQuery(this, dialect, session));
+    let query: Client["query"] | undefined;
+    const getQuery = (): Client["query"] =>
+      query ??= (new PgDatabase(dialect, session, this.relational as never) as Client).query;
+    parts.query = new Proxy({}, {
+      get: (_, key) => Reflect.get(getQuery(), key),
+      has: (_, key) => Reflect.has(getQuery(), key),
+      ownKeys: () => Reflect.ownKeys(getQuery()),
+      getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(getQuery(), key),
+    });
     return client;
   }
 
@@ -74,43 +82,6 @@ class LazyParts implements Relational {
 
   get tableNamesMap(): Record<string, string> {
     return this.#schema.relational.tableNamesMap;
-  }
-}
-
-/** Handler of the property `query` of a client, which creates the builders when they are used. */
-class LazyQuery implements ProxyHandler<Client["query"]> {
-  readonly #schema: LazySchema;
-  readonly #dialect: PgDialect;
-  readonly #session: PgSession;
-  #query: Client["query"] | undefined;
-
-  constructor(schema: LazySchema, dialect: PgDialect, session: PgSession) {
-    this.#schema = schema;
-    this.#dialect = dialect;
-    this.#session = session;
-  }
-
-  get(_target: object, key: PropertyKey): unknown {
-    return Reflect.get(this.#builders, key);
-  }
-
-  has(_target: object, key: PropertyKey): boolean {
-    return Reflect.has(this.#builders, key);
-  }
-
-  ownKeys(): (string | symbol)[] {
-    return Reflect.ownKeys(this.#builders);
-  }
-
-  getOwnPropertyDescriptor(_target: object, key: PropertyKey): PropertyDescriptor | undefined {
-    return Reflect.getOwnPropertyDescriptor(this.#builders, key);
-  }
-
-  get #builders(): Client["query"] {
-    if (this.#query !== undefined) return this.#query;
-    const { relational } = this.#schema;
-    const client: Client = new PgDatabase(this.#dialect, this.#session, relational as never);
-    return this.#query = client.query;
   }
 }
 
