@@ -1,6 +1,3 @@
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-
 /** A small function whose bundle has a limit. */
 export interface Bundle {
   readonly name: string;
@@ -62,35 +59,8 @@ export const handler = defineApiHandler({ auth: "session"${options} })(
     return buildValidatedResponse(context, 200, { notes: await listNotes(userId) });
   });`;
 
-const NOTES = fileURLToPath(
-  new URL("../../bench/apps/notes/src/functions/", import.meta.url),
-);
-
 /** Modules that the provider loads when it connects. */
 const DRIVER = ["database/providers/serverless_pg", "/postgres/"];
-
-/**
- * A function of the notes application, whose limit is the reached size and less than 10 KB.
- *
- * @param name What it answers.
- * @param path Path of its module.
- * @param goal Goal for the minified size in kilobytes.
- * @param ceiling Limit.
- * @param loads Modules that it loads later.
- */
-const notesFunction = (
-  name: string,
-  path: string,
-  goal: number,
-  ceiling: number,
-  loads: readonly string[] = DRIVER,
-): Bundle => ({
-  name: `${name} of bench/apps`,
-  goal,
-  ceiling,
-  source: `export { handler } from ${JSON.stringify(join(NOTES, path))};`,
-  loads,
-});
 
 /** The functions that are checked. */
 export const BUNDLES: readonly Bundle[] = [
@@ -150,13 +120,4 @@ export const BUNDLES: readonly Bundle[] = [
     }),
     loads: DRIVER,
   },
-  notesFunction("GET /notes", "api/notes/index.get.ts", 120, 380),
-  notesFunction("GET /notes/{id}", "api/notes/[id]/index.get.ts", 120, 380),
-  notesFunction("POST /notes", "api/notes/index.post.ts", 250, 380),
-  notesFunction("the webhook", "api/webhooks/notes.post.ts", 250, 365),
-  // without better-auth, which is not counted
-  notesFunction("sign-in and sign-up", "standalone/auth.ts", 300, 295, [
-    ...DRIVER,
-    "auth/better_auth.js",
-  ]),
 ];

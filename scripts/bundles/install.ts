@@ -1,5 +1,16 @@
 import { join } from "node:path";
 
+/** Packages of an application with accounts, as `name@version`. Exact, so that sizes are too. */
+export const DATABASE_PACKAGES: readonly string[] = [
+  "better-auth@1.7.7",
+  "drizzle-orm@0.45.4",
+  "postgres@3.4.9",
+  "zod@4.6.7",
+];
+
+/** Packages that `trellis build` uses. */
+export const BUILD_PACKAGES: readonly string[] = ["esbuild@0.28.2", "typescript@5.9.3"];
+
 /**
  * Packs a build and installs it in a new folder, with the packages that the functions use.
  *
@@ -11,14 +22,14 @@ export async function installBuild(built: string): Promise<string> {
   await Deno.writeTextFile(join(folder, "package.json"), '{ "private": true, "type": "module" }');
   await npm(folder, ["pack", built, "--silent"]);
   const [archive] = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".tgz"));
-  const drivers = ["zod", "drizzle-orm", "postgres"];
   await npm(folder, [
     "install",
     "--silent",
     "--no-audit",
     "--no-fund",
     `./${archive.name}`,
-    ...drivers,
+    ...DATABASE_PACKAGES,
+    ...BUILD_PACKAGES,
   ]);
   return folder;
 }

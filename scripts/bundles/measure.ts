@@ -59,15 +59,13 @@ export async function measure(folder: string, bundle: Bundle): Promise<Figure> {
   });
   const files = getOutputs(metafile, bundle.loads ?? []);
   const parts = new Map<string, number>();
-  const forbidden = new Set<string>();
+  const inputs: string[] = [];
   for (const file of files) {
     for (const [path, { bytesInOutput }] of Object.entries(metafile.outputs[file].inputs)) {
       if (bytesInOutput === 0) continue;
       const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? "the function";
       parts.set(name, (parts.get(name) ?? 0) + bytesInOutput);
-      for (const [what, pattern] of Object.entries(FORBIDDEN)) {
-        if (pattern.test(path)) forbidden.add(what);
-      }
+      inputs.push(path);
     }
   }
   const texts = outputFiles.filter(({ path }) => files.some((file) => path.endsWith(file))).map((
@@ -80,9 +78,19 @@ export async function measure(folder: string, bundle: Bundle): Promise<Figure> {
     goal: bundle.goal * 1000,
     ceiling: bundle.ceiling * 1000,
     gzipCeiling: (bundle.gzipCeiling ?? Infinity) * 1000,
-    forbidden: [...forbidden],
+    forbidden: findForbidden(inputs),
     parts: [...parts].sort((a, b) => b[1] - a[1]).slice(0, 4),
   };
+}
+
+/**
+ * Lists the forbidden packages among modules.
+ *
+ * @param paths Paths of the modules.
+ */
+export function findForbidden(paths: readonly string[]): string[] {
+  return Object.entries(FORBIDDEN).filter(([, pattern]) => paths.some((path) => pattern.test(path)))
+    .map(([what]) => what);
 }
 
 /**

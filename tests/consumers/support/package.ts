@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { buildNpm } from "../../../scripts/build_npm.ts";
 import { runOk } from "./run.ts";
 
+export { BUILD_PACKAGES, DATABASE_PACKAGES } from "../../../scripts/bundles/install.ts";
+
 /** Kept between runs, so that an unchanged package is installed once. */
 export const CACHE: string = join(tmpdir(), "trellis-consumers");
 /** The programs that use the package. */
@@ -57,14 +59,6 @@ async function buildAndPack(): Promise<string> {
     await Deno.remove(work, { recursive: true });
   }
 }
-
-/** What a project with accounts and a database installs beside the package. */
-export const DATABASE_PACKAGES: readonly string[] = [
-  "better-auth@1.7.7",
-  "drizzle-orm@0.45.4",
-  "postgres@3.4.9",
-  "zod@4.6.7",
-];
 
 /**
  * Installs the packed package, and perhaps more, in a folder of its own.
