@@ -5,7 +5,7 @@
  *
  *   deno task build:npm && deno run -A bench/apps.ts
  *   deno run -A bench/apps.ts cold warm --quick
- *   deno run -A bench/apps.ts switches          # what jobs, idempotency and sign-in limits cost
+ *   deno run -A bench/apps.ts switches          # what features cost: API keys, jobs, idempotency, limits, …
  *   deno run -A bench/apps.ts --node=/path/to/node24 --harness=/path/to/harness --package=/path/to/build
  */
 // deno-lint-ignore-file no-console

@@ -1,7 +1,9 @@
 /**
  * The variants of the notes application that switches.mjs compares: replacements in the sources, by file,
- * and added files. The first variant of a kind of request is the one that the others are compared with.
+ * added files, and a text that answers must contain. The first variant of a kind of request is the one
+ * that the others are compared with.
  */
+const GET = "src/functions/api/notes/index.get.ts";
 const POST = "src/functions/api/notes/index.post.ts";
 const QUERIES = "src/queries/notes.ts";
 const AUTH = "src/auth.ts";
@@ -44,6 +46,76 @@ export const EVENTS_SQL = `create table auth_events (id uuid primary key default
   kind text not null, user_id text, actor_id text, address text, user_agent text,
   created_at timestamptz not null)`;
 
+const ORGANIZATIONS = `import { AUTH_SESSION_COLUMNS } from "@trellis/fn/auth/schema";
+import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+const createdAt = timestamp("created_at", { withTimezone: true }).notNull();
+export const session = pgTable("sessions", {
+  ...AUTH_SESSION_COLUMNS,
+  activeOrganizationId: uuid("active_organization_id"),
+});
+export const organization = pgTable("organizations", {
+  id: uuid("id").primaryKey(),
+  name: text("name").notNull(),
+  slug: text("slug").notNull(),
+  createdAt,
+});
+export const member = pgTable("members", {
+  id: uuid("id").primaryKey(),
+  organizationId: uuid("organization_id").notNull(),
+  userId: uuid("user_id").notNull(),
+  role: text("role").notNull(),
+  createdAt,
+});`;
+
+/** Tables of organizations, and the column of sessions. */
+export const ORGANIZATIONS_SQL =
+  `create table organizations (id uuid primary key, name text not null,
+  slug text not null, created_at timestamptz not null default now());
+create table members (id uuid primary key default gen_random_uuid(), organization_id uuid not null,
+  user_id uuid not null, role text not null, created_at timestamptz not null default now());
+create index members_user_id_idx on members (user_id);
+alter table sessions add active_organization_id uuid`;
+
+const KEYS = `import { configureApiKeyAuth } from "@trellis/fn/auth";
+import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { getDb } from "./database.ts";
+const instant = (name: string) => timestamp(name, { withTimezone: true });
+const apikey = pgTable("api_keys", {
+  id: text("id").primaryKey(),
+  configId: text("config_id").notNull(),
+  name: text("name"),
+  start: text("start"),
+  referenceId: text("reference_id").notNull(),
+  prefix: text("prefix"),
+  key: text("key").notNull(),
+  refillInterval: integer("refill_interval"),
+  refillAmount: integer("refill_amount"),
+  lastRefillAt: instant("last_refill_at"),
+  enabled: boolean("enabled"),
+  rateLimitEnabled: boolean("rate_limit_enabled"),
+  rateLimitTimeWindow: integer("rate_limit_time_window"),
+  rateLimitMax: integer("rate_limit_max"),
+  requestCount: integer("request_count"),
+  remaining: integer("remaining"),
+  lastRequest: instant("last_request"),
+  expiresAt: instant("expires_at"),
+  createdAt: instant("created_at").notNull(),
+  updatedAt: instant("updated_at").notNull(),
+  permissions: text("permissions"),
+  metadata: text("metadata"),
+});
+configureApiKeyAuth(getDb, { schema: { apikey } });`;
+
+/** Table of API keys. */
+export const KEYS_SQL =
+  `create table api_keys (id text primary key, config_id text not null, name text,
+  start text, reference_id text not null, prefix text, key text not null, refill_interval integer,
+  refill_amount integer, last_refill_at timestamptz, enabled boolean, rate_limit_enabled boolean,
+  rate_limit_time_window integer, rate_limit_max integer, request_count integer, remaining integer,
+  last_request timestamptz, expires_at timestamptz, created_at timestamptz not null,
+  updated_at timestamptz not null, permissions text, metadata text);
+create index api_keys_key_idx on api_keys (key)`;
+
 const NO_LIMITS = withOptions("rateLimit: { enabled: false },");
 const AUDIT = {
   changes: withOptions(
@@ -53,11 +125,44 @@ const AUDIT = {
   added: { "src/auth_event.ts": EVENTS },
 };
 
+const list = { kind: "list", built: "NotesGet" };
 const note = { kind: "create", built: "NotesPost" };
 const signIn = { kind: "signIn", built: "Auth" };
 const signUp = { kind: "signUp", built: "Auth" };
 
 export const VARIANTS = [
+  { ...list, name: "`GET /notes`", changes: {}, answer: `"title":"A ` },
+  {
+    ...list,
+    name: 'the same with `organization: { role: "owner" }`',
+    changes: {
+      ...withOptions(
+        "schema: { session, organization, member },",
+        'import { member, organization, session } from "./organizations.ts";\n',
+      ),
+      [GET]: [
+        before("querySchema: ListQuery }", 'organization: { role: "owner" }, '),
+        before("userId })", "organization, "),
+        before("notes, next });", "role: organization.role, "),
+      ],
+    },
+    answer: '"role":"owner"',
+    added: { "src/organizations.ts": ORGANIZATIONS },
+  },
+  {
+    ...list,
+    name: 'the same with `auth: "api-key"`',
+    changes: {
+      [GET]: [
+        ['auth: "session"', 'auth: "api-key"'],
+        ["/auth.ts", "/api_keys.ts"],
+        before("userId })", "apiKey, "),
+        before("notes, next });", "key: apiKey.name, "),
+      ],
+    },
+    answer: '"key":"bench"',
+    added: { "src/api_keys.ts": KEYS },
+  },
   { ...note, name: "`POST /notes`", changes: {} },
   {
     ...note,
@@ -107,10 +212,10 @@ export const VARIANTS = [
     },
   },
   { ...signIn, name: "sign-in", changes: {} },
-  { ...signIn, name: "the same without limits", changes: NO_LIMITS },
+  { ...signIn, name: "the same with `rateLimit: { enabled: false }`", changes: NO_LIMITS },
   { ...signIn, name: "the same with `audit`", ...AUDIT },
   { ...signUp, name: "sign-up", changes: {} },
-  { ...signUp, name: "the same without limits", changes: NO_LIMITS },
+  { ...signUp, name: "the same with `rateLimit: { enabled: false }`", changes: NO_LIMITS },
   { ...signUp, name: "the same with `audit`", ...AUDIT },
   {
     ...signUp,
