@@ -1,3 +1,4 @@
+import { findSession } from "../database/session/statement_session.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
@@ -65,7 +66,7 @@ let instances: WeakMap<AuthDatabase, Map<string, BetterAuthInstance>> = new Weak
  * ```
  */
 export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInstance {
-  if (typeof db !== "object" || db === null || typeof db.select !== "function") {
+  if (typeof db !== "object" || db === null || !isClient(db)) {
     throw new ConfigurationError(
       "createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first",
     );
@@ -122,6 +123,10 @@ export function getInternals(auth: BetterAuthInstance): AuthInternals {
     );
   }
   return found;
+}
+
+function isClient(db: AuthDatabase): boolean {
+  return findSession(db) !== undefined || typeof db.select === "function";
 }
 
 function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInstance {

@@ -1,11 +1,6 @@
-import { getTableColumns, is, Table } from "drizzle-orm";
+import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import {
-  AUTH_ACCOUNT_COLUMNS,
-  AUTH_SESSION_COLUMNS,
-  AUTH_USER_COLUMNS,
-  AUTH_VERIFICATION_COLUMNS,
-} from "./columns.ts";
+import { COLUMN_NAMES } from "./column_names.ts";
 import { authSessions, authUsers } from "./session_tables.ts";
 
 /** Tables by better-auth's model names. An application's tables have at least these columns. */
@@ -17,14 +12,6 @@ const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeo
   session: authSessions,
 };
 
-/** Required columns by model. */
-const MODEL_COLUMNS: Readonly<Record<string, object>> = {
-  user: AUTH_USER_COLUMNS,
-  session: AUTH_SESSION_COLUMNS,
-  account: AUTH_ACCOUNT_COLUMNS,
-  verification: AUTH_VERIFICATION_COLUMNS,
-};
-
 /**
  * Checks the tables of an application and adds the default ones.
  *
@@ -34,7 +21,7 @@ const MODEL_COLUMNS: Readonly<Record<string, object>> = {
  */
 export function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
   if (own === undefined) return SESSION_TABLES;
-  const models = Object.keys(MODEL_COLUMNS);
+  const models = Object.keys(COLUMN_NAMES);
   if (!models.some((model) => own[model] !== undefined)) {
     throw new ConfigurationError(
       `AuthConfig.schema has none of the keys ${models.join(", ")}; ` +
@@ -43,14 +30,14 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
     );
   }
   const schema = { ...SESSION_TABLES, ...own };
-  for (const [model, needed] of Object.entries(MODEL_COLUMNS)) {
-    if (!(model in schema)) continue;
+  for (const [model, needed] of Object.entries(COLUMN_NAMES)) {
+    if (!(model in own)) continue;
     const table: unknown = schema[model as keyof typeof schema];
-    if (!is(table, Table)) {
+    if (!isTable(table)) {
       throw new ConfigurationError(`AuthConfig.schema.${model} is not a drizzle table`);
     }
-    const columns = getTableColumns(table);
-    const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
+    const columns = getColumns(table);
+    const missing = needed.filter((name) => columns[name] === undefined);
     if (missing.length > 0) {
       throw new ConfigurationError(
         `AuthConfig.schema.${model} lacks ${missing.join(", ")}: ` +
@@ -58,8 +45,8 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
       );
     }
   }
-  for (const name of ["createdAt", "updatedAt", "expiresAt"] as const) {
-    if (getTableColumns(schema.session)[name].dataType === "date") continue;
+  for (const name of "session" in own ? ["createdAt", "updatedAt", "expiresAt"] : []) {
+    if (getColumns(schema.session)[name].dataType === "date") continue;
     throw new ConfigurationError(
       `AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`,
     );
@@ -80,7 +67,7 @@ export function checkAdditionalFields(
   model: "user" | "session",
   fields: Readonly<Record<string, unknown>> = {},
 ): void {
-  const columns = getTableColumns(schema[model]);
+  const columns = getColumns(schema[model]);
   const missing = Object.keys(fields).filter((name) => !Object.hasOwn(columns, name));
   if (missing.length === 0) return;
   throw new ConfigurationError(

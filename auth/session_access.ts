@@ -14,7 +14,7 @@ import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { checkRequestSession } from "./request_session.ts";
 import { hasAuthorization, hasSessionCookie, requireCredential } from "./session_credential.ts";
 import { findOrganization, getOrganizationQuery, hasRole } from "./session_organization.ts";
-import type { SessionRow } from "./session_query.ts";
+import type { SessionRow } from "./session_row.ts";
 
 type GetAuth = () => Promise<BetterAuthInstance>;
 

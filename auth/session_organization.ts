@@ -1,11 +1,11 @@
-import { and, eq, getTableColumns, is, sql, Table } from "drizzle-orm";
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { ActiveOrganization, OrganizationRule } from "../core/http/session_registry.ts";
+import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError, ForbiddenError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
+import { type ModelColumns, prepareOrganizationQuery } from "./organization_query.ts";
 import { cacheByClient } from "./query_cache.ts";
-import { prepareSessionQuery, type SessionQuery, type SessionRow } from "./session_query.ts";
+import type { SessionQuery, SessionRow } from "./session_row.ts";
 
 /** The columns of better-auth's organization plugin that a check reads. */
 const NEEDED = {
@@ -53,36 +53,19 @@ export function hasRole(stored: unknown, roles: readonly string[]): boolean {
 
 function prepare(db: AuthDatabase, settings: AuthSettings): SessionQuery {
   const { schema } = settings;
-  const { activeOrganizationId } = getColumns(schema, "session");
-  const { id, name, slug } = getColumns(schema, "organization");
-  const member = getColumns(schema, "member");
-  return prepareSessionQuery(db, settings, {
-    columns: { id, name, slug, memberId: member.id, role: member.role },
-    tables: [
-      { table: schema.organization as PgTable, on: equals(id, activeOrganizationId) },
-      {
-        table: schema.member as PgTable,
-        on: and(equals(member.organizationId, id), equals(member.userId, schema.user.id))!,
-      },
-    ],
+  return prepareOrganizationQuery(db, settings, {
+    session: getModelColumns(schema, "session"),
+    organization: getModelColumns(schema, "organization"),
+    member: getModelColumns(schema, "member"),
   });
 }
 
-/**
- * Compares ids that may be `uuid` in one table and `text` in the other. The left side is not cast, so
- * that its index is used.
- */
-function equals(left: PgColumn, right: PgColumn): ReturnType<typeof eq> {
-  const type = left.getSQLType();
-  return type === right.getSQLType() ? eq(left, right) : sql`${left} = ${right}::${sql.raw(type)}`;
-}
-
-function getColumns<Model extends keyof typeof NEEDED>(
+function getModelColumns<Model extends keyof typeof NEEDED>(
   schema: AuthSettings["schema"],
   model: Model,
-): Record<(typeof NEEDED)[Model][number], PgColumn> {
+): ModelColumns[Model] {
   const table: unknown = schema[model];
-  const columns = is(table, Table) ? getTableColumns(table) : {};
+  const columns = isTable(table) ? getColumns(table) : {};
   const missing = NEEDED[model].filter((name) => !Object.hasOwn(columns, name));
   if (missing.length > 0) {
     throw new ConfigurationError(
@@ -91,5 +74,5 @@ function getColumns<Model extends keyof typeof NEEDED>(
         "in drizzle and pass them under these keys",
     );
   }
-  return columns as Record<(typeof NEEDED)[Model][number], PgColumn>;
+  return columns as ModelColumns[Model];
 }

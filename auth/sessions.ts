@@ -1,4 +1,3 @@
-import { and, eq, gt, sql } from "drizzle-orm";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import type { SessionResult } from "../core/http/session_registry.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
@@ -8,8 +7,10 @@ import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { findExtendedEnd } from "./session_length.ts";
-import { getSessionQuery, type SessionQuery, type SessionRow } from "./session_query.ts";
+import { getSessionQuery } from "./session_query.ts";
+import type { SessionQuery, SessionRow } from "./session_row.ts";
 import { readSessionToken } from "./session_token.ts";
+import { endSession, extendSession } from "./session_writes.ts";
 
 /**
  * Checks a session by its token with one prepared query, and one update if the session is due for
@@ -155,14 +156,11 @@ export async function expireSession(
   if (!token) throw new UnauthorizedError("The session token is missing");
   const stored = await readSessionToken(token, settings.secret);
   if (stored === undefined) throw invalidSession();
-  const { session } = settings.schema;
-  const ended = await withQueryMetrics("expireSession", () => {
+  const ended = await withQueryMetrics(
+    "expireSession",
     // read again after a conflict, so that an earlier sign-out wins
-    const now = new Date();
-    return db.update(session).set({ expiresAt: now, updatedAt: now })
-      .where(and(eq(session.token, stored), gt(session.expiresAt, now)))
-      .returning({ id: session.id });
-  });
+    () => endSession(db, settings, stored, new Date()),
+  );
   if (ended.length === 0) throw invalidSession();
 }
 
@@ -255,19 +253,14 @@ async function extend(
   extendedMs: number,
   nowMs: number,
 ): Promise<Date> {
-  const { session } = settings.schema;
-  const [extended] = await withQueryMetrics("extendSession", () =>
-    db.update(session)
-      .set({ expiresAt: new Date(extendedMs), updatedAt: new Date(nowMs) })
-      .where(and(
-        eq(session.token, row.token),
-        // a Date has milliseconds, but the column has microseconds
-        eq(
-          sql`date_trunc('milliseconds', ${session.expiresAt})`,
-          sql.param(row.expiresAt, session.expiresAt),
-        ),
-      ))
-      .returning({ expiresAt: session.expiresAt }));
+  const [extended] = await withQueryMetrics(
+    "extendSession",
+    () =>
+      extendSession(db, settings, row, {
+        expiresAt: new Date(extendedMs),
+        updatedAt: new Date(nowMs),
+      }),
+  );
   return extended?.expiresAt ?? requireActive(await findSession(db, settings, row.token)).expiresAt;
 }
 

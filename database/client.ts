@@ -6,7 +6,6 @@ import { type DatabaseConfig, getClientKey, getConnectionKey } from "./config.ts
 import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
-import { guardTransactions } from "./transaction_guard.ts";
 
 /**
  * Connections by key. Clients that differ only in their schema share one, because an embedded
@@ -54,11 +53,7 @@ export function getDrizzleClient<
 
 async function openClient(config: DatabaseConfig): Promise<DrizzleClient> {
   const connection = await openShared(config);
-  const isPostgres = config.provider !== "distsql";
-  return guardTransactions(
-    await runOutsideInvocation(() => connection.createClient(config.schema)),
-    { savepoints: isPostgres, settings: isPostgres },
-  );
+  return await runOutsideInvocation(() => connection.createClient(config.schema));
 }
 
 /**

@@ -4,7 +4,7 @@ import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { isOccError } from "./sqlstate.ts";
-import { isInsideTransaction } from "./transaction_guard.ts";
+import { isInsideTransaction } from "./session/transaction_state.ts";
 
 /** Options of {@link withDistSqlRetry}. */
 export interface DistSqlRetryOptions {

@@ -3,10 +3,12 @@ import type { PgPreparedQuery, PreparedQueryConfig } from "drizzle-orm/pg-core";
 import { TransactionMisuseError } from "../errors/transaction_misuse_error.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import type { PlaceholderValues } from "./session/placeholders.ts";
-import type { Statement, StatementResult } from "./session/driver.ts";
-import { PreparedQuery } from "./session/prepared_query.ts";
+import type { PreparedQuery } from "./session/prepared_query.ts";
+import type { TransactionSession } from "./session/session.ts";
 import type { TransactionClient } from "./transaction.ts";
-import { findTransactionState, type TransactionState } from "./transaction_guard.ts";
+import { findSession } from "./session/statement_session.ts";
+import type { TransactionState } from "./session/transaction_state.ts";
+import { findTransactionState } from "./transaction_guard.ts";
 
 /** Statement for {@link sendAhead}: a query of drizzle, `sql`, or a prepared query. */
 export type AheadStatement = SQLWrapper | PgPreparedQuery<PreparedQueryConfig>;
@@ -14,15 +16,8 @@ export type AheadStatement = SQLWrapper | PgPreparedQuery<PreparedQueryConfig>;
 /** Parts of a transaction's client that drizzle's types leave out. */
 interface TransactionInternals {
   readonly dialect: { sqlToQuery(query: SQL): Query };
-  readonly _: { readonly session: AheadSession };
+  readonly _: { readonly session: { prepareQuery(query: Query): unknown } };
   execute(query: SQL): PromiseLike<unknown>;
-}
-
-interface AheadSession {
-  prepareQuery(query: Query): unknown;
-  assertOpen(): void;
-  /** Missing in sessions of drizzle's own drivers. */
-  sendAhead?(statement: Statement): Promise<StatementResult>;
 }
 
 /**
@@ -71,8 +66,11 @@ function start(
   values: PlaceholderValues,
 ): Promise<unknown> {
   if ("getSQL" in statement) return sendSqlAhead(tx, statement.getSQL());
-  const isOwn = statement instanceof PreparedQuery && tx._.session.sendAhead !== undefined;
-  return isOwn ? runAhead(tx._.session, statement, values) : statement.execute({ ...values });
+  const session = findSession(tx);
+  const isOwn = session !== undefined && "bind" in statement;
+  return isOwn
+    ? runAhead(session as TransactionSession, statement as unknown as PreparedQuery, values)
+    : statement.execute({ ...values });
 }
 
 /**
@@ -86,18 +84,20 @@ export function sendSqlAhead(
   client: Pick<TransactionInternals, "execute">,
   statement: SQL,
 ): Promise<unknown> {
-  const { _: { session }, dialect } = client as TransactionInternals;
-  if (session.sendAhead === undefined) return Promise.resolve(client.execute(statement));
-  return runAhead(session, session.prepareQuery(dialect.sqlToQuery(statement)) as PreparedQuery);
+  const session = findSession(client);
+  if (session === undefined) return Promise.resolve(client.execute(statement));
+  const { _: drizzle, dialect } = client as TransactionInternals;
+  const prepared = drizzle.session.prepareQuery(dialect.sqlToQuery(statement));
+  return runAhead(session as TransactionSession, prepared as PreparedQuery);
 }
 
 function runAhead(
-  session: AheadSession,
+  session: TransactionSession,
   statement: PreparedQuery,
   values: PlaceholderValues = {},
 ): Promise<unknown> {
   session.assertOpen();
-  return statement.bind({ send: (filled) => session.sendAhead!(filled) }).all({ ...values });
+  return statement.bind({ send: (filled) => session.sendAhead(filled) }).all({ ...values });
 }
 
 /**

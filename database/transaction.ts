@@ -1,8 +1,9 @@
-import { type ExtractTablesWithRelations, is } from "drizzle-orm";
+import type { ExtractTablesWithRelations } from "drizzle-orm";
 import type { PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
-import { PgTransaction as PgTransactionClass } from "drizzle-orm/pg-core";
+import { isKind } from "./entity_kind.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import type { QueryResultHKT } from "./session/query_result.ts";
+import { findSession } from "./session/statement_session.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
 /** drizzle's PostgreSQL client inside a transaction. */
@@ -52,8 +53,11 @@ export function withTransaction<
   config?: PgTransactionConfig,
 ): Promise<T> {
   // a savepoint takes no configuration, and its session is guarded by the outer transaction
-  if (is(db, PgTransactionClass)) {
-    return db.transaction(fn as Parameters<typeof db.transaction>[0]) as Promise<T>;
-  }
+  if (isTransaction(db)) return db.transaction(fn);
   return guardTransactions(db).transaction(fn, config);
+}
+
+function isTransaction(db: object): boolean {
+  const own = findSession(db);
+  return own === undefined ? isKind(db, "PgTransaction") : own.state !== undefined;
 }

@@ -6,7 +6,6 @@ import type { DatabaseConfig } from "../config.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import { getLimit } from "../providers/statement_limit.ts";
-import { guardTransactions } from "../transaction_guard.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, summarizeStatement, type UndecidedStatement } from "./context.ts";
 import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
@@ -264,7 +263,7 @@ async function migrate(
 /** Opens a client whose statements have the time limit of migrations. */
 async function openPatientClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
   const connection = await openShared(database);
-  return guardTransactions(await connection.createClient(undefined, { ms }));
+  return await connection.createClient(undefined, { ms });
 }
 
 function logPlan(

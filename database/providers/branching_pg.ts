@@ -4,8 +4,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
-import { Dialect } from "../session/dialect.ts";
-import { createSessionClient } from "../session/session.ts";
+import { createSessionClient } from "../session/client.ts";
 import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { loadNeon } from "./load_neon.ts";
@@ -75,8 +74,7 @@ export async function openBranchingPg(
         throw error;
       }
     },
-    createClient: (schema) =>
-      Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
+    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, { schema })),
     async openSession(): Promise<DedicatedSession> {
       const client = await connectClient(() => new neon.Client(settings), connectRetry);
       return toDedicatedSession(client, run, isPooled(config.connectionString), getLimit(config));

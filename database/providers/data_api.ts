@@ -7,7 +7,7 @@ import type { DatabaseConfig } from "../config.ts";
 import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
-import { createSessionClient } from "../session/session.ts";
+import { createSessionClient } from "../session/client.ts";
 import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
 import { getRunner, toSqlDriver } from "./data_api_driver.ts";
@@ -70,7 +70,9 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
       }
     },
     createClient: (schema) =>
-      Promise.resolve(createSessionClient(driver, slots, new DataApiDialect(), schema)),
+      Promise.resolve(
+        createSessionClient(driver, slots, { schema, dialect: new DataApiDialect() }),
+      ),
     openSession(): Promise<DedicatedSession> {
       const own = getLimit(config);
       const session = openSession(withLimit(own));

@@ -4,8 +4,8 @@ import type {
   Field,
   SqlParameter,
 } from "@aws-sdk/client-rds-data";
-import { is } from "drizzle-orm";
-import { PgColumn } from "drizzle-orm/pg-core";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import { isKind } from "../entity_kind.ts";
 import { formatArray } from "../session/array_literal.ts";
 import { toHexText, toParameterText, toTimestampText } from "../session/parameter_text.ts";
 
@@ -45,8 +45,8 @@ const UNSIZED = { varchar: "varchar", char: "bpchar", bit: "bit varying" } as co
  * @returns An SQL type, or `undefined` for a value without a column.
  */
 export function getCastType(encoder: unknown): string | undefined {
-  if (!is(encoder, PgColumn)) return undefined;
-  const type = encoder.getSQLType().replace(
+  if (!isKind(encoder, "PgColumn")) return undefined;
+  const type = (encoder as PgColumn).getSQLType().replace(
     /\bserial\b|\b(big|small)serial\b/,
     (_, size = "") => size === "" ? "integer" : `${size}int`,
   );

@@ -55,6 +55,7 @@ export async function openDistSql(
       // there are no advisory locks, and a session that ends is replaced
       keepsSession: false,
       explain: (error) => explain(error, String(username), isAdmin),
+      rules: { savepoints: false, settings: false },
     },
   );
 }

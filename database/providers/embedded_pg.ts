@@ -2,8 +2,7 @@ import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { explainMissing } from "../../env/optional_package.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
-import { Dialect } from "../session/dialect.ts";
-import { createSessionClient } from "../session/session.ts";
+import { createSessionClient } from "../session/client.ts";
 import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
@@ -29,8 +28,7 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   const slots = new ConnectionSlots(1);
   return {
     check: () => Promise.resolve(), // creating it has proved that it works
-    createClient: (schema) =>
-      Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
+    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, { schema })),
     openSession: () => Promise.resolve(openSession(pglite)),
     close: () => pglite.close(),
   };

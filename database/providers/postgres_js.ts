@@ -2,9 +2,9 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
-import { Dialect } from "../session/dialect.ts";
 import { toParameterText } from "../session/parameter_text.ts";
-import { createSessionClient } from "../session/session.ts";
+import type { TransactionRules } from "../session/transaction_state.ts";
+import { createSessionClient } from "../session/client.ts";
 import { loadPostgres } from "./load_postgres.ts";
 import { loadPostgresSession } from "./load_postgres_session.ts";
 import {
@@ -41,6 +41,11 @@ export interface ServerTraits {
    * @default there is none
    */
   isPooled?: (run: StatementRunner) => Promise<boolean>;
+  /**
+   * Limits of transactions.
+   * @default those of PostgreSQL
+   */
+  rules?: TransactionRules;
 }
 
 function getCommonOptions(config: DatabaseConfig, options: PostgresOptions): PostgresOptions {
@@ -72,8 +77,13 @@ export async function openPostgres(
   config: DatabaseConfig,
   options: PostgresOptions,
   invalidate: Invalidate,
-  { connectRetry = () => undefined, keepsSession = true, explain = (error) => error, isPooled }:
-    ServerTraits = {},
+  {
+    connectRetry = () => undefined,
+    keepsSession = true,
+    explain = (error) => error,
+    isPooled,
+    rules,
+  }: ServerTraits = {},
 ): Promise<Connection> {
   const { default: postgres } = await loadPostgres();
   const common = getCommonOptions(config, options);
@@ -116,7 +126,7 @@ export async function openPostgres(
     },
     createClient(schema, limit): Promise<DrizzleClient> {
       const limited = limit === undefined ? driver : toSqlDriver(pool, server, connectRetry, limit);
-      return Promise.resolve(createSessionClient(limited, slots, new Dialect(), schema));
+      return Promise.resolve(createSessionClient(limited, slots, { schema, rules }));
     },
     async openSession(): Promise<DedicatedSession> {
       const { openDedicatedSession } = await loadPostgresSession();

@@ -3,7 +3,7 @@ import type { Statement } from "../session/driver.ts";
 import type { PlaceholderValues } from "../session/placeholders.ts";
 import { PreparedQuery, type RowMapping, type StatementRunner } from "../session/prepared_query.ts";
 import type { Cell, NotNullable } from "../session/row_mapper.ts";
-import { mapToCells } from "../session/row_mapping.ts";
+import { mapToCells } from "../session/cell_mapping.ts";
 import { getStatementSession } from "../session/statement_session.ts";
 
 /** Parameter of a statement: a constant, or the name of a placeholder. */

@@ -10,7 +10,7 @@ import { ValidationError } from "../../errors/http_errors.ts";
 import { TransactionMisuseError } from "../../errors/transaction_misuse_error.ts";
 import { countAttempts } from "../retry.ts";
 import { isOccError } from "../sqlstate.ts";
-import { isInsideTransaction, keepTransaction } from "../transaction_guard.ts";
+import { isInsideTransaction, keepTransaction } from "../session/transaction_state.ts";
 import { type ConstraintAnswers, findConstraintAnswer } from "./constraint_answers.ts";
 
 /** Facts about a query that failed. */

@@ -1,7 +1,8 @@
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { then } from "../../core/async/then.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { addKnownNames } from "../../errors/known_names.ts";
+import { getColumns, getTableNames } from "../drizzle_table.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { getStatementSession } from "../session/statement_session.ts";
@@ -215,7 +216,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
 }
 
 function getName(table: PgTable): string {
-  const { name, schema } = getTableConfig(table);
+  const { name, schema } = getTableNames(table);
   return schema === undefined ? name : `${schema}.${name}`;
 }
 
@@ -226,8 +227,8 @@ addKnownNames(() => [...declaredTables].flatMap(listNames));
 /** Returns the names of a table and its columns. */
 function listNames(table: string | PgTable): string[] {
   if (typeof table === "string") return table.split(".");
-  const { name, columns } = getTableConfig(table);
-  return [name, ...columns.map((column) => column.name)];
+  const columns = Object.values(getColumns(table)).map((column) => column.name);
+  return [getTableNames(table).name, ...columns];
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

@@ -1,4 +1,4 @@
-import { is, SQL, Subquery, View } from "drizzle-orm";
+import { isKind } from "../entity_kind.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { StatementSession } from "../session/statement_session.ts";
 
@@ -157,6 +157,6 @@ const FIRST_STEPS = ["prepare", "from", "values", "set"] as const;
  */
 function isBuilder(value: unknown): value is object {
   if (typeof value !== "object" || value === null || value instanceof Promise) return false;
-  if (is(value, SQL) || is(value, Subquery) || is(value, View)) return false;
+  if (["SQL", "Subquery", "View"].some((kind) => isKind(value, kind))) return false;
   return FIRST_STEPS.some((step) => typeof (value as Record<string, unknown>)[step] === "function");
 }

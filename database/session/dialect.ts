@@ -10,7 +10,7 @@ type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
  */
 export class Dialect extends PgDialect {
   /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
-  declare readonly hasOwnText?: boolean;
+  readonly hasOwnText: boolean = false;
   #lastFields: readonly SelectedField[] = [];
 
   override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {

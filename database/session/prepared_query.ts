@@ -1,11 +1,11 @@
-import { DrizzleQueryError, type Query } from "drizzle-orm";
-import { PgPreparedQuery, type PreparedQueryConfig } from "drizzle-orm/pg-core";
+import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
 import type { Row } from "../providers/provider.ts";
 import { type CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
-import { createPlaceholderFiller, type PlaceholderValues } from "./placeholders.ts";
+import type { PlaceholderValues } from "./placeholders.ts";
 import type { NotNullable, RowMapper } from "./row_mapper.ts";
+import { DrizzleQueryError } from "./statement_error.ts";
 
 /** Mapping of a statement's rows. */
 export type RowMapping =
@@ -20,16 +20,30 @@ export type StatementTemplate = Omit<Statement, "text" | "params">;
 export interface StatementRunner {
   /** Runs a statement. */
   send(statement: Statement): Promise<StatementResult>;
+  /** Called with the error of a statement that failed. */
+  noteFailure?(error: unknown): void;
 }
 
-/** Statement built by drizzle, which can be run repeatedly. */
-export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
+/** drizzle's property for the name of a class, which its function `is` compares. */
+const ENTITY_KIND: unique symbol = Symbol.for("drizzle:entityKind");
+
+/**
+ * Statement that can be run repeatedly: drizzle's `PgPreparedQuery` in members and kind. It does not
+ * extend that class, so that compiled statements need no module of drizzle.
+ */
+export class PreparedQuery {
+  /** The kind of the class for drizzle. */
+  static readonly [ENTITY_KIND] = "PgPreparedQuery";
+  /** Set by drizzle for joins. */
+  joinsNotNullableMap: NotNullable;
+  /** Set by drizzle for servers with tokens. */
+  authToken: unknown;
+  /** The text and the parameters, including placeholders. */
+  readonly query: Query;
   readonly #runner: StatementRunner;
   readonly #template: StatementTemplate;
   readonly #mapping: RowMapping;
   readonly #fill: (values: PlaceholderValues) => unknown[];
-  /** Set by drizzle for joins. */
-  joinsNotNullableMap: NotNullable;
 
   /**
    * @param runner Runs the statement.
@@ -43,9 +57,9 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     query: Query,
     template: StatementTemplate,
     mapping: RowMapping,
-    fill: (values: PlaceholderValues) => unknown[] = createPlaceholderFiller(query.params),
+    fill: (values: PlaceholderValues) => unknown[],
   ) {
-    super(query, undefined, undefined, undefined);
+    this.query = query;
     this.#runner = runner;
     this.#template = template;
     this.#mapping = mapping;
@@ -85,6 +99,23 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     return this.#run(placeholderValues, (result) => toQueryResult(result).rows);
   }
 
+  /** Returns the text and the parameters. */
+  getQuery(): Query {
+    return this.query;
+  }
+
+  /** Returns a result of {@link execute} unchanged. Called by drizzle. */
+  mapResult(response: unknown): unknown {
+    return response;
+  }
+
+  /** Sets the token. Called by drizzle. */
+  setToken(token: unknown): this {
+    this.authToken = token;
+    return this;
+  }
+
+  /** Returns false: rows are objects. Called by drizzle. */
   isResponseInArrayMode(): boolean {
     return false;
   }
@@ -108,9 +139,15 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
       const { name, isCast, metadata } = this.#template;
       result = await this.#runner.send({ text, params, name, isCast, metadata });
     } catch (error) {
-      // misuse by the program is not a failure of the statement
-      throw isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);
+      const failure = toStatementError(error, text, params);
+      this.#runner.noteFailure?.(failure);
+      throw failure;
     }
     return read(result);
   }
+}
+
+/** Adds the statement to its error. Misuse by the program is not a failure of the statement. */
+export function toStatementError(error: unknown, text: string, params: unknown[]): unknown {
+  return isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);
 }

@@ -7,9 +7,9 @@ import {
   type SelectedField,
   withSafeDecoder,
 } from "./column_decoder.ts";
-import { CellReaders } from "./decode_rows.ts";
+import { mapToCells } from "./cell_mapping.ts";
 import type { RowMapping } from "./prepared_query.ts";
-import { type Cell, RowMapper } from "./row_mapper.ts";
+import type { Cell } from "./row_mapper.ts";
 
 /**
  * Creates the mapping of rows to a builder's fields.
@@ -26,17 +26,6 @@ export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
 /** Returns the cells of the fields that drizzle selected. */
 export function toCells(fields: SelectedFieldsOrdered): Cell[] {
   return fields.map(({ path, field }) => toCell(path, field as SelectedField));
-}
-
-/**
- * Creates the mapping of rows to cells.
- *
- * @param cells The cells in the order of the columns.
- * @returns The mapping.
- */
-export function mapToCells(cells: readonly Cell[]): RowMapping {
-  const readers = new CellReaders(cells.map(({ isJson }) => isJson));
-  return { kind: "fields", cells: readers, rows: new RowMapper(cells) };
 }
 
 function toCell(path: readonly string[], field: SelectedField): Cell {

@@ -1,102 +1,53 @@
-import type { Query, SQL, TablesRelationalConfig } from "drizzle-orm";
-import {
-  PgDatabase,
-  type PgPreparedQuery,
-  PgSession,
-  PgTransaction,
-  type PgTransactionConfig,
-  type PreparedQueryConfig,
-  type SelectedFieldsOrdered,
-} from "drizzle-orm/pg-core";
-import type { DrizzleClient } from "../providers/provider.ts";
-import { isJsonField } from "./column_decoder.ts";
+import type { PgTransactionConfig } from "drizzle-orm/pg-core";
 import type { ConnectionSlots } from "./connection_slots.ts";
-import { CellReaders } from "./decode_rows.ts";
-import type { Dialect } from "./dialect.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
-import { LazySchema } from "./lazy_schema.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
-import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
-import type { QueryResult, QueryResultHKT } from "./query_result.ts";
-import { mapToFields } from "./row_mapping.ts";
+import { type PreparedQuery, type StatementRunner, toStatementError } from "./prepared_query.ts";
 import type { StatementSession } from "./statement_session.ts";
+import {
+  createSavepointError,
+  type TransactionRules,
+  TransactionState,
+} from "./transaction_state.ts";
 
-type RowMapper = (rows: unknown[][]) => unknown;
-type Metadata = Statement["metadata"];
+/** Work of a transaction with its client. */
+export type TransactionWork<T> = (tx: never) => Promise<T>;
 
-/**
- * Session of drizzle on a driver. All providers share it, so that the same query returns the same
- * result.
- */
-abstract class Session
-  extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>
-  implements StatementSession {
-  /** Schema for `db.query`. */
-  protected readonly schema: LazySchema | undefined;
-  readonly #dialect: Dialect;
-
-  constructor(dialect: Dialect, schema: LazySchema | undefined) {
-    super(dialect);
-    this.#dialect = dialect;
-    this.schema = schema;
-  }
-
-  abstract send(statement: Statement): Promise<StatementResult>;
-
-  prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
-    query: Query,
-    fields: SelectedFieldsOrdered | undefined,
-    name: string | undefined,
-    _isResponseInArrayMode: boolean,
-    mapRows?: RowMapper,
-    metadata?: Metadata,
-  ): PgPreparedQuery<T> {
-    const template = { name, metadata, isCast: this.#dialect.getCasts(query) };
-    const mapping = this.#getMapping(fields, mapRows);
-    return new PreparedQuery(this, query, template, mapping) as PgPreparedQuery<T>;
-  }
-
-  get statements(): object {
-    return this.#dialect;
-  }
-
-  bind(statement: object): object {
-    return (statement as PreparedQuery).bind(this);
-  }
-
-  #getMapping(
-    fields: SelectedFieldsOrdered | undefined,
-    mapRows: RowMapper | undefined,
-  ): RowMapping {
-    if (mapRows !== undefined) {
-      const cells = new CellReaders(this.#dialect.lastRelationalFields.map(isJsonField));
-      return { kind: "relational", cells, mapRows };
-    }
-    return fields === undefined ? { kind: "raw" } : mapToFields(fields);
-  }
-
-  override async count(query: SQL): Promise<number> {
-    const { rows } = await this.execute<QueryResult<{ count: unknown }>>(query);
-    return Number(rows[0].count);
-  }
+/** Properties of a client that its sessions share. */
+export interface ClientTraits {
+  /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
+  readonly hasOwnText: boolean;
+  /** Limits of transactions on the server. */
+  readonly rules: TransactionRules;
+  /**
+   * Creates the client of a transaction.
+   *
+   * @param session The session of the transaction or savepoint.
+   * @param depth Number of transactions around it.
+   */
+  createTransaction(session: TransactionSession, depth: number): object;
 }
 
-class PoolSession extends Session {
+/** Session of a client, without a class of drizzle. All providers share it. */
+export class PoolSession implements StatementSession, StatementRunner {
+  /** Key of the client's prepared statements. */
+  readonly statements: ClientTraits;
   readonly #driver: SqlDriver;
   readonly #slots: ConnectionSlots;
 
-  constructor(
-    driver: SqlDriver,
-    slots: ConnectionSlots,
-    dialect: Dialect,
-    schema: LazySchema | undefined,
-  ) {
-    super(dialect, schema);
+  /**
+   * @param driver The connections.
+   * @param slots Counts the transactions on them.
+   * @param traits Properties of the client.
+   */
+  constructor(driver: SqlDriver, slots: ConnectionSlots, traits: ClientTraits) {
+    this.statements = traits;
     this.#driver = driver;
     this.#slots = slots;
   }
 
+  /** Runs a statement. */
   send(statement: Statement): Promise<StatementResult> {
     const waiting = this.#slots.admit(() => describeStatement(statement));
     return waiting === undefined
@@ -104,42 +55,84 @@ class PoolSession extends Session {
       : waiting.then(() => this.#driver.run(statement));
   }
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>, config?: PgTransactionConfig): Promise<T> {
-    return this.#slots.hold((scope) =>
-      this.#driver.transaction((driver) =>
-        scope.run(async () => {
-          const tx = createTransaction(
-            driver,
-            scope.lease,
-            this.dialect as Dialect,
-            this.schema,
-            0,
-          );
-          if (config !== undefined) await tx.setTransaction(config);
-          return await work(tx);
-        })
+  /** Returns a prepared statement for this session. */
+  bind(statement: object): object {
+    return (statement as PreparedQuery).bind(this);
+  }
+
+  /** Runs a transaction. */
+  async transaction<T>(work: TransactionWork<T>, config?: PgTransactionConfig): Promise<T> {
+    const { rules } = this.statements;
+    const state = new TransactionState(rules);
+    const settings = state.checkSettings(config);
+    return await state.run(() =>
+      this.#slots.hold((scope) =>
+        this.#driver.transaction((driver) =>
+          scope.run(() => {
+            const session = new TransactionSession(driver, scope.lease, this.statements, state);
+            return session.start(work, settings);
+          })
+        )
       )
     );
   }
 }
 
-class TransactionSession extends Session {
+/** Session of a transaction or savepoint, without a class of drizzle. */
+export class TransactionSession implements StatementSession, StatementRunner {
+  /** Key of the client's prepared statements. */
+  readonly statements: ClientTraits;
+  /** State of the transaction. */
+  readonly state: TransactionState;
   readonly #driver: TransactionDriver;
   readonly #lease: Lease;
 
+  /**
+   * @param driver The connection of the transaction.
+   * @param lease The period in which it may be used.
+   * @param traits Properties of the client.
+   * @param state State of the transaction.
+   */
   constructor(
     driver: TransactionDriver,
     lease: Lease,
-    dialect: Dialect,
-    schema: LazySchema | undefined,
+    traits: ClientTraits,
+    state: TransactionState,
   ) {
-    super(dialect, schema);
+    this.statements = traits;
+    this.state = state;
     this.#driver = driver;
     this.#lease = lease;
   }
 
+  /** Runs the work of the transaction. */
+  async start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
+    const tx = this.statements.createTransaction(this, 0);
+    if (config !== undefined) await this.#runText(renderSettings(config));
+    return await this.state.work(() => work(tx as never), () => this.#runText("select 1"));
+  }
+
+  async #runText(text: string): Promise<void> {
+    try {
+      await this.send({ text, params: [], name: undefined });
+    } catch (error) {
+      throw toStatementError(error, text, []);
+    }
+  }
+
+  /** Runs a statement. */
   send(statement: Statement): Promise<StatementResult> {
     return this.#lease.run(() => describeStatement(statement), () => this.#driver.run(statement));
+  }
+
+  /** Records the failure of a statement, after which the server may refuse the others. */
+  noteFailure(error: unknown): void {
+    this.state.noteFailure(error);
+  }
+
+  /** Returns a prepared statement for this session. */
+  bind(statement: object): object {
+    return (statement as PreparedQuery).bind(this);
   }
 
   /**
@@ -160,60 +153,28 @@ class TransactionSession extends Session {
     this.#lease.assertOpen(() => "the statement");
   }
 
-  savepoint<T>(work: (tx: Transaction) => Promise<T>, depth: number): Promise<T> {
+  /** Runs a savepoint. */
+  savepoint<T>(work: TransactionWork<T>, depth: number): Promise<T> {
+    const { statements: traits, state } = this;
+    if (!state.rules.savepoints) return Promise.reject(createSavepointError());
     return this.#lease.runInner((inner) =>
       this.#driver.savepoint((driver) =>
-        inner.use(() =>
-          work(createTransaction(driver, inner, this.dialect as Dialect, this.schema, depth))
-        )
+        inner.use(() => {
+          const session = new TransactionSession(driver, inner, traits, state);
+          return work(traits.createTransaction(session, depth) as never);
+        })
       )
     );
   }
-
-  /** Never called: drizzle begins an inner transaction on the transaction. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.savepoint(work, 1);
-  }
 }
 
-class Transaction
-  extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
-  override transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const session = this._.session as unknown as TransactionSession;
-    return session.savepoint(work, this.nestedIndex + 1);
-  }
-}
-
-function createTransaction(
-  driver: TransactionDriver,
-  lease: Lease,
-  dialect: Dialect,
-  schema: LazySchema | undefined,
-  depth: number,
-): Transaction {
-  const session = new TransactionSession(driver, lease, dialect, schema);
-  const tx = new Transaction(dialect, session, undefined, depth);
-  return schema === undefined ? tx : schema.addTo(tx);
-}
-
-/**
- * Creates drizzle's client on a driver.
- *
- * @param driver The connections.
- * @param slots Counts the transactions on them.
- * @param dialect Writes the SQL.
- * @param schema Tables and relations for `db.query`.
- * @returns The client.
- */
-export function createSessionClient(
-  driver: SqlDriver,
-  slots: ConnectionSlots,
-  dialect: Dialect,
-  schema: Record<string, unknown> | undefined,
-): DrizzleClient {
-  const lazy = schema && new LazySchema(schema);
-  const db: PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> =
-    new PgDatabase(dialect, new PoolSession(driver, slots, dialect, lazy), undefined);
-  lazy?.addTo(db);
-  return Object.assign(db, { $client: driver.client }) as never;
+/** Renders the statement of drizzle's `setTransaction`. */
+function renderSettings(
+  { isolationLevel, accessMode, deferrable }: PgTransactionConfig,
+): string {
+  const parts: string[] = [];
+  if (isolationLevel) parts.push(`isolation level ${isolationLevel}`);
+  if (accessMode) parts.push(accessMode);
+  if (typeof deferrable === "boolean") parts.push(deferrable ? "deferrable" : "not deferrable");
+  return `set transaction ${parts.join(" ")}`;
 }

@@ -1,4 +1,11 @@
 import type { DrizzleClient } from "../providers/provider.ts";
+import type { TransactionState } from "./transaction_state.ts";
+
+/**
+ * Property of a client without drizzle's class, or of drizzle's session, with the session of this
+ * package. It is registered globally, because a built function may consist of two files.
+ */
+export const SESSION: unique symbol = Symbol.for("@trellis/fn session");
 
 /** Session that runs statements which another session of the same client has prepared. */
 export interface StatementSession {
@@ -7,12 +14,19 @@ export interface StatementSession {
     /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
     readonly hasOwnText?: boolean;
   };
+  /** State of the transaction; `undefined` outside of transactions. */
+  readonly state?: TransactionState;
   /**
    * Returns a prepared statement for this session.
    *
    * @param statement A statement of a session with the same key.
    */
   bind(statement: object): object;
+}
+
+/** Where a client keeps its session. */
+interface SessionOwner {
+  readonly [SESSION]?: StatementSession;
 }
 
 /**
@@ -24,6 +38,15 @@ export interface StatementSession {
 export function getStatementSession<TSchema extends Record<string, unknown>>(
   db: DrizzleClient<TSchema>,
 ): StatementSession | undefined {
-  const session = (db as { _?: { session?: object } })._?.session;
-  return session !== undefined && "bind" in session ? session as StatementSession : undefined;
+  return findSession(db);
+}
+
+/**
+ * Returns the session of a client of this package.
+ *
+ * @param client Any value that may be a client.
+ */
+export function findSession(client: object): StatementSession | undefined {
+  const own = client as SessionOwner & { readonly _?: { readonly session?: SessionOwner } };
+  return own[SESSION] ?? own._?.session?.[SESSION];
 }

@@ -3,7 +3,8 @@ import * as core from "drizzle-orm";
 import { eq, lte, sql } from "drizzle-orm";
 import * as pg from "drizzle-orm/pg-core";
 import fc from "fast-check";
-import { prepareSessionQuery } from "../../../auth/session_query.ts";
+import { SESSION } from "../../../database/session/statement_session.ts";
+import { prepareSessionQuery } from "../../../auth/prepare_session_query.ts";
 import { getDefaultSessionQuery } from "../../../auth/precompiled_session_query.ts";
 import { authSessions, authUsers } from "../../../auth/session_tables.ts";
 import { describeStatement } from "../../../cli/build/precompile_queries/describe_statement.ts";
@@ -303,7 +304,7 @@ Deno.test("definePrecompiledStatement() builds with drizzle when the client is n
   const built = {};
   assert(statement({ _: { session: {} } }, () => built) === built);
   const session = { bind: () => ({}), statements: { hasOwnText: true } };
-  assert(statement({ _: { session } }, () => built) === built);
+  assert(statement({ [SESSION]: session }, () => built) === built);
 });
 
 Deno.test("getDefaultSessionQuery() has the text and the columns that drizzle builds", () => {
@@ -317,7 +318,7 @@ Deno.test("getDefaultSessionQuery() has the text and the columns that drizzle bu
     bind: (statement: typeof bound) => bound = statement,
     statements: {},
   };
-  const db = { _: { session } } as never;
+  const db = { [SESSION]: session } as never;
   getDefaultSessionQuery(db, settings.schema as never, () => ({}));
   assertEquals(bound!.query, { sql: built.text, params: built.params as unknown });
   const source = Deno.readTextFileSync(

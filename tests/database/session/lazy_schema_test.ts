@@ -2,13 +2,12 @@ import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { relations } from "drizzle-orm";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
-import { Dialect } from "../../../database/session/dialect.ts";
 import {
   type SqlDriver,
   type StatementResult,
   withSavepoints,
 } from "../../../database/session/driver.ts";
-import { createSessionClient } from "../../../database/session/session.ts";
+import { createSessionClient } from "../../../database/session/client.ts";
 
 const authors = pgTable("authors", { id: integer("id").primaryKey(), name: text("name") });
 const notes = pgTable("notes", { id: integer("id").primaryKey(), authorId: integer("author_id") });
@@ -33,7 +32,7 @@ function createClient() {
   const schema = new Proxy({ authors, notes, notesRelations }, {
     ownKeys: (target) => (reads++, Reflect.ownKeys(target)),
   });
-  const db = createSessionClient(driver, new ConnectionSlots(1), new Dialect(), schema);
+  const db = createSessionClient(driver, new ConnectionSlots(1), { schema });
   return { db: db as unknown as TestClient, sent, schema, countReads: () => reads };
 }
 

@@ -1,0 +1,136 @@
+import type { Query, SQL, TablesRelationalConfig } from "drizzle-orm";
+import {
+  PgDatabase,
+  type PgPreparedQuery,
+  PgSession,
+  PgTransaction,
+  type PgTransactionConfig,
+  type PreparedQueryConfig,
+  type SelectedFieldsOrdered,
+} from "drizzle-orm/pg-core";
+import { isJsonField } from "./column_decoder.ts";
+import { CellReaders } from "./decode_rows.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Statement, StatementResult } from "./driver.ts";
+import { LazySchema } from "./lazy_schema.ts";
+import { createPlaceholderFiller } from "./placeholders.ts";
+import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
+import type { QueryResult, QueryResultHKT } from "./query_result.ts";
+import { mapToFields } from "./row_mapping.ts";
+import type { PoolSession, TransactionSession, TransactionWork } from "./session.ts";
+import { SESSION } from "./statement_session.ts";
+
+type RowMapper = (rows: unknown[][]) => unknown;
+type Client = PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>;
+
+/** Session of drizzle on a session of this package, which sends its statements. */
+class DrizzleSession
+  extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  /** The session of this package. */
+  readonly [SESSION]: PoolSession | TransactionSession;
+
+  constructor(dialect: Dialect, session: PoolSession | TransactionSession) {
+    super(dialect);
+    this[SESSION] = session;
+  }
+
+  prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
+    query: Query,
+    fields: SelectedFieldsOrdered | undefined,
+    name: string | undefined,
+    _isResponseInArrayMode: boolean,
+    mapRows?: RowMapper,
+    metadata?: Statement["metadata"],
+  ): PgPreparedQuery<T> {
+    const template = { name, metadata, isCast: (this.dialect as Dialect).getCasts(query) };
+    const mapping = this.#getMapping(fields, mapRows);
+    const fill = createPlaceholderFiller(query.params);
+    const prepared: unknown = new PreparedQuery(this[SESSION], query, template, mapping, fill);
+    return prepared as PgPreparedQuery<T>;
+  }
+
+  #getMapping(
+    fields: SelectedFieldsOrdered | undefined,
+    mapRows: RowMapper | undefined,
+  ): RowMapping {
+    if (mapRows !== undefined) {
+      const { lastRelationalFields } = this.dialect as Dialect;
+      const cells = new CellReaders(lastRelationalFields.map(isJsonField));
+      return { kind: "relational", cells, mapRows };
+    }
+    return fields === undefined ? { kind: "raw" } : mapToFields(fields);
+  }
+
+  override async count(query: SQL): Promise<number> {
+    const { rows } = await this.execute<QueryResult<{ count: unknown }>>(query);
+    return Number(rows[0].count);
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>, config?: PgTransactionConfig): Promise<T> {
+    const own = this[SESSION];
+    // drizzle begins an inner transaction on the transaction
+    return "savepoint" in own
+      ? own.savepoint(work as TransactionWork<T>, 1)
+      : own.transaction(work as TransactionWork<T>, config);
+  }
+}
+
+/** Session of drizzle in a transaction. */
+class DrizzleTransactionSession extends DrizzleSession {
+  declare readonly [SESSION]: TransactionSession;
+
+  /** See {@link TransactionSession.sendAhead}. */
+  sendAhead(statement: Statement): Promise<StatementResult> {
+    return this[SESSION].sendAhead(statement);
+  }
+
+  /** See {@link TransactionSession.pipelines}. */
+  get pipelines(): boolean {
+    return this[SESSION].pipelines;
+  }
+
+  /** See {@link TransactionSession.assertOpen}. */
+  assertOpen(): void {
+    this[SESSION].assertOpen();
+  }
+}
+
+class Transaction
+  extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  override transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const session = this._.session as unknown as DrizzleTransactionSession;
+    return session[SESSION].savepoint(work as TransactionWork<T>, this.nestedIndex + 1);
+  }
+}
+
+/** Creates the clients of drizzle that share a dialect and a schema. */
+export class DrizzleClients {
+  readonly #dialect: Dialect;
+  readonly #schema: LazySchema | undefined;
+
+  /**
+   * @param dialect Writes the SQL.
+   * @param schema Tables and relations for `db.query`.
+   */
+  constructor(dialect: Dialect, schema: Record<string, unknown> | undefined) {
+    this.#dialect = dialect;
+    this.#schema = schema && new LazySchema(schema);
+  }
+
+  /** Creates the client of a session. */
+  createClient(session: PoolSession): Client {
+    return this.#addSchema(
+      new PgDatabase(this.#dialect, new DrizzleSession(this.#dialect, session), undefined),
+    );
+  }
+
+  /** Creates the client of a transaction. */
+  createTransaction(session: TransactionSession, depth: number): Client {
+    const own = new DrizzleTransactionSession(this.#dialect, session);
+    return this.#addSchema(new Transaction(this.#dialect, own, undefined, depth));
+  }
+
+  #addSchema<T extends Client>(client: T): T {
+    return this.#schema === undefined ? client : this.#schema.addTo(client);
+  }
+}
