@@ -11,7 +11,7 @@ import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { Row } from "./provider.ts";
 import type { StartCheck } from "./start_check.ts";
 import type { StatementRunner } from "./statement_runner.ts";
-import { createTextQuery } from "./text_query.ts";
+import { createTextQuery, sendTextQuery } from "./text_query.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
@@ -37,23 +37,37 @@ const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
  */
 const MAX_PREPARED = 500;
 
-/** Runs work, and retries it if its connection could not be opened. */
-function retryUnsent<T>(
-  fn: () => Promise<T>,
-  wasSent: () => boolean,
-  connectRetry: ConnectRetry,
-): Promise<T> {
-  const startedAt = performance.now();
-  return fn().catch((error) => retryAfter(error, startedAt, fn, wasSent, connectRetry));
+/** How work on a pool is sent, and sent again. */
+interface Sending<T, R> {
+  /** Runs the work; gets true if an invocation's deadline applies. */
+  readonly send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>;
+  /** Reads the result. */
+  readonly read: (value: T) => R;
+  /** Returns true once it may have been sent, after which it is not sent again. */
+  readonly wasSent: () => boolean;
 }
 
-async function retryAfter<T>(
+/** Runs work, and retries it if its connection could not be opened. */
+function runUnlessRefused<T, R>(
+  pool: PostgresPool,
+  sending: Sending<T, R>,
+  connectRetry: ConnectRetry,
+): Promise<R> {
+  const startedAt = performance.now();
+  return pool.use(
+    sending.send,
+    sending.read,
+    (error) => retryUnsent(error, startedAt, pool, sending, connectRetry),
+  );
+}
+
+async function retryUnsent<T, R>(
   failure: unknown,
   startedAt: number,
-  fn: () => Promise<T>,
-  wasSent: () => boolean,
+  pool: PostgresPool,
+  { send, read, wasSent }: Sending<T, R>,
   connectRetry: ConnectRetry,
-): Promise<T> {
+): Promise<R> {
   let error = failure;
   for (let attempt = 1;; attempt++) {
     if (wasSent()) throw isReplaced(error) ? createLoss(error) : error;
@@ -63,7 +77,7 @@ async function retryAfter<T>(
     if (delayMs === undefined) throw error;
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
-      return await fn();
+      return await pool.use(send, read, (next) => Promise.reject(next));
     } catch (next) {
       error = next;
     }
@@ -84,23 +98,26 @@ export function runOnPool(
   limit: StatementLimit,
 ): StatementRunner {
   const answers = new LastAnswers();
-  return function runStatement(start, ask): Promise<unknown> {
+  return function runStatement(start, ask, read = asItIs) {
     let query: { state?: object | null } | undefined;
-    return retryUnsent(
-      () =>
-        pool.use((sql, hasDeadline) => {
-          const pending = start(sql);
-          const sent = query = pending as { state?: object | null };
-          if (hasDeadline) return ask(pending);
-          return withinLimit(ask(pending), limit, () => answers.before(sent)).finally(() =>
-            answers.note(sent)
-          );
-        }),
+    return runUnlessRefused(pool, {
+      send(sql, hasDeadline) {
+        const pending = start(sql);
+        const sent = query = pending as { state?: object | null };
+        if (hasDeadline) return ask(pending);
+        return withinLimit(ask(pending), limit, () => answers.before(sent)).finally(() =>
+          answers.note(sent)
+        );
+      },
+      read,
       // a statement without a server process was not sent
-      () => query?.state !== null,
-      connectRetry,
-    );
+      wasSent: () => query?.state !== null,
+    }, connectRetry);
   };
+}
+
+function asItIs<R>(answer: unknown): R {
+  return answer as R;
 }
 
 /** Times of the last answer per connection. postgres.js pipelines statements on a connection. */
@@ -130,21 +147,19 @@ export function begin<T>(
   let hasBegun = false;
   // BEGIN may wait for statements that hold all connections
   const lastAnswerMs = (): number => hasBegun ? 0 : pool.lastEndMs;
-  return retryUnsent(
-    () =>
-      pool.use((sql, hasDeadline) =>
-        beginSafely(
-          sql,
-          (tx, gate) => {
-            hasBegun = true;
-            return fn(tx, gate);
-          },
-          hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
-        )
+  return runUnlessRefused(pool, {
+    send: (sql, hasDeadline) =>
+      beginSafely(
+        sql,
+        (tx, gate) => {
+          hasBegun = true;
+          return fn(tx, gate);
+        },
+        hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
       ),
-    () => hasBegun,
-    connectRetry,
-  );
+    read: asItIs<T>,
+    wasSent: () => hasBegun,
+  }, connectRetry);
 }
 
 /** The server of a pool, as its first statement finds it. */
@@ -191,21 +206,23 @@ export function toSqlDriver(
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       pipelines: true,
-      run: (statement) => gate.run(() => asRows(start(tx, statement))).then(toResult),
+      run: (statement) => gate.run(() => sendTextQuery(start(tx, statement)), toResult),
       savepoint: (work) =>
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
   function run(statement: Statement): Promise<StatementResult> {
-    return runOn((sql) => start(sql, statement), asRows).then(toResult);
+    return runOn((sql) => start(sql, statement), sendTextQuery, toResult);
   }
   /** Runs a statement on the connection of the first one, before the answer to that. */
   async function follow(statement: Statement): Promise<StatementResult> {
     await check.open();
     const { answer } = check;
     try {
-      return toResult(
-        await runOn((sql) => check.follow(sql, start(sql, statement)), asRows),
+      return await runOn(
+        (sql) => check.follow(sql, start(sql, statement)),
+        sendTextQuery,
+        toResult,
       );
     } catch (error) {
       // the error of the first statement explains the loss of its connection
@@ -224,11 +241,6 @@ export function toSqlDriver(
   };
 }
 
-/** Asks for each row as a list of values. */
-function asRows(query: PendingQuery<Row[]>): PromiseLike<unknown> {
-  return query.values();
-}
-
 /** Rows with the metadata of postgres.js. */
 type PostgresJsResult = (string | null)[][] & {
   readonly columns?: { name: string; type: number }[];
@@ -240,7 +252,10 @@ function toResult(answer: unknown): StatementResult {
   const result = answer as PostgresJsResult;
   const { columns = [], command = "", count } = result;
   // Taken out of the result: statements of postgres.js reach the old generation, and would keep
-  // their rows in memory until the next full collection.
-  const rows = result.splice(0);
+  // their rows in memory until the next full collection. One by one, because methods of an array
+  // that create another are slow on a class of arrays.
+  const rows: StatementResult["rows"] = [];
+  for (let i = 0; i < result.length; i++) rows.push(result[i]);
+  result.length = 0;
   return { columns, rows, command: command.split(" ")[0], rowCount: count };
 }

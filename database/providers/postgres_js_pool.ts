@@ -62,15 +62,29 @@ export class PostgresPool {
    * would hold a connection while the network or server is silent. Therefore the pool is replaced,
    * and the old connections are closed once no other work uses them.
    *
+   * The steps that follow are parameters, because each link of a chain of promises takes another
+   * promise.
+   *
    * @param work A statement or a transaction; gets true if an invocation's deadline applies.
-   * @returns The result of the work.
+   * @param read Reads the result of the work.
+   * @param recover Called with the error of the work.
+   * @returns The result of `read` or `recover`.
    */
-  use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
+  use<T, R>(
+    work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
+    read: (value: T) => R,
+    recover: (error: unknown) => Promise<R>,
+  ): Promise<R> {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
-    return waking === undefined ? this.#use(work) : waking.then(() => this.#use(work));
+    if (waking === undefined) return this.#use(work, read, recover);
+    return waking.then(() => this.#use(work, read, recover));
   }
 
-  #use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
+  #use<T, R>(
+    work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
+    read: (value: T) => R,
+    recover: (error: unknown) => Promise<R>,
+  ): Promise<R> {
     const generation = this.#current ??= this.#open();
     const visit: Visit = { generation, isOver: false };
     generation.active++;
@@ -88,15 +102,15 @@ export class PostgresPool {
     return running.then(
       (value) => {
         this.#end(visit, forget);
-        return value;
+        return read(value);
       },
       (error) => {
         // a statement between a socket's error and its close would never be answered
         if (endsConnection(error)) this.#spend(generation);
         this.#end(visit, forget);
-        throw error;
+        return recover(error);
       },
-    ) as Promise<T>;
+    ) as Promise<R>;
   }
 
   #end(visit: Visit, forget: () => void): void {

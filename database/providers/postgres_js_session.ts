@@ -82,10 +82,10 @@ export async function openDedicatedSession(
   function toTransactionSession(tx: TransactionSql, gate: StatementGate): SqlSession {
     return {
       async query(text, params = []): Promise<Row[]> {
-        return [...await gate.run(() => create(tx, text, params))];
+        return await gate.run(() => create(tx, text, params), (rows) => [...rows]);
       },
       async script(statements): Promise<void> {
-        await gate.run(() => tx.unsafe(joinStatements(statements)));
+        await gate.run(() => tx.unsafe(joinStatements(statements)), () => {});
       },
     };
   }

@@ -3,8 +3,8 @@ import type { StatementWatch } from "./statement_limit.ts";
 
 /** Gate that every statement of a transaction passes. */
 export interface StatementGate {
-  /** Runs a statement, unless the transaction's connection is lost. */
-  run<T>(statement: () => PromiseLike<T>): Promise<T>;
+  /** Runs a statement, unless the transaction's connection is lost, and reads its result. */
+  run<T, R>(statement: () => PromiseLike<T>, read: (value: T) => R): Promise<R>;
 }
 
 /**
@@ -31,43 +31,59 @@ export function beginSafely<T>(
     tellLoss(error);
   });
   const gate: StatementGate = {
-    async run<R>(statement: () => PromiseLike<R>): Promise<R> {
+    run<V, R>(statement: () => PromiseLike<V>, read: (value: V) => R): Promise<R> {
       if (isGone) {
-        throw Object.assign(new Error("The transaction's connection was lost"), {
-          code: "CONNECTION_CLOSED",
-        });
+        return Promise.reject(
+          Object.assign(new Error("The transaction's connection was lost"), {
+            code: "CONNECTION_CLOSED",
+          }),
+        );
       }
       watched?.sent();
+      let running: PromiseLike<V>;
       try {
-        return await statement();
+        running = statement();
       } catch (error) {
-        if (endsConnection(error)) isGone = true;
-        throw error;
-      } finally {
-        watched?.ended();
+        running = Promise.reject(error);
       }
+      // not awaited: that would take two more promises
+      return running.then(
+        (value) => {
+          watched?.ended();
+          return read(value);
+        },
+        (error) => {
+          if (endsConnection(error)) isGone = true;
+          watched?.ended();
+          throw error;
+        },
+      ) as Promise<R>;
     },
   };
-  // the first error is more precise than the close of the socket that follows
-  const loss = new Promise<never>((_, reject) => tellLoss = reject);
-  watched?.sent();
-  const whole = sql.begin(async (tx) => {
-    // BEGIN was answered
-    watched?.ended();
-    try {
-      const result = await fn(tx, gate);
-      if (!isGone) return result;
-    } catch (error) {
-      if (!isGone) throw error;
-      tellLoss(error);
-    } finally {
-      // COMMIT or ROLLBACK follows
-      watched?.sent();
-    }
-    return await new Promise<never>(() => {});
-  }) as Promise<T>;
-  whole.catch(() => isGone = true);
-  const ended = Promise.race([whole, loss]);
+  const ended = new Promise<T>((resolve, reject) => {
+    // the first error is more precise than the close of the socket that follows
+    tellLoss = reject;
+    watched?.sent();
+    const whole = sql.begin(async (tx) => {
+      // BEGIN was answered
+      watched?.ended();
+      try {
+        const result = await fn(tx, gate);
+        if (!isGone) return result;
+      } catch (error) {
+        if (!isGone) throw error;
+        tellLoss(error);
+      } finally {
+        // COMMIT or ROLLBACK follows
+        watched?.sent();
+      }
+      return await new Promise<never>(() => {});
+    }) as Promise<T>;
+    whole.then(resolve, (error) => {
+      isGone = true;
+      reject(error);
+    });
+  });
   return watched === undefined ? ended : ended.finally(() => watched.close());
 }
 
