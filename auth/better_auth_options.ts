@@ -20,7 +20,7 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
     ...library,
     secret: settings.secret,
     baseURL: settings.baseURL,
-    trustedOrigins: Array.isArray(trustedOrigins) ? [...trustedOrigins] : trustedOrigins,
+    trustedOrigins,
     ...protectMailFunctions({
       ...library,
       emailAndPassword: library.emailAndPassword ?? { enabled: true },

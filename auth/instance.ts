@@ -40,9 +40,20 @@ export interface AuthInternals {
 }
 
 const internals: WeakMap<BetterAuthInstance, AuthInternals> = new WeakMap();
-let settingsByConfig: WeakMap<AuthConfig, { settings: AuthSettings; identity: string }> =
-  new WeakMap();
-let instances: WeakMap<AuthDatabase, Map<string, BetterAuthInstance>> = new WeakMap();
+/** A configuration, and its instance for each client. */
+interface KnownConfig {
+  readonly settings: AuthSettings;
+  readonly instances: WeakMap<AuthDatabase, BetterAuthInstance>;
+}
+
+/** An instance, and the key of its configuration once that was compared with another one. */
+interface KnownInstance {
+  readonly auth: BetterAuthInstance;
+  identity?: string;
+}
+
+let configs: WeakMap<AuthConfig, KnownConfig> = new WeakMap();
+let instances: WeakMap<AuthDatabase, KnownInstance[]> = new WeakMap();
 
 /**
  * Returns the auth instance for a database client and a configuration. Repeated calls return the
@@ -71,15 +82,30 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
       "createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first",
     );
   }
-  let known = settingsByConfig.get(config);
+  let known = configs.get(config);
   if (known === undefined) {
-    const settings = resolveAuthConfig(config);
-    settingsByConfig.set(config, known = { settings, identity: identifyConfig(settings) });
+    known = { settings: resolveAuthConfig(config), instances: new WeakMap() };
+    configs.set(config, known);
   }
-  let ofClient = instances.get(db);
-  if (ofClient === undefined) instances.set(db, ofClient = new Map());
-  let auth = ofClient.get(known.identity);
-  if (auth === undefined) ofClient.set(known.identity, auth = makeInstance(db, known.settings));
+  let auth = known.instances.get(db);
+  if (auth === undefined) known.instances.set(db, auth = findOrMakeInstance(db, known.settings));
+  return auth;
+}
+
+function findOrMakeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInstance {
+  const ofClient = instances.get(db);
+  if (ofClient === undefined) {
+    const auth = makeInstance(db, settings);
+    instances.set(db, [{ auth }]);
+    return auth;
+  }
+  const identity = identifyConfig(settings);
+  for (const known of ofClient) {
+    known.identity ??= identifyConfig(getInternals(known.auth).settings);
+    if (known.identity === identity) return known.auth;
+  }
+  const auth = makeInstance(db, settings);
+  ofClient.push({ auth, identity });
   return auth;
 }
 
@@ -105,7 +131,7 @@ export async function getAuth(
  */
 export function resetAuth(): void {
   instances = new WeakMap();
-  settingsByConfig = new WeakMap();
+  configs = new WeakMap();
 }
 
 /**
@@ -130,12 +156,12 @@ function isClient(db: AuthDatabase): boolean {
 }
 
 function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInstance {
-  const options = toBetterAuthOptions(settings);
+  let options: BetterAuthOptions | undefined;
   let loading: Promise<StartedBetterAuth> | undefined;
 
   async function load(): Promise<StartedBetterAuth> {
     const { startBetterAuth } = await import("./better_auth.ts");
-    return await startBetterAuth(db, settings, options);
+    return await startBetterAuth(db, settings, auth.options);
   }
 
   function start(): Promise<StartedBetterAuth> {
@@ -160,7 +186,14 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
     }
   }
 
-  const auth: BetterAuthInstance = { api: lazyApi(start), handler, options };
+  const auth: BetterAuthInstance = {
+    api: lazyApi(start),
+    handler,
+    // session checks do not need them
+    get options() {
+      return options ??= toBetterAuthOptions(settings);
+    },
+  };
   // not enumerable, so that printing or serializing an instance does not show the secret
   Object.defineProperty(auth, "options", { enumerable: false });
   internals.set(auth, { db, settings, start });

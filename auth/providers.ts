@@ -106,7 +106,7 @@ const NEUTRAL_NAMES: Readonly<Record<string, string>> = {
  * @returns The enabled providers.
  * @throws {ConfigurationError} If credentials are missing or a provider is configured twice.
  */
-export function resolveProviders(config: SocialProvidersConfig = {}): ResolvedProviders {
+export function resolveProviders(config: SocialProvidersConfig): ResolvedProviders {
   const social: Record<string, ProviderOptions> = {};
   const given = new Map<string, string>();
   for (const [key, provider] of Object.entries(config)) {

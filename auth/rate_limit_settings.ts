@@ -54,7 +54,7 @@ export function resolveRateLimits(
   // by default better-auth limits requests only if NODE_ENV is "production", which Lambda does not
   // set, and counts in the memory of one process
   const library = { enabled: !isLoopback, storage: "database" as const, ...options };
-  checkWindows(library);
+  if (options !== undefined) checkWindows(library);
   const usesDatabase = library.enabled === true && library.storage === "database" &&
     library.customStorage === undefined;
   if (!usesDatabase && accountLimits) {
@@ -63,11 +63,13 @@ export function resolveRateLimits(
         'rateLimit.storage to "database" or leave it out',
     );
   }
-  const account = accountLimits === false ? undefined : resolveAccountLimits(accountLimits);
+  let account: Required<AccountLimits> | undefined;
+  if (accountLimits) account = resolveAccountLimits(accountLimits);
+  else if (accountLimits !== false) account = DEFAULT_ACCOUNT_LIMITS;
   return { usesDatabase, account: usesDatabase ? account : undefined, library };
 }
 
-function resolveAccountLimits(limits: AccountLimits = {}): Required<AccountLimits> {
+function resolveAccountLimits(limits: AccountLimits): Required<AccountLimits> {
   for (const [name, rule] of Object.entries(limits)) {
     if (!Object.hasOwn(DEFAULT_ACCOUNT_LIMITS, name)) {
       throw new ConfigurationError(

@@ -12,9 +12,9 @@ import type { AccountMails } from "./account_mails.ts";
 import type { AuthConfig, AuthSettings } from "./config.ts";
 import { checkLibraryOptions, LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import { isLoopbackHost } from "./loopback.ts";
-import { resolveProviders } from "./providers.ts";
+import { type ResolvedProviders, resolveProviders } from "./providers.ts";
 import { resolveRateLimits } from "./rate_limit_settings.ts";
-import { checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
+import { checkAdditionalFields, resolveSchema, SESSION_TABLES } from "./resolve_schema.ts";
 
 const OWN_RULES = {
   secret: ANY_OPTION,
@@ -57,6 +57,7 @@ const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
 
 const DAY_SECONDS = 86_400;
 const MIN_SECRET_LENGTH = 32;
+const NO_PROVIDERS: ResolvedProviders = { social: {}, custom: [] };
 /** Limit of RFC 6265bis, section 5.5. better-auth rejects sign-ins above it. */
 const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
 
@@ -70,7 +71,6 @@ const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
   checkOptions("AuthConfig", config, RULES, "AuthConfig.");
-  checkLibraryOptions(config);
   const {
     secret,
     baseURL,
@@ -90,25 +90,35 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     mail,
     ...given
   } = config;
+  // The checks of options that are not set are not called: V8 compiles a function on its first call,
+  // which is in the first request of a process.
+  if (Object.keys(given).length > 0) {
+    checkLibraryOptions(config);
+    copySections(given);
+  }
   // the object contains the code, so that functions without mails do not
   const library = typeof mail === "object" ? mail.addTo(given) : given;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
   const url = parseBaseUrl(baseURL, library.basePath);
   const isLoopback = isLoopbackHost(url.hostname);
   checkSecret(secret, url.hostname, isLoopback);
-  checkClientAddressSource(clientAddress);
-  const tables = resolveSchema(schema);
-  checkAdditionalFields(tables, "user", library.user?.additionalFields);
-  checkAdditionalFields(tables, "session", library.session?.additionalFields);
+  if (clientAddress !== "gateway") checkClientAddressSource(clientAddress);
+  const tables = schema === undefined ? SESSION_TABLES : resolveSchema(schema);
+  for (const model of ["user", "session"] as const) {
+    const fields = library[model]?.additionalFields;
+    if (fields !== undefined) checkAdditionalFields(tables, model, fields);
+  }
   return {
     secret,
     baseURL,
     isLoopback,
-    trustedOrigins,
+    trustedOrigins: Array.isArray(trustedOrigins) ? [...trustedOrigins] : trustedOrigins,
     sessionExpiresIn,
     sessionUpdateAge,
     providers: typeof socialProviders === "function"
-      ? async () => resolveProviders(await socialProviders())
+      ? async () => resolveProviders(await socialProviders() ?? {})
+      : socialProviders === undefined
+      ? NO_PROVIDERS
       : resolveProviders(socialProviders),
     plugins,
     schema: tables,
@@ -123,6 +133,16 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     clientAddress,
     library,
   };
+}
+
+/** Copies the sections of options, so that later changes to the configuration have no effect. */
+function copySections(library: LibraryOptions): void {
+  const sections = library as Record<string, unknown>;
+  for (const [name, section] of Object.entries(sections)) {
+    if (section && Object.getPrototypeOf(section) === Object.prototype) {
+      sections[name] = { ...section };
+    }
+  }
 }
 
 /**

@@ -6,8 +6,14 @@ import { authSessions, authUsers } from "./session_tables.ts";
 /** Tables by better-auth's model names. An application's tables have at least these columns. */
 export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
 
-/** Default tables of session checks. better-auth receives the other tables when it starts. */
-const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeof authSessions } = {
+/**
+ * Default tables of session checks, which configurations without `schema` share. better-auth receives
+ * the other tables when it starts.
+ */
+export const SESSION_TABLES: {
+  readonly user: typeof authUsers;
+  readonly session: typeof authSessions;
+} = {
   user: authUsers,
   session: authSessions,
 };
@@ -16,11 +22,10 @@ const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeo
  * Checks the tables of an application and adds the default ones.
  *
  * @param own The option `schema` of `AuthConfig`.
- * @returns The tables by model name. Configurations without `schema` share one object.
+ * @returns The tables by model name.
  * @throws {ConfigurationError} If a table or a column is missing.
  */
-export function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
-  if (own === undefined) return SESSION_TABLES;
+export function resolveSchema(own: Record<string, unknown>): AuthSchema {
   const models = Object.keys(COLUMN_NAMES);
   if (!models.some((model) => own[model] !== undefined)) {
     throw new ConfigurationError(
@@ -65,7 +70,7 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
 export function checkAdditionalFields(
   schema: AuthSchema,
   model: "user" | "session",
-  fields: Readonly<Record<string, unknown>> = {},
+  fields: Readonly<Record<string, unknown>>,
 ): void {
   const columns = getColumns(schema[model]);
   const missing = Object.keys(fields).filter((name) => !Object.hasOwn(columns, name));

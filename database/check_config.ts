@@ -171,7 +171,8 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
 }
 
 function getScheme(value: string): string {
-  return /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1].toLowerCase() ?? "";
+  // the flag i beside a class would make V8 load tables of Unicode
+  return /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(value)?.[1].toLowerCase() ?? "";
 }
 
 function redactUrl(value: string): string {

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { ReadValue, WantedValue } from "./aws_sources.ts";
+import { loadAwsSources } from "./load_aws_sources.ts";
 import { runtimeProcess } from "./node_process.ts";
 import { parseSource, SOURCE_SUFFIX, type SourceReference } from "./source_reference.ts";
 import { sourceState } from "./source_state.ts";
@@ -149,7 +150,7 @@ async function read(wanted: readonly WantedValue[]): Promise<void> {
 
 async function readAll(wanted: readonly WantedValue[]): Promise<readonly ReadValue[]> {
   try {
-    const { readAwsSources } = await import("./aws_sources.ts");
+    const { readAwsSources } = await loadAwsSources();
     return await readAwsSources(wanted);
   } catch (error) {
     const failure = error instanceof ConfigurationError ? error : new ConfigurationError(

@@ -6,6 +6,11 @@ import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 
 const NAMESPACE = "omitted";
+/** Modules of `@trellis/fn` that only run with better-auth, and their exports. */
+const LIBRARY_MODULES: Readonly<Record<string, string>> = {
+  better_auth: "startBetterAuth",
+  better_auth_options: "toBetterAuthOptions",
+};
 /** Plugins of better-auth, which `AuthConfig.plugins` loads with `import()`. */
 const PLUGIN_NAMESPACE = "omitted-plugin";
 
@@ -77,9 +82,10 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
           ? { path: name, external: true }
           : undefined;
       });
-      build.onResolve({ filter: /^\.\/better_auth\.[jt]s$/ }, ({ importer, kind }) => {
-        const isOwn = kind === "dynamic-import" && paths.trellisRoot(importer) !== undefined;
-        return isOwn && !betterAuth ? { path: "better_auth", namespace: NAMESPACE } : undefined;
+      build.onResolve({ filter: /^\.\/better_auth(?:_options)?\.[jt]s$/ }, ({ importer, path }) => {
+        const isOwn = /[/\\]instance\.[jt]s$/.test(importer) &&
+          paths.trellisRoot(importer) !== undefined;
+        return isOwn && !betterAuth ? { path: path.slice(2, -3), namespace: NAMESPACE } : undefined;
       });
       build.onResolve({ filter: /better-auth/ }, ({ path, kind, importer }) => {
         const isPlugin = kind === "dynamic-import" && !betterAuth &&
@@ -91,8 +97,8 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
         contents: `throw new Error(${JSON.stringify(`${path}: ${NO_BETTER_AUTH}`)});\nexport {};`,
         loader: "js",
       }));
-      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, () => ({
-        contents: `export function startBetterAuth() { throw new Error(${
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
+        contents: `export function ${LIBRARY_MODULES[path]}() { throw new Error(${
           JSON.stringify(NO_BETTER_AUTH)
         }); }`,
         loader: "js",

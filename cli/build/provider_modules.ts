@@ -41,6 +41,7 @@ const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
 
 /** Modules that load a driver or another module: the exported function, and what it loads. */
 const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>> = {
+  load_aws_sources: ["loadAwsSources", "./aws_sources"],
   load_data_api: ["loadDataApi", "./data_api"],
   load_neon: ["loadNeon", "@neondatabase/serverless"],
   load_postgres: ["loadPostgres", "postgres"],
@@ -53,10 +54,11 @@ const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>>
 const OWN_MODULES = [
   String.raw`database[/\\]providers[/\\](?:open_provider|load_\w+)`,
   String.raw`auth[/\\]load_session_access`,
+  String.raw`env[/\\]load_aws_sources`,
 ];
 
 /** Modules of {@link LOADERS} that every function loads during initialization. */
-const ALWAYS_STATIC: ReadonlySet<string> = new Set(["load_session_access"]);
+const ALWAYS_STATIC: ReadonlySet<string> = new Set(["load_aws_sources", "load_session_access"]);
 
 /** Modules that load a signer of the AWS SDK: the exported function, and the package. */
 const SIGNERS: Readonly<Record<string, readonly [name: string, signer: string]>> = {
@@ -156,14 +158,10 @@ function renderOpenProvider(
   extension: string,
   isStatic: boolean,
 ): string {
-  const modules = Object.entries(PROVIDERS) as [DatabaseProvider, ProviderModule][];
-  const cases = modules.map(([provider, { module, open }]) => {
-    let result = `throw new Error(${JSON.stringify(explainOmission(provider))})`;
-    if (providers.includes(provider)) {
-      const opener = isStatic ? open : `(await import("./${module}${extension}")).${open}`;
-      result = `return ${opener}(config, invalidate)`;
-    }
-    return `case "${provider}": ${result};`;
+  const cases = providers.map((provider) => {
+    const { module, open } = PROVIDERS[provider];
+    const opener = isStatic ? open : `(await import("./${module}${extension}")).${open}`;
+    return `case "${provider}": return ${opener}(config, invalidate);`;
   });
   const { module, open } = PROVIDERS[providers[0]] ?? {};
   return `${isStatic ? `import { ${open} } from "./${module}${extension}";` : ""}
@@ -171,15 +169,15 @@ export async function openProvider(config, invalidate) {
   switch (config.provider) {
     ${cases.join("\n    ")}
   }
+  throw explainOmission(config.provider);
 }
-`;
-}
-
-function explainOmission(provider: DatabaseProvider): string {
+function explainOmission(provider) {
   const reason = provider === "embedded-pg"
     ? "it is for development and tests only. Check the environment variables that select the provider"
     : "its sources do not use it. Set build.databaseProviders in trellis.config.ts";
-  return `trellis build omitted the provider ${provider} from this function: ${reason}`;
+  return new Error("trellis build omitted the provider " + provider + " from this function: " + reason);
+}
+`;
 }
 
 /**

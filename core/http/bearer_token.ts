@@ -1,8 +1,9 @@
 /**
  * RFC 6750 section 2.1: the scheme in any case, spaces, one token of `b64token` characters, nothing else. A percent sign
- * is taken too: better-auth hands out signed tokens as its cookie holds them, percent-encoded.
+ * is taken too: better-auth hands out signed tokens as its cookie holds them, percent-encoded. The flag `i` beside a
+ * class would make V8 load tables of Unicode, on the first request of a process.
  */
-const BEARER = /^Bearer +([A-Za-z0-9._~+/%-]+=*)$/i;
+const BEARER = /^[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/%-]+=*)$/;
 
 /**
  * The token of an `Authorization` header.

@@ -94,12 +94,19 @@ Deno.test("createAuth() gives one instance for equal configurations and another 
 });
 
 Deno.test("createAuth() reads the configuration once", () => {
-  const mine = { ...config, trustedOrigins: ["https://app.example.com"] };
+  const mine = {
+    ...config,
+    trustedOrigins: ["https://app.example.com"],
+    emailAndPassword: { enabled: true, requireEmailVerification: true },
+  };
   const auth = createAuth(db, mine);
   mine.trustedOrigins.push("https://evil.example.com");
   mine.secret = "";
+  mine.emailAndPassword.requireEmailVerification = false;
   assertStrictEquals(createAuth(db, mine), auth);
   assertEquals(auth.options.trustedOrigins, ["https://app.example.com"]);
+  assertEquals(auth.options.emailAndPassword!.requireEmailVerification, true);
+  assertEquals(auth.options.secret, config.secret);
 });
 
 Deno.test("resetAuth() makes the next createAuth() give a fresh instance", () => {

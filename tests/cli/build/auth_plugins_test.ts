@@ -55,6 +55,8 @@ async function getSizes(
         assertStringIncludes(code, "trellis build omitted better-auth from this function");
       }
       assertEquals(code.includes("Text of a template"), name !== "Me", name);
+      // an option that is only built for better-auth
+      assertEquals(code.includes("disableOriginCheck"), name !== "Me", name);
       sizes[name] = code.length;
     }
     return sizes;

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
 import { renderModule } from "../../../cli/build/provider_modules.ts";
 import type { DatabaseProvider } from "../../../database/mod.ts";
@@ -54,7 +60,7 @@ Deno.test("renderModule() imports the only provider and its drivers statically",
   });
 });
 
-Deno.test("renderModule() imports several providers on first use and omits all others", () => {
+Deno.test("renderModule() imports several providers on first use and omits all others", async () => {
   const providers: DatabaseProvider[] = ["distsql", "branching-pg"];
   const text = renderModule("open_provider", ".js", { providers, ...COMMON })!;
   assertEquals(getImports(text), []);
@@ -62,8 +68,13 @@ Deno.test("renderModule() imports several providers on first use and omits all o
     "./distsql.js",
     "./branching_pg.js",
   ]);
-  assertStringIncludes(text, "omitted the provider serverless-pg from this function: its sources");
-  assertStringIncludes(text, "omitted the provider embedded-pg from this function: it is for dev");
+  const { openProvider } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+  for (
+    const [provider, reason] of [["serverless-pg", "its sources"], ["embedded-pg", "it is for dev"]]
+  ) {
+    const message = `omitted the provider ${provider} from this function: ${reason}`;
+    await assertRejects(() => openProvider({ provider }), Error, message);
+  }
   for (const name of MODULES.slice(1)) {
     assertEquals(renderModule(name, ".js", { providers, ...COMMON }), undefined);
   }
@@ -89,9 +100,10 @@ Deno.test("renderModule() replaces the functions that the modules of the package
     load_neon: "branching-pg",
     load_rds_token: "postgres",
   };
-  const others = ["load_dsql_signer", "load_rds_signer", "load_session_access"];
+  const folders: Record<string, string> = { load_aws_sources: "env", load_session_access: "auth" };
+  const others = ["load_dsql_signer", "load_rds_signer", ...Object.keys(folders)];
   for (const name of [...MODULES, ...others]) {
-    const folder = name === "load_session_access" ? "auth" : "database/providers";
+    const folder = folders[name] ?? "database/providers";
     const source = await Deno.readTextFile(join(CHECKOUT, folder, `${name}.ts`));
     const exported = [...source.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, it]) =>
       it
