@@ -61,9 +61,11 @@ async function startProcess(url: string, kind: string, key: string, count: numbe
         if (done) break;
         text += value;
       }
-      await child.status;
+      const { code, signal } = await child.status;
       // metrics are written to the same output
-      return text.split("\n").find((line) => line.startsWith('{"distinct"')) ?? "";
+      const line = text.split("\n").find((line) => line.startsWith('{"distinct"'));
+      if (line !== undefined) return line;
+      throw new Error(`The process ended with ${signal ?? code} and wrote: ${text}`);
     },
   };
 }
