@@ -17,7 +17,7 @@ export const STATEMENTS: Readonly<Record<string, (db: object) => object>> = {
       .set({ expiresAt: sql.placeholder("now"), updatedAt: sql.placeholder("now") } as never)
       .where(and(
         eq(authSessions.token, sql.placeholder("token")),
-        gt(authSessions.expiresAt, sql.placeholder("now")),
+        gt(authSessions.expiresAt, sql.param(sql.placeholder("now"), authSessions.expiresAt)),
       ))
       .returning({ id: authSessions.id })
       .prepare("trellis_end_session"),

@@ -11,7 +11,8 @@ interface Write<Row> {
 
 type Tables = Pick<AuthSettings, "schema">;
 
-const UPDATE = { type: "update", tables: ["sessions"] };
+// drizzle 0.45 gives this type to updates, too
+const UPDATE = { type: "insert", tables: ["sessions"] };
 
 const getEnd = /* @__PURE__ */ definePrecompiledStatement({
   name: "trellis_end_session",
