@@ -257,5 +257,11 @@ function toResult(answer: unknown): StatementResult {
   const rows: StatementResult["rows"] = [];
   for (let i = 0; i < result.length; i++) rows.push(result[i]);
   result.length = 0;
-  return { columns, rows, command: command.split(" ")[0], rowCount: count };
+  const space = command.indexOf(" ");
+  return {
+    columns,
+    rows,
+    command: space === -1 ? command : command.slice(0, space),
+    rowCount: count,
+  };
 }
