@@ -1,6 +1,6 @@
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
-import { readSessionCredential } from "./session_credential.ts";
+import { readSessionCredential, type SessionCredential } from "./session_credential.ts";
 import { renewSessionCookie } from "./session_cookie_header.ts";
 import type { SessionQuery } from "./session_row.ts";
 import { type CheckedSession, checkSession } from "./sessions.ts";
@@ -21,15 +21,23 @@ export interface RequestSession extends CheckedSession {
  * @throws {UnauthorizedError} If there is no valid session.
  * @throws {ForbiddenError} If a request with a cookie does not come from a trusted origin.
  */
-export async function checkRequestSession(
+export function checkRequestSession(
   auth: BetterAuthInstance,
   event: ApiEvent,
   query?: SessionQuery,
 ): Promise<RequestSession> {
-  const { settings } = getInternals(auth);
-  const read = readSessionCredential(event, settings);
-  const { token, cookie, isUnremembered } = read instanceof Promise ? await read : read;
+  const read = readSessionCredential(event, getInternals(auth).settings);
+  // without promises of its own
+  if (!(read instanceof Promise)) return checkSession(auth, read.token, { query });
+  return read.then((credential) => checkCookie(auth, credential, query));
+}
+
+async function checkCookie(
+  auth: BetterAuthInstance,
+  { token, cookie, isUnremembered }: SessionCredential,
+  query: SessionQuery | undefined,
+): Promise<RequestSession> {
   const checked = await checkSession(auth, token, { query, isFixed: isUnremembered });
   if (!checked.isExtended || cookie === undefined) return checked;
-  return { ...checked, setCookie: renewSessionCookie(settings, cookie) };
+  return { ...checked, setCookie: renewSessionCookie(getInternals(auth).settings, cookie) };
 }

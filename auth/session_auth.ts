@@ -1,4 +1,5 @@
 import { setTrustedOriginCheck } from "../core/http/cors.ts";
+import { LastFulfilled } from "../core/async/last_fulfilled.ts";
 import { setSessionAuthenticator } from "../core/http/session_registry.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
@@ -9,8 +10,10 @@ import { checkRequestSession } from "./request_session.ts";
 import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
 
+type AccessCheck = typeof import("./session_access.ts");
+
 /** Loaded by the first request to a handler with options such as `roles`. */
-let accessCheck: typeof import("./session_access.ts") | undefined;
+let accessCheck: AccessCheck | undefined;
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
 /**
@@ -35,16 +38,21 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   const getInstance = factory = () => getAuth(getDb, config);
   setTrustedOriginCheck(createOriginCheck(config));
-  setSessionAuthenticator(async function authenticateSession(event, access) {
-    if (access !== undefined) {
-      // kept, because import() costs time on each request although the module is loaded
-      accessCheck ??= await loadSessionAccess();
-      return await accessCheck.authenticateWithAccess(event, access, getInstance);
-    }
+  const client = new LastFulfilled<AuthDatabase>();
+  setSessionAuthenticator(function authenticateSession(event, access) {
+    if (access !== undefined) return authenticateWithAccess(event, access, getInstance);
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
-    return await checkRequestSession(createAuth(await getDb(), config), event);
+    return client.use(getDb(), (db) => checkRequestSession(createAuth(db, config), event));
   });
+}
+
+async function authenticateWithAccess(
+  ...[event, access, getInstance]: Parameters<AccessCheck["authenticateWithAccess"]>
+): ReturnType<AccessCheck["authenticateWithAccess"]> {
+  // kept, because import() costs time on each request although the module is loaded
+  accessCheck ??= await loadSessionAccess();
+  return await accessCheck.authenticateWithAccess(event, access, getInstance);
 }
 
 /**

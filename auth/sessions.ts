@@ -3,9 +3,10 @@ import type { SessionResult } from "../core/http/session_registry.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
+import { withoutStack } from "../errors/without_stack.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
-import { type BetterAuthInstance, getInternals } from "./instance.ts";
+import { type AuthInternals, type BetterAuthInstance, getInternals } from "./instance.ts";
 import { findExtendedEnd } from "./session_length.ts";
 import { getSessionQuery } from "./session_query.ts";
 import type { SessionQuery, SessionRow } from "./session_row.ts";
@@ -70,36 +71,49 @@ export interface SessionCheckOptions {
 }
 
 /** Checks a session as {@link validateSession} does, and returns whether it was extended. */
-export async function checkSession(
+export function checkSession(
   auth: BetterAuthInstance,
   token: string,
-  { query, isFixed }: SessionCheckOptions = {},
+  options: SessionCheckOptions = {},
 ): Promise<CheckedSession> {
-  const { db, settings } = getInternals(auth);
+  const internals = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
-  let stored = readSessionToken(token, settings.secret);
-  if (stored instanceof Promise) stored = await stored;
-  if (stored === undefined) throw invalidSession();
-  const row = requireActive(await findSession(db, settings, stored, query));
-  const nowMs = Date.now();
-  const extendedMs = isFixed || isRefreshDisabled(settings)
-    ? undefined
-    : findExtendedEnd(row, settings, nowMs);
-  const expiresAt = extendedMs === undefined
-    ? row.expiresAt
-    : await extend(db, settings, row, extendedMs, nowMs);
-  const session: SessionResult = {
-    user: {
-      id: row.userId,
-      email: row.email,
-      ...(row.name !== null && { name: row.name }),
-      ...(row.image !== null && { image: row.image }),
-      emailVerified: row.emailVerified,
-      ...row.userFields,
-    },
-    session: { id: row.id, token: row.token, expiresAt, ...row.sessionFields },
+  const stored = readSessionToken(token, internals.settings.secret);
+  // no async functions: each link of a chain of promises takes one or two more
+  return stored instanceof Promise
+    ? stored.then((known) => checkStored(internals, known, options))
+    : checkStored(internals, stored, options);
+}
+
+function checkStored(
+  { db, settings }: AuthInternals,
+  token: string | undefined,
+  { query, isFixed }: SessionCheckOptions,
+): Promise<CheckedSession> {
+  if (token === undefined) throw invalidSession();
+  return findSession(db, settings, token, query).then((rows) => {
+    const row = requireActive(rows);
+    const nowMs = Date.now();
+    const extendedMs = isFixed || isRefreshDisabled(settings)
+      ? undefined
+      : findExtendedEnd(row, settings, nowMs);
+    if (extendedMs === undefined) return toChecked(row, row.expiresAt, false);
+    return extend(db, settings, row, extendedMs, nowMs)
+      .then((expiresAt) => toChecked(row, expiresAt, true));
+  });
+}
+
+function toChecked(row: SessionRow, expiresAt: Date, isExtended: boolean): CheckedSession {
+  const user: SessionResult["user"] = {
+    id: row.userId,
+    email: row.email,
+    ...(row.name !== null && { name: row.name }),
+    ...(row.image !== null && { image: row.image }),
+    emailVerified: row.emailVerified,
+    ...row.userFields,
   };
-  return { session, row, isExtended: extendedMs !== undefined };
+  const session = { id: row.id, token: row.token, expiresAt, ...row.sessionFields };
+  return { session: { user, session }, row, isExtended };
 }
 
 /** With `deferSessionRefresh`, better-auth extends sessions only by `POST /get-session`. */
@@ -133,7 +147,9 @@ export async function validateSessionFromHeader(
 export function requireBearerToken(authorizationHeader: string | null | undefined): string {
   const token = extractBearerToken(authorizationHeader);
   if (token === null) {
-    throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
+    throw withoutStack(() =>
+      new UnauthorizedError("The Authorization header must be: Bearer <token>")
+    );
   }
   return token;
 }
@@ -266,5 +282,5 @@ async function extend(
 
 /** Uses one message for every reason, so that clients cannot find out which tokens exist. */
 function invalidSession(): UnauthorizedError {
-  return new UnauthorizedError("The session is invalid or has expired");
+  return withoutStack(() => new UnauthorizedError("The session is invalid or has expired"));
 }

@@ -1,9 +1,5 @@
 import { sourceState } from "../env/source_state.ts";
-import {
-  enterInvocation,
-  isThenable,
-  resumeInvocation,
-} from "../observability/invocation_context.ts";
+import { enterInvocation, isThenable } from "../observability/invocation_context.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { LOG_LEVELS } from "../observability/log_level.ts";
 import { isLevelEnabled, log } from "../observability/logger.ts";
@@ -119,10 +115,10 @@ export function observeHandler<E, R>(
       return fail(invocation, error);
     }
     if (!isThenable(result)) return succeed(invocation, result);
-    return withinDeadline(invocation, result).then(
-      (value) => resumeInvocation(invocation, () => succeed(invocation, value)),
-      (error) => resumeInvocation(invocation, () => fail(invocation, error)),
-    );
+    return withinDeadline(invocation, result, {
+      read: (value) => succeed(invocation, value),
+      recover: (error) => fail(invocation, error),
+    });
   }
 
   function succeed(invocation: HandlerInvocation, result: R | ReturnedError): R {

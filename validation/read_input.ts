@@ -3,6 +3,7 @@ import { getPathParameters, getQuery, hasQuery } from "../core/http/api_event.ts
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { addFieldError } from "../core/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
+import { withoutStack } from "../errors/without_stack.ts";
 import type { BodyParser } from "./multipart.ts";
 import { type BodyInput, checkBodySize, readBody, toInput } from "./read_body.ts";
 import { createValidator, getListKeys } from "./schema.ts";
@@ -118,18 +119,11 @@ function combine(
   return undefined;
 }
 
-/** Creates an error without stack frames, which cost ten times the error and do not help with invalid input. */
 function validationError(
   errors: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
 ): ValidationError {
-  const { stackTraceLimit } = Error;
-  // an assignment would throw if Error is frozen (node --frozen-intrinsics)
-  Reflect.set(Error, "stackTraceLimit", 0);
-  try {
-    return new ValidationError("Validation failed", { errors: mergeErrors(errors) });
-  } finally {
-    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
-  }
+  const merged = mergeErrors(errors);
+  return withoutStack(() => new ValidationError("Validation failed", { errors: merged }));
 }
 
 /** Merges the messages of all inputs. With several invalid inputs, fields of query and path get a prefix. */

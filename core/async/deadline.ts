@@ -44,24 +44,48 @@ const watches: Watch[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let timerDueMs = Infinity;
 
+/** Steps after the work: parameters, because each link of a chain of promises takes another promise. */
+export interface DeadlineSteps<T, R> {
+  /** Called with the result of the work. */
+  readonly read: (value: T) => R;
+  /** Called with the error of the work, or a `DeadlineExceededError`. */
+  readonly recover: (error: unknown) => R;
+}
+
+const NO_STEPS: DeadlineSteps<unknown, unknown> = {
+  read: (value) => value,
+  recover(error) {
+    throw error;
+  },
+};
+
 /**
  * Waits for the result of `work` until the deadline of the invocation. The work itself cannot be stopped, but the
  * signal of the invocation is aborted.
  *
  * @param invocation The invocation that `work` belongs to.
  * @param work A promise, or anything else that can be awaited.
- * @returns The result of `work`.
+ * @param steps Read the result and handle the error, as part of the invocation.
+ * @returns The result of the steps, by default that of `work`.
  * @throws {DeadlineExceededError} If the deadline passes first.
  */
-export function withinDeadline<T>(invocation: Invocation, work: PromiseLike<T>): Promise<T> {
+export function withinDeadline<T, R = T>(
+  invocation: Invocation,
+  work: PromiseLike<T>,
+  steps = NO_STEPS as DeadlineSteps<T, R>,
+): Promise<R> {
   const { deadlineMs, settings } = invocation;
-  if (deadlineMs === undefined) return Promise.resolve(work);
+  const inside: DeadlineSteps<T, R> = {
+    read: (value) => resumeInvocation(invocation, () => steps.read(value)),
+    recover: (error) => resumeInvocation(invocation, () => steps.recover(error)),
+  };
+  if (deadlineMs === undefined) return Promise.resolve(work).then(inside.read, inside.recover);
   return raceDeadline(work, deadlineMs, settings.fixed, () => {
     // the work continues next to the following invocation
     enableConcurrentInvocations();
     // the timer belongs to no invocation, but listeners of the signal must log as part of this one
     resumeInvocation(invocation, () => invocation.expire());
-  });
+  }, inside);
 }
 
 /**
@@ -71,21 +95,23 @@ export function withinDeadline<T>(invocation: Invocation, work: PromiseLike<T>):
  * @param dueMs The deadline, on the clock of `performance.now()`. The wall clock can be set back.
  * @param keepTimer True if the shared timer may stay armed after this call.
  * @param onExpire Called if the deadline passes first.
- * @returns The result of `work`.
+ * @param steps Read the result and handle the error. After the deadline they are not called for the work.
+ * @returns The result of the steps, by default that of `work`.
  * @throws {DeadlineExceededError} If the deadline passes first.
  */
-export function raceDeadline<T>(
+export function raceDeadline<T, R = T>(
   work: PromiseLike<T>,
   dueMs: number,
   keepTimer: boolean,
   onExpire: () => void,
-): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
+  steps = NO_STEPS as DeadlineSteps<T, R>,
+): Promise<R> {
+  return new Promise<R>((resolve, reject) => {
     const watch: Watch = {
       dueMs,
       expire(): void {
         onExpire();
-        reject(new DeadlineExceededError());
+        settle(steps.recover, new DeadlineExceededError(), resolve, reject);
       },
       at: watches.length,
     };
@@ -93,20 +119,35 @@ export function raceDeadline<T>(
     if (dueMs < timerDueMs) arm(dueMs);
     work.then(
       (value) => {
-        stopWatching(watch, keepTimer);
-        resolve(value);
+        if (stopWatching(watch, keepTimer)) settle(steps.read, value, resolve, reject);
       },
       (error) => {
-        stopWatching(watch, keepTimer);
-        reject(error);
+        if (stopWatching(watch, keepTimer)) settle(steps.recover, error, resolve, reject);
       },
     );
   });
 }
 
-function stopWatching(watch: Watch, keepTimer: boolean): void {
+/** Settles a promise with the result of a step. */
+function settle<V, R>(
+  step: (value: V) => R,
+  value: V,
+  resolve: (result: R) => void,
+  reject: (error: unknown) => void,
+): void {
+  try {
+    resolve(step(value));
+  } catch (error) {
+    reject(error);
+  }
+}
+
+/** Ends a watch. Returns false if its deadline has passed. */
+function stopWatching(watch: Watch, keepTimer: boolean): boolean {
+  const isWatched = watch.at !== -1;
   remove(watch);
   if (watches.length === 0 && !keepTimer) disarm();
+  return isWatched;
 }
 
 function remove(watch: Watch): void {

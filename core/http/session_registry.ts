@@ -108,8 +108,9 @@ export interface AuthenticatedSession {
 
 /**
  * Checks the credential of a request.
- * Rejects with `UnauthorizedError` if it is missing, malformed, unknown or expired, and with
- * `ForbiddenError` or the code `SESSION_NOT_FRESH` if the handler asks for more than the session has.
+ * Throws `UnauthorizedError` at once if it is missing, so that the response needs no promise. Rejects with it if the
+ * credential is malformed, unknown or expired, and with `ForbiddenError` or the code `SESSION_NOT_FRESH` if the handler
+ * asks for more than the session has.
  */
 export type SessionAuthenticator = (
   event: ApiEvent,

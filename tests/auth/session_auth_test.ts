@@ -38,7 +38,7 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
   });
   queries.length = 0;
   const authenticate = getSessionAuthenticator();
-  await assertRejects(
+  assertThrows(
     () => authenticate(createRestApiEvent({})),
     UnauthorizedError,
     "The Authorization header must be: Bearer <token>",

@@ -181,3 +181,32 @@ Deno.test("raceDeadline() expires each deadline in its own turn after the proces
   clearTimeout(hold);
   assertEquals(told, ["expired 5", "rejected 5", "expired 20", "rejected 20"]);
 });
+
+Deno.test("raceDeadline() settles with its steps, which are not called for work after the deadline", async () => {
+  const calls: string[] = [];
+  const steps = {
+    read: (value: string) => (calls.push(`read ${value}`), value.length),
+    recover: (error: unknown) => (calls.push(`recover ${(error as Error).name}`), -1),
+  };
+  function race(work: Promise<string>, ms: number): Promise<number> {
+    return raceDeadline(work, performance.now() + ms, false, () => calls.push("expired"), steps);
+  }
+  assertEquals(await race(Promise.resolve("done"), 10_000), 4);
+  assertEquals(await race(Promise.reject(new TypeError("why")), 10_000), -1);
+  let end = (_value: string): void => {};
+  const late = new Promise<string>((resolve) => end = resolve);
+  const hold = setTimeout(() => {}, 10_000);
+  assertEquals(await race(late, 5), -1);
+  clearTimeout(hold);
+  end("late");
+  await late;
+  assertEquals(calls, [
+    "read done",
+    "recover TypeError",
+    "expired",
+    "recover DeadlineExceededError",
+  ]);
+  const failing = { ...steps, read: () => assertEquals("a step", "that throws") };
+  const far = performance.now() + 10_000;
+  await assertRejects(() => raceDeadline(Promise.resolve("x"), far, false, () => {}, failing));
+});
