@@ -14,7 +14,7 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { OPTIONAL_PACKAGES } from "../cli/optional_packages.ts";
+import { PARSER_PACKAGE } from "../cli/optional_packages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SUITES = ["webhooks", "sessions", "queries", "migrations"];
@@ -67,12 +67,8 @@ if (!await exists(join(built, "package.json"))) {
 const folder = await prepare(harness);
 // trellis build reads sources with it
 if (!await exists(join(folder, "node_modules/typescript"))) {
-  const { typescript } = OPTIONAL_PACKAGES;
-  run(
-    "npm",
-    ["install", "--no-save", "--no-audit", "--no-fund", `typescript@${typescript}`],
-    folder,
-  );
+  const parser = `typescript@${PARSER_PACKAGE.typescript}`;
+  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", parser], folder);
 }
 const installed = join(folder, "node_modules/@trellis/fn");
 await rm(installed, { recursive: true, force: true });

@@ -101,7 +101,8 @@ async function runTests(paths: readonly string[]): Promise<Results["testResults"
 async function prepare(folder: string): Promise<void> {
   await Deno.mkdir(join(work, "packages", "better-auth"), { recursive: true });
   const theirs = join(folder, "packages", "better-auth");
-  await runOrThrow("cp", ["-r", join(theirs, "src"), join(work, "packages", "better-auth")]);
+  const parts = [join(theirs, "src"), join(theirs, "package.json")];
+  await runOrThrow("cp", ["-r", ...parts, join(work, "packages", "better-auth")]);
   const manifest = JSON.parse(await Deno.readTextFile(join(theirs, "package.json")));
   const { version, exports } = manifest as { version: string; exports: Record<string, Entry> };
   const aliases = Object.entries(exports).flatMap(([name, entry]) => {
