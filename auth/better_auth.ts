@@ -16,9 +16,11 @@ import { getBasePath } from "./auth_request.ts";
 import { waitForCounts } from "./counted_adapter.ts";
 import { withMailRoutes } from "./mail_routes.ts";
 import { canJoinSignUp, joinSignUps } from "./join_sign_up.ts";
+import { canSignUpInOneStatement, OneStatementSignUps } from "./one_statement_sign_up.ts";
 import { runInScope } from "./request_scope.ts";
 import { withSilentFailures } from "./silent_failures.ts";
 import { trackStatements } from "./statement_scope.ts";
+import { returnStoredUsers } from "./stored_user.ts";
 import { withTakenAddresses } from "./taken_addresses.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { guardTransactions } from "../database/transaction_guard.ts";
@@ -79,9 +81,11 @@ export async function startBetterAuth(
   // block the email address
   const tables = acceptTextAsUuid(schema);
   const client = mail === undefined ? db : prepareMails(db);
-  const joined = mail === undefined && canJoinSignUp(options, plugins)
-    ? joinSignUps(client, tables)
-    : client;
+  const canJoin = mail === undefined && canJoinSignUp(options, plugins);
+  const statements = canJoin && canSignUpInOneStatement(client, options)
+    ? new OneStatementSignUps(client, tables)
+    : undefined;
+  const joined = canJoin ? joinSignUps(client, tables, statements) : client;
   const plain = drizzleAdapter(withTables(withSafeErrors(joined), schema, tables), {
     provider: "pg",
     schema: tables,
@@ -92,7 +96,7 @@ export async function startBetterAuth(
   const adapter = settings.experimentalJoins || hasNumericIds
     ? plain
     : readAccountsWithUser(plain, settings.schema.user);
-  const counted = waitForCounts(adapter);
+  const counted = waitForCounts(statements === undefined ? adapter : returnStoredUsers(adapter));
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);

@@ -6,6 +6,7 @@ import type { PreparedQuery } from "../database/session/prepared_query.ts";
 import { findTransactionState } from "../database/transaction_guard.ts";
 import { SIGN_UP } from "./account_limits.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
+import type { OneStatementSignUps, SignUpTables } from "./one_statement_sign_up.ts";
 import { findRequestScope } from "./request_scope.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -28,12 +29,6 @@ interface Insert {
 }
 
 type Run<T> = (tx: Transaction) => Promise<T>;
-
-/** The tables whose rows a sign-up inserts last. */
-interface SignUpTables {
-  readonly account?: unknown;
-  readonly session?: unknown;
-}
 
 /**
  * Checks that better-auth's sign-up inserts the account and then the session as its last statements,
@@ -62,9 +57,14 @@ export function canJoinSignUp(
  *
  * @param db The client. With a driver that does not pipeline, nothing changes.
  * @param tables The tables of better-auth's models.
+ * @param statements Runs sign-ups by one statement without a transaction, if that is possible.
  * @returns A view of the client.
  */
-export function joinSignUps<T extends object>(db: T, tables: SignUpTables): T {
+export function joinSignUps<T extends object>(
+  db: T,
+  tables: SignUpTables,
+  statements: OneStatementSignUps | undefined,
+): T {
   return new Proxy(db, {
     get(target, key): unknown {
       const value: unknown = Reflect.get(target, key);
@@ -75,7 +75,8 @@ export function joinSignUps<T extends object>(db: T, tables: SignUpTables): T {
         const scope = findRequestScope();
         if (scope?.path !== SIGN_UP || scope.isJoined) return begin(run) as Promise<R>;
         scope.isJoined = true;
-        return runJoined(begin, run, tables);
+        const transact = () => runJoined(begin, run, tables);
+        return statements === undefined ? transact() : statements.run(scope, run, transact);
       };
     },
   });

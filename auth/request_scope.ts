@@ -11,6 +11,8 @@ export interface RequestScope {
   readonly counts: RequestCounts | undefined;
   /** True once the statements of a sign-up were joined. */
   isJoined: boolean;
+  /** The user as a sign-up by one statement has stored it. */
+  storedUser?: Readonly<Record<string, unknown>>;
 }
 
 /** Storage of the running request; created by the first one. */
