@@ -81,7 +81,7 @@ export async function startBetterAuth(
   // block the email address
   const tables = acceptTextAsUuid(schema);
   const client = mail === undefined ? db : prepareMails(db);
-  const canJoin = mail === undefined && canJoinSignUp(options, plugins);
+  const canJoin = mail === undefined && canJoinSignUp(db, options, plugins);
   const statements = canJoin && canSignUpInOneStatement(client, options)
     ? new OneStatementSignUps(client, tables)
     : undefined;

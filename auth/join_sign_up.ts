@@ -1,5 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
-import type { PgTable } from "drizzle-orm/pg-core";
+import { is } from "drizzle-orm";
+import { type PgTable, PgTransaction } from "drizzle-orm/pg-core";
 import { addSentAhead } from "../database/send_ahead.ts";
 import type { Statement, StatementResult } from "../database/session/driver.ts";
 import type { PreparedQuery } from "../database/session/prepared_query.ts";
@@ -34,14 +35,18 @@ type Run<T> = (tx: Transaction) => Promise<T>;
  * Checks that better-auth's sign-up inserts the account and then the session as its last statements,
  * that it does not use the stored account, and that nothing of the application runs in between.
  *
+ * @param db The client.
  * @param options Options of better-auth.
  * @param plugins The plugins of the configuration.
  */
 export function canJoinSignUp(
+  db: object,
   { emailAndPassword, emailVerification, secondaryStorage, databaseHooks }: BetterAuthOptions,
   plugins: readonly BetterAuthPlugin[],
 ): boolean {
-  return emailAndPassword?.autoSignIn !== false &&
+  // a statement that fails would end the transaction of the caller
+  return !is(db, PgTransaction) &&
+    emailAndPassword?.autoSignIn !== false &&
     !emailAndPassword?.requireEmailVerification &&
     !emailVerification?.sendOnSignUp &&
     secondaryStorage === undefined &&

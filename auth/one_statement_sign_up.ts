@@ -1,13 +1,9 @@
-import { is } from "drizzle-orm";
-import {
-  type PgDatabase,
-  type PgQueryResultHKT,
-  type PgTable,
-  PgTransaction,
-} from "drizzle-orm/pg-core";
+import { DrizzleQueryError } from "drizzle-orm";
+import type { PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { getStatementSession } from "../database/session/statement_session.ts";
 import { isCommitOutcomeUnknown, isTransactionConflict } from "../database/sqlstate.ts";
+import { isAppError } from "../errors/app_error.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { UnexpectedError } from "../errors/http_errors.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
@@ -40,8 +36,6 @@ export function canSignUpInOneStatement(
 ): boolean {
   const hooks = [databaseHooks.user, databaseHooks.account, databaseHooks.session];
   return getStatementSession(db as DrizzleClient) !== undefined &&
-    // a failed statement would end the transaction of the caller
-    !is(db, PgTransaction) &&
     typeof advanced?.database?.generateId === "function" &&
     user?.validateUserInfo === undefined &&
     hooks.every((hook) => hook?.create === undefined);
@@ -88,21 +82,16 @@ export class OneStatementSignUps {
     }
     const result = await transact();
     // the transaction stored what the statement could not: it would fail each time
-    this.#isRefused = !isConflict(attempt.failure);
+    this.#isRefused = !isTransactionConflict(attempt.failure);
     return result;
   }
 }
 
-/** Checks for a failure because of another request. */
-function isConflict(failure: unknown): boolean {
-  return isTransactionConflict(failure) || hasSqlState(failure, [UNIQUE_VIOLATION]);
-}
-
-const UNIQUE_VIOLATION = "23505";
-
 /** Checks that a failed statement has stored nothing, and that the server is able to run others. */
 function canRunAgain(failure: unknown): boolean {
-  return !isCommitOutcomeUnknown(failure) && !hasSqlState(failure, OVERLOADED);
+  // other errors are thrown before the statement is sent, such as those of an invalid date
+  const wasSent = failure instanceof DrizzleQueryError || isAppError(failure);
+  return !wasSent || !isCommitOutcomeUnknown(failure) && !hasSqlState(failure, OVERLOADED);
 }
 
 /** Out of memory, disk or connections; cancelled. */
