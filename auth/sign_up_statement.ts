@@ -17,7 +17,12 @@ export interface StoredSignUp {
 }
 
 type Client = PgDatabase<PgQueryResultHKT>;
-type Columns = Readonly<Record<string, PgColumn>>;
+
+/** An inserted row in the statement: its name, and its columns by property. */
+interface Inserted {
+  readonly name: SQL;
+  readonly columns: Readonly<Record<string, SQL>>;
+}
 
 /**
  * Inserts the rows of a sign-up by one statement, which stores all of them or none. The foreign keys
@@ -39,49 +44,51 @@ export async function insertSignUp(
   session: NewRow,
 ): Promise<StoredSignUp> {
   const id = user.values.id;
-  const inserted = [insertNamed(db, "new_user", user)];
-  for (const [at, row] of [...others, session].entries()) {
-    const values = copyId(row, user, inserted);
-    inserted.push(insertNamed(db, `new_row_${at}`, { ...row, values }));
-  }
+  const inserted: Inserted[] = [];
+  const inserts = [user, ...others, session].map((row, at) => {
+    const name = `row_${at}`;
+    const values = at === 0 ? row.values : copyId(row, user, inserted);
+    inserted.push(describeRow(name, row.table));
+    return db.$with(name, {}).as(db.insert(row.table).values(values).returning().getSQL());
+  });
   const [newUser, newSession] = [inserted[0], inserted[inserted.length - 1]];
   // concat() writes an id as the server would send it
-  const isStored = sql`concat(${newUser.id}) = ${id} and concat(${newSession.userId}) = ${id}`;
-  const [row] = await db.with(...inserted as never[]).select({
-    user: selectAll(newUser, user.table),
-    session: selectAll(newSession, session.table),
+  const isStored = sql`concat(${newUser.columns.id}) = ${id}
+    and concat(${newSession.columns.userId}) = ${id}`;
+  const [row] = await db.with(...inserts).select({
+    user: newUser.columns,
+    session: newSession.columns,
     check: sql`1 / case when ${isStored} then 1 else 0 end`,
-  }).from(sql`(select 1) as "one"`)
-    .leftJoin(newUser as never, sql`true`)
-    .leftJoin(newSession as never, sql`true`);
-  return row as unknown as StoredSignUp;
+  }).from(
+    sql`(select 1) as "one" left join ${newUser.name} on true left join ${newSession.name} on true`,
+  );
+  return row;
 }
 
-/** Returns an insert as a part of the statement, and the columns of its row. */
-function insertNamed(db: Client, name: string, { table, values }: NewRow): Columns {
-  return db.$with(name).as(db.insert(table).values(values).returning()) as unknown as Columns;
+function describeRow(row: string, table: PgTable): Inserted {
+  const name = sql`${sql.identifier(row)}`;
+  const columns = Object.entries(getColumns(table)).map(([key, column]) =>
+    [key, sql`${name}.${sql.identifier(column.name)}`.mapWith(column)] as const
+  );
+  return { name, columns: Object.fromEntries(columns) };
 }
 
 /**
  * Replaces the user's id in columns of its type by a query of the rows before. So the inserts run in
  * their order, and their triggers find these rows.
  */
-function copyId({ table, values }: NewRow, user: NewRow, before: readonly Columns[]): Row {
-  const { id: idColumn } = getColumns(user.table);
+function copyId({ table, values }: NewRow, user: NewRow, before: readonly Inserted[]): Row {
+  const type = getColumns(user.table).id.getSQLType();
   const columns = getColumns(table);
-  const from = sql.join(before as unknown as SQL[], sql`, `);
-  const copied = sql`(select ${before[0].id} from ${from})`;
+  const from = sql.join(before.map(({ name }) => name), sql`, `);
+  const copied = sql`(select ${before[0].columns.id} from ${from})`;
   const isCopied = (key: string) =>
-    values[key] === user.values.id && columns[key].getSQLType() === idColumn.getSQLType();
+    values[key] === user.values.id && columns[key].getSQLType() === type;
   return Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, isCopied(key) ? copied : value]),
   );
 }
 
-function selectAll(inserted: Columns, table: PgTable): Columns {
-  return Object.fromEntries(Object.keys(getColumns(table)).map((key) => [key, inserted[key]]));
-}
-
-function getColumns(table: PgTable): Columns {
-  return getTableColumns(table) as Columns;
+function getColumns(table: PgTable): Readonly<Record<string, PgColumn>> {
+  return getTableColumns(table) as Record<string, PgColumn>;
 }

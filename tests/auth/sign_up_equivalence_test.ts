@@ -10,6 +10,7 @@ import type { DrizzleClient } from "../../database/providers/provider.ts";
 import type { BetterAuthInstance } from "../../auth/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
+import { LAB_OPTIONS, shareProviders } from "../support/provider_lab.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { testSeed } from "../support/seed.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -22,6 +23,7 @@ import {
   type SignUpPath,
 } from "./sign_up_world.ts";
 
+const getProviders = shareProviders();
 const SIGN_UPS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 600 : 60;
 
 interface SignUp {
@@ -102,7 +104,7 @@ async function assertStored(db: DrizzleClient, response: Response): Promise<void
   const { user, token } = await response.clone().json();
   const { rows: [stored] } = await db.execute(
     sql`select u.*, s.token, a.account_id from users u join sessions s on s.user_id = u.id
-      join accounts a on a.user_id = u.id where u.id = ${user.id}`,
+      join accounts a on a.user_id = u.id where u.id = cast(${user.id} as uuid)`,
   ) as { rows: Record<string, unknown>[] };
   assertEquals([user.email, user.name, user.image, token, user.id], [
     stored.email,
@@ -242,8 +244,32 @@ Deno.test("one statement stores and answers what a transaction does, on the dist
   });
 });
 
+Deno.test({
+  ...LAB_OPTIONS,
+  name: "a sign-up is one statement with every provider",
+  fn: async (test) => {
+    const { targets } = await getProviders();
+    // Aurora DSQL has its own test above
+    for (const { name, config } of targets.filter(({ name }) => name !== "distsql")) {
+      await test.step(name, async () => {
+        const db = await getDrizzleClient(config) as DrizzleClient;
+        await createTables(db);
+        const auth = openSignUps(db, "statement");
+        const body = { ...NEW_USER, email: "ada@example.com", bornAt: "1815-12-10", settings: [1] };
+        const { result } = await captureLogs(() => sendSignUp(auth, body));
+        await assertStored(db, result);
+        assertEquals(result.status, 200);
+        const rows = await executeRows(db, sql`select xmin::text, cmin::text from users`);
+        const others = await executeRows(db, sql`select xmin::text, cmin::text from sessions`);
+        assertEquals(rows, others);
+      });
+    }
+  },
+});
+
+const NEW_USER = { name: "Ada", password: "correct horse battery" };
+
 async function sendQuietly(auth: BetterAuthInstance, email: string): Promise<number> {
-  const body = { name: "Ada", email, password: "correct horse battery" };
-  const { result } = await captureLogs(() => sendSignUp(auth, body));
+  const { result } = await captureLogs(() => sendSignUp(auth, { ...NEW_USER, email }));
   return result.status;
 }
