@@ -6,6 +6,7 @@ import {
   AUTH_MIGRATION_SQL,
   type AuthConfig,
   type BetterAuthInstance,
+  createAccountMails,
   createAuth,
 } from "../../auth/mod.ts";
 import { OneStatementSignUps } from "../../auth/one_statement_sign_up.ts";
@@ -26,6 +27,7 @@ import {
   withTransaction,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
+import { JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
 import { startPostgres } from "../support/postgres.ts";
@@ -169,6 +171,17 @@ for (const [name, [config, trips]] of Object.entries(OBSERVED)) {
     assert(!lines.join("").includes('"ERROR"'), lines.join(""));
   });
 }
+
+Deno.test("a sign-up runs in a transaction with mails, whose routes count its statements", async () => {
+  await execute(JOBS_MIGRATION_SQL.replaceAll("--> statement-breakpoint", ""));
+  const mail = createAccountMails({ getDb: () => Promise.resolve(db), appName: "Notes" });
+  const sendOnSignUp = false;
+  assertEquals((await signUp(open({ mail, emailVerification: { sendOnSignUp } }))).status, 200);
+  assertEquals(
+    await execute(`select users.cmin = sessions.cmin as joined from users, sessions`),
+    [{ joined: false }],
+  );
+});
 
 Deno.test("a sign-up on a client of another package runs in a transaction", async () => {
   const other = await openAuthDatabase();

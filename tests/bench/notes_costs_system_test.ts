@@ -29,7 +29,7 @@ const LIMITS: Readonly<Record<Kind, Limits>> = {
   anonymous: { trips: 0, promises: 8, names: 0 },
   webhook: { trips: 1, promises: 27, names: 0 },
   signIn: { trips: 2, promises: 563, names: 314 },
-  signUp: { trips: 4, promises: 684, names: 400 },
+  signUp: { trips: 2, promises: 574, names: 416 },
 };
 /** Requests before those that count, which connect and prepare statements. */
 const WARM_UP = 3;
