@@ -78,6 +78,7 @@ export class OneStatementSignUps {
     const [outcome] = await Promise.allSettled([run(attempt.createClient() as never)]);
     if (!attempt.mustRepeat(outcome.status)) {
       if (outcome.status === "rejected") throw outcome.reason;
+      if (attempt.failure !== undefined) throw attempt.failure;
       return outcome.value;
     }
     const result = await transact();
