@@ -107,7 +107,7 @@ function runAhead(
  * @param sent The answer.
  */
 export function addSentAhead(state: TransactionState, sent: Promise<unknown>): void {
-  state.sentAhead = Promise.all([state.sentAhead, sent]);
+  state.sentAhead = state.sentAhead === undefined ? sent : Promise.all([state.sentAhead, sent]);
   // the transaction reports it
   state.sentAhead.catch(() => {});
 }

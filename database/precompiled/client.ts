@@ -33,11 +33,15 @@ export function createSessionClient(
   const session = new PoolSession(driver, slots, {
     hasOwnText: dialect?.hasOwnText ?? false,
     rules,
-    createTransaction: (session, depth) => {
-      const begin = (work: never): unknown => session.savepoint(work, depth + 1);
-      const create = (): object => getClients().createTransaction(session, depth);
-      return viewLeanClient(new LeanClient(session, begin, create));
-    },
+    // without names for its functions, which take time for each transaction
+    createTransaction: (session, depth) =>
+      viewLeanClient(
+        new LeanClient(
+          session,
+          (work: never) => session.savepoint(work, depth + 1),
+          () => getClients().createTransaction(session, depth),
+        ),
+      ),
   });
   const own = { $client: driver.client };
   const client = new LeanClient(

@@ -53,15 +53,22 @@ export class Lease {
    * @returns The result of `send`.
    * @throws {TransactionMisuseError} If this lease or an outer one has ended.
    */
-  async run<T>(what: () => string, send: () => Promise<T>): Promise<T> {
-    this.assertOpen(what);
-    this.#enter();
+  run<T>(what: () => string, send: () => Promise<T>): Promise<T> {
+    // without `async`, which creates two promises for each statement
     try {
-      return await send();
+      this.assertOpen(what);
+      const answer = send();
+      this.#enter();
+      return answer.then((result) => {
+        this.#leave();
+        return result;
+      }, (error) => {
+        const noted = this.#noteIfLate(error);
+        this.#leave();
+        throw noted;
+      });
     } catch (error) {
-      throw this.#noteIfLate(error);
-    } finally {
-      this.#leave();
+      return Promise.reject(this.#noteIfLate(error));
     }
   }
 
@@ -94,23 +101,32 @@ export class Lease {
    * @returns The result of the work.
    */
   async use<T>(work: () => Promise<T>): Promise<T> {
-    const cut = new Promise<never>((_, reject) => this.#cut = reject);
-    // not awaited if the work ends first
-    cut.catch(() => {});
     try {
-      const result = await Promise.race([work(), cut]);
-      await this.#end();
+      const result = await (this.#outer === undefined ? work() : this.#race(work));
+      if (!this.#end()) await this.#drain();
       if (this.#lateFailure !== undefined) throw this.#lateFailure;
       return result;
     } catch (error) {
-      await this.#end();
+      if (!this.#end()) await this.#drain();
       throw error;
     }
   }
 
-  async #end(): Promise<void> {
+  /** Runs the work of an inner transaction, until the outer one ends. */
+  #race<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#cut = reject;
+      work().then(resolve, reject);
+    });
+  }
+
+  /** Ends the lease. Returns false if statements or inner transactions still run. */
+  #end(): boolean {
     this.#hasEnded = true;
-    if (this.#isDrained()) return;
+    return this.#isDrained();
+  }
+
+  async #drain(): Promise<void> {
     // an inner transaction that was not awaited is rolled back before this one ends
     for (const inner of this.#inner) inner.#cut?.(transactionEnded("the inner transaction"));
     await new Promise<void>((resolve) => this.#onDrained = resolve);

@@ -128,22 +128,33 @@ export class PreparedQuery {
     return rows.map((row) => mapping.rows.map(row, this.joinsNotNullableMap));
   }
 
-  async #run<R>(
+  /** Runs the statement, without `async`, which would create two promises for each one. */
+  #run<R>(
     placeholderValues: Record<string, unknown>,
     read: (result: StatementResult) => R,
   ): Promise<R> {
-    const { sql: text } = this.query;
-    const params = this.#fill(placeholderValues);
-    let result: StatementResult;
+    let params: unknown[];
     try {
-      const { name, isCast, metadata } = this.#template;
-      result = await this.#runner.send({ text, params, name, isCast, metadata });
+      params = this.#fill(placeholderValues);
     } catch (error) {
-      const failure = toStatementError(error, text, params);
-      this.#runner.noteFailure?.(failure);
-      throw failure;
+      return Promise.reject(error);
     }
-    return read(result);
+    return this.#send(params).then(read, (error) => this.#fail(error, params));
+  }
+
+  #send(params: unknown[]): Promise<StatementResult> {
+    const { name, isCast, metadata } = this.#template;
+    try {
+      return this.#runner.send({ text: this.query.sql, params, name, isCast, metadata });
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #fail(error: unknown, params: unknown[]): never {
+    const failure = toStatementError(error, this.query.sql, params);
+    this.#runner.noteFailure?.(failure);
+    throw failure;
   }
 }
 

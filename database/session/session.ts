@@ -61,20 +61,19 @@ export class PoolSession implements StatementSession, StatementRunner {
   }
 
   /** Runs a transaction. */
-  async transaction<T>(work: TransactionWork<T>, config?: PgTransactionConfig): Promise<T> {
-    const { rules } = this.statements;
-    const state = new TransactionState(rules);
-    const settings = state.checkSettings(config);
-    return await state.run(() =>
-      this.#slots.hold((scope) =>
+  transaction<T>(work: TransactionWork<T>, config?: PgTransactionConfig): Promise<T> {
+    const state = new TransactionState(this.statements.rules);
+    return state.run(() => {
+      const settings = state.checkSettings(config);
+      return this.#slots.hold((scope) =>
         this.#driver.transaction((driver) =>
           scope.run(() => {
             const session = new TransactionSession(driver, scope.lease, this.statements, state);
             return session.start(work, settings);
           })
         )
-      )
-    );
+      );
+    });
   }
 }
 
@@ -106,10 +105,15 @@ export class TransactionSession implements StatementSession, StatementRunner {
   }
 
   /** Runs the work of the transaction. */
-  async start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
+  start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
+    return config === undefined
+      ? this.#work(work)
+      : this.#runText(renderSettings(config)).then(() => this.#work(work));
+  }
+
+  #work<T>(work: TransactionWork<T>): Promise<T> {
     const tx = this.statements.createTransaction(this, 0);
-    if (config !== undefined) await this.#runText(renderSettings(config));
-    return await this.state.work(() => work(tx as never), () => this.#runText("select 1"));
+    return this.state.work(() => work(tx as never), () => this.#runText("select 1"));
   }
 
   async #runText(text: string): Promise<void> {
