@@ -1,35 +1,16 @@
-/**
- * The property names of the columns in `columns.ts` by model, for functions whose bundle does not
- * contain drizzle.
- */
+import {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  AUTH_VERIFICATION_COLUMNS,
+} from "./columns.ts";
+
+/** The property names of the built-in columns by model. */
 export const COLUMN_NAMES: Readonly<
   Record<"user" | "session" | "account" | "verification", readonly string[]>
 > = {
-  user: ["id", "name", "email", "emailVerified", "image", "createdAt", "updatedAt"],
-  session: [
-    "id",
-    "expiresAt",
-    "token",
-    "createdAt",
-    "updatedAt",
-    "ipAddress",
-    "userAgent",
-    "userId",
-  ],
-  account: [
-    "id",
-    "accountId",
-    "providerId",
-    "userId",
-    "accessToken",
-    "refreshToken",
-    "idToken",
-    "accessTokenExpiresAt",
-    "refreshTokenExpiresAt",
-    "scope",
-    "password",
-    "createdAt",
-    "updatedAt",
-  ],
-  verification: ["id", "identifier", "value", "expiresAt", "createdAt", "updatedAt"],
+  user: Object.keys(AUTH_USER_COLUMNS),
+  session: Object.keys(AUTH_SESSION_COLUMNS),
+  account: Object.keys(AUTH_ACCOUNT_COLUMNS),
+  verification: Object.keys(AUTH_VERIFICATION_COLUMNS),
 };

@@ -4,6 +4,7 @@
  * drizzle.
  */
 export const LEAN_MODULES: Readonly<Record<string, string>> = {
+  "auth/column_names": "auth/precompiled/column_names",
   "auth/organization_query": "auth/precompiled/organization_query",
   "auth/session_query": "auth/precompiled/session_query",
   "auth/session_tables": "auth/precompiled/session_tables",
@@ -40,6 +41,7 @@ export const DRIZZLE_FILE = {
  * modules that another one imports.
  */
 export const LEAN_PACKAGED_MODULES: readonly (() => Promise<unknown>)[] = [
+  () => import("../../../auth/precompiled/column_names.ts"),
   () => import("../../../auth/precompiled/organization_query.ts"),
   () => import("../../../auth/precompiled/session_query.ts"),
   () => import("../../../auth/precompiled/session_statements.ts"),
