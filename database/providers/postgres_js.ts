@@ -58,8 +58,6 @@ function getCommonOptions(config: DatabaseConfig, options: PostgresOptions): Pos
     // postgres.js would only query array types, which drizzle parses and formats itself
     fetch_types: false,
     onnotice: () => {},
-    // otherwise each pool creates a second client, for logical replication
-    ...{ no_subscribe: true },
     ...options,
   };
 }
