@@ -34,6 +34,10 @@ export interface BuiltFunction {
   readonly compiledQueries?: readonly string[];
   /** The reason why its schemas were not compiled. */
   readonly notCompiled?: string;
+  /** Size of the file with drizzle, which is loaded on demand. */
+  readonly drizzleBytes?: number;
+  /** The reason why drizzle is in the bundle. */
+  readonly drizzleIncluded?: string;
 }
 
 interface BuildReport {
@@ -161,10 +165,14 @@ function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
 
 /** Lists the functions with compiled statements, and the reasons for others. */
 function renderQueries({ built, queriesLeft }: BuildReport): string[] {
-  const lines = built.flatMap(({ name, compiledQueries }) => {
-    if (compiledQueries === undefined) return [];
-    const names = compiledQueries.map((key) => key.slice(key.lastIndexOf("#") + 1));
-    return [`  ${name}: ${names.join(", ")}`];
+  const lines = built.flatMap(({ name, compiledQueries, drizzleBytes, drizzleIncluded }) => {
+    const drizzle = drizzleIncluded !== undefined
+      ? `drizzle is included, ${drizzleIncluded}`
+      : drizzleBytes && `drizzle on demand, ${formatBytes(drizzleBytes)}`;
+    if (compiledQueries === undefined && !drizzle) return [];
+    const names = compiledQueries?.map((key) => key.slice(key.lastIndexOf("#") + 1));
+    const line = `  ${name}: ${names?.join(", ") ?? "no statements"}`;
+    return drizzle ? [line, `    ${drizzle}`] : [line];
   });
   const left = queriesLeft.map((reason) => `  not compiled: ${reason}`);
   const all = [...lines, ...left];

@@ -29,13 +29,15 @@ import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
 import { authConfigPlugin } from "./auth_config_parts.ts";
 import { authLocalesPlugin } from "./auth_locales.ts";
 import { columnBuildersPlugin } from "./column_builders.ts";
-import { bundleWithSchemas } from "./precompile/bundle_with_schemas.ts";
+import { bundleCompiled } from "./bundle_compiled.ts";
+import { createDrizzlePart } from "./lean/drizzle_part.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
 import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
+import { createSchemasPart } from "./precompile/schemas_part.ts";
 import { addSourceContents } from "./precompile/source_contents.ts";
 import { compileQueries } from "./precompile_queries/compile_queries.ts";
 import { compiledQueriesPlugin } from "./precompile_queries/compiled_queries_plugin.ts";
-import { COMPILED as QUERY, listRemoteModules } from "./precompile_queries/specifiers.ts";
+import { COMPILED as QUERY, listAddedModules } from "./precompile_queries/specifiers.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -132,7 +134,7 @@ async function loadFunctionGraph(
 ): Promise<DenoGraph> {
   const urls = functions.map(({ file }) => pathToFileURL(file).href);
   const graph = await loadDenoGraph(config, urls);
-  const added = settings.precompile ? listRemoteModules(graph, paths) : [];
+  const added = settings.precompile ? listAddedModules(graph, paths) : [];
   return added.length === 0 ? graph : await loadDenoGraph(config, [...urls, ...added]);
 }
 
@@ -189,8 +191,12 @@ async function bundleAll(
   for (const group of groupByParts(functions, needs, settings)) {
     const { parts } = group;
     const plugins = createPlugins(build, group);
+    const compiled = [
+      createSchemasPart(build, parts),
+      createDrizzlePart(build, parts, group.columnBuilders),
+    ].filter((part) => part !== undefined);
     for (const batch of batches(group.functions)) {
-      const bundles = await bundleWithSchemas(build, batch, plugins, parts);
+      const bundles = await bundleCompiled(build, batch, plugins, compiled);
       for (const bundle of bundles) {
         if ("message" in bundle) errors.push(bundle);
         else {

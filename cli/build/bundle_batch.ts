@@ -6,7 +6,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import type { Parts } from "./optional_parts.ts";
-import type { SchemaFile, SchemaUse } from "./precompile/bundle_schemas.ts";
+import type { BundledFile, PartUse } from "./part_use.ts";
 import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
 import type { CompiledQueries } from "./precompile_queries/compile_queries.ts";
 import type { SourcePosition } from "./provider_location.ts";
@@ -27,10 +27,10 @@ export interface Bundle {
   readonly parts: Parts;
   /** The position of a provider that cannot be determined; the bundle then has all drivers. */
   readonly unreadProvider?: SourcePosition;
-  /** The schemas that were compiled, or why they were not; set with `build.precompile`. */
-  readonly schemaUse?: SchemaUse;
-  /** The file with zod and these schemas. */
-  readonly schemas?: SchemaFile;
+  /** The parts that were compiled ahead of time, or why they were not, by package. */
+  readonly uses?: ReadonlyMap<string, PartUse>;
+  /** Other files of the function by their names, which are loaded on demand. */
+  readonly files?: ReadonlyMap<string, BundledFile>;
 }
 
 /** Settings of a build with their defaults. */

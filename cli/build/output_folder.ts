@@ -13,7 +13,8 @@ import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { isAlive } from "../dev/instance_lock.ts";
 import { MARKER } from "./bundle.ts";
-import type { SchemaFile } from "./precompile/bundle_schemas.ts";
+import type { BundledFile } from "./part_use.ts";
+import { DRIZZLE_FILE } from "./lean/specifiers.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
 
 /** The change of a function's bundle. */
@@ -28,10 +29,15 @@ export interface OutputFolder {
    *
    * @param code The content of `index.mjs`.
    * @param map The content of `index.mjs.map`, if there is one.
-   * @param schemas The contents of `schemas.cjs` and its map, if there are any.
+   * @param others Files that are loaded on demand, by their names.
    * @returns The change that {@link OutputFolder.commit} will make.
    */
-  stage(name: string, code: string, map?: string, schemas?: SchemaFile): BundleChange;
+  stage(
+    name: string,
+    code: string,
+    map?: string,
+    others?: ReadonlyMap<string, BundledFile>,
+  ): BundleChange;
   /**
    * Moves the bundles to the output folder and removes bundles of deleted functions. Synchronous,
    * so that signals cannot interrupt it.
@@ -44,8 +50,9 @@ export interface OutputFolder {
 }
 
 const CODE = "index.mjs";
-const MAPS = ["index.mjs.map", `${SCHEMA_FILE}.map`];
-const FILES = [CODE, SCHEMA_FILE, ...MAPS];
+const SOURCES = [CODE, SCHEMA_FILE, DRIZZLE_FILE];
+const MAPS = SOURCES.map((file) => `${file}.map`);
+const FILES = [...SOURCES, ...MAPS];
 const TEMPORARY = ".building-";
 
 /**
@@ -67,16 +74,17 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
   return {
     unmanagedFiles(names): string[] {
       return names.filter((name) =>
-        [CODE, SCHEMA_FILE].some((file) =>
-          readIfThere(join(dir, name, file))?.startsWith(MARKER) === false
-        )
+        SOURCES.some((file) => readIfThere(join(dir, name, file))?.startsWith(MARKER) === false)
       );
     },
 
-    stage(name, code, map, schemas): BundleChange {
+    stage(name, code, map, others): BundleChange {
       if (staged.size === 0) removeLeftovers(dir);
-      const texts = [code, schemas?.code, map, schemas?.map];
-      const files = new Map(FILES.map((file, index) => [file, texts[index]]));
+      const files = new Map<string, string | undefined>();
+      for (const file of SOURCES) {
+        const text = file === CODE ? { code, map } : others?.get(file);
+        files.set(file, text?.code).set(`${file}.map`, text?.map);
+      }
       const isChanged = (file: string) =>
         readIfThere(join(getFolder(file), name, file)) !== files.get(file);
       if (FILES.some(isChanged)) {
@@ -86,7 +94,7 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
         staged.set(name, files);
       }
       if (!existsSync(join(dir, name, CODE))) return "created";
-      return isChanged(CODE) || isChanged(SCHEMA_FILE) ? "updated" : "unchanged";
+      return SOURCES.some(isChanged) ? "updated" : "unchanged";
     },
 
     commit(names): string[] {

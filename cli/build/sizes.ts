@@ -34,13 +34,19 @@ export function getSizes(
 ): ModuleSize[] {
   return Object.entries(output.inputs)
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
-    .map(([path, { bytesInOutput }]) => {
-      const location = path.startsWith(`${REMOTE_NAMESPACE}:`)
-        ? path.slice(REMOTE_NAMESPACE.length + 1)
-        : resolve(root, path);
-      return { path, package: paths.getPackage(location), bytes: bytesInOutput };
-    })
+    .map(([path, { bytesInOutput }]) => ({
+      path,
+      package: paths.getPackage(toLocation(path, root)),
+      bytes: bytesInOutput,
+    }))
     .sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
+}
+
+/** Returns the absolute path or the URL of a module that esbuild reports. */
+export function toLocation(path: string, root: string): string {
+  return path.startsWith(`${REMOTE_NAMESPACE}:`)
+    ? path.slice(REMOTE_NAMESPACE.length + 1)
+    : resolve(root, path);
 }
 
 /**

@@ -5,6 +5,9 @@ import { gzipSync } from "node:zlib";
 import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle_batch.ts";
+import type { BundledFile, PartUse } from "../build/part_use.ts";
+import { DRIZZLE_FILE } from "../build/lean/specifiers.ts";
+import { SCHEMA_FILE } from "../build/precompile/specifiers.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
 import { COMPILED as QUERY } from "../build/precompile_queries/specifiers.ts";
@@ -26,7 +29,8 @@ export const build: Command = {
     "only in functions whose sources use them. Builds are reproducible.",
     "With build.precompile in the configuration, schemas are compiled into plain code, and zod is in\n" +
     "dist/<Function>/schemas.cjs, which is loaded for values that do not fit. Prepared queries get\n" +
-    "their SQL, encoders and decoders from the build.",
+    "their SQL, encoders and decoders from the build, and drizzle is in dist/<Function>/drizzle.cjs if\n" +
+    "nothing else in the function needs it.",
     "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
     "removed; files without the generated first line are never changed.",
     "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +
@@ -130,7 +134,7 @@ function checkSettings(
 }
 
 function toBuiltFunction(
-  { name, source, code, map, modules, parts, unreadProvider, schemas, schemaUse }: Bundle,
+  { name, source, code, map, modules, parts, unreadProvider, uses, files }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -138,23 +142,26 @@ function toBuiltFunction(
   const bytes = byteLength(code);
   const budgetBytes = Object.hasOwn(budgets, name) ? budgets[name] : budgets["*"];
   const packages = sumByPackage(modules);
+  const usesDatabase = packages.some((each) => each.name === "drizzle-orm") ||
+    files?.has(DRIZZLE_FILE) === true;
   return {
     name,
     source,
     path: `${dir.split(sep).join("/").replace(/\/$/, "")}/${name}/index.mjs`,
-    change: target?.stage(name, code, map, schemas) ?? "unchanged",
+    change: target?.stage(name, code, map, files) ?? "unchanged",
     bytes,
     gzipBytes: gzipSync(code).length,
     mapBytes: map === undefined ? 0 : byteLength(map),
     sha256: createHash("sha256").update(code).digest("hex"),
     budgetBytes,
     isOver: budgetBytes !== undefined && bytes > budgetBytes,
-    providers: packages.some((each) => each.name === "drizzle-orm") ? parts.providers : [],
+    providers: usesDatabase ? parts.providers : [],
     packages,
     modules,
     unreadProvider,
-    ...describeSchemas(schemaUse, schemas),
+    ...describeSchemas(uses?.get("zod"), files?.get(SCHEMA_FILE)),
     ...describeQueries(modules),
+    ...describeDrizzle(uses?.get("drizzle-orm"), files?.get(DRIZZLE_FILE)),
   };
 }
 
@@ -168,13 +175,21 @@ function describeQueries(
 }
 
 function describeSchemas(
-  use: Bundle["schemaUse"],
-  file: Bundle["schemas"],
+  use: PartUse,
+  file: BundledFile | undefined,
 ): Pick<BuiltFunction, "compiledSchemas" | "schemasBytes" | "notCompiled"> {
   if (use === undefined) return {};
   return "reason" in use
     ? { notCompiled: use.reason }
     : { compiledSchemas: use.keys, schemasBytes: byteLength(file!.code) };
+}
+
+function describeDrizzle(
+  use: PartUse,
+  file: BundledFile | undefined,
+): Pick<BuiltFunction, "drizzleBytes" | "drizzleIncluded"> {
+  if (use !== undefined && "reason" in use) return { drizzleIncluded: use.reason };
+  return file === undefined ? {} : { drizzleBytes: byteLength(file.code) };
 }
 
 function byteLength(text: string): number {

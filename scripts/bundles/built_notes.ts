@@ -23,10 +23,10 @@ interface BuiltFunction {
 
 /** The functions, with limits of what `trellis build` with `precompile` writes. */
 const FUNCTIONS: readonly BuiltFunction[] = [
-  { name: "GET /notes", folder: "NotesGet", goal: 120, entryCeiling: 305, ceiling: 417 },
-  { name: "GET /notes/{id}", folder: "NotesByIdGet", goal: 120, entryCeiling: 304, ceiling: 395 },
-  { name: "POST /notes", folder: "NotesPost", goal: 250, entryCeiling: 307, ceiling: 417 },
-  { name: "the webhook", folder: "WebhooksNotes", goal: 250, entryCeiling: 277, ceiling: 381 },
+  { name: "GET /notes", folder: "NotesGet", goal: 120, entryCeiling: 224, ceiling: 433 },
+  { name: "GET /notes/{id}", folder: "NotesByIdGet", goal: 120, entryCeiling: 222, ceiling: 410 },
+  { name: "POST /notes", folder: "NotesPost", goal: 250, entryCeiling: 226, ceiling: 433 },
+  { name: "the webhook", folder: "WebhooksNotes", goal: 250, entryCeiling: 196, ceiling: 395 },
   {
     name: "sign-in and sign-up",
     folder: "Auth",
@@ -34,7 +34,7 @@ const FUNCTIONS: readonly BuiltFunction[] = [
     goal: 949,
     entryCeiling: 954,
     ceiling: 954,
-    contains: ["better-auth"],
+    contains: ["better-auth", "drizzle"],
   },
 ];
 
@@ -64,7 +64,8 @@ export function measureBuilt(dist: string): Figure[] {
     const files = [...Deno.readDirSync(folder)].map(({ name }) => name)
       .filter((name) => !name.endsWith(".map")).sort();
     const goal = built.goal * 1000;
-    const forbidden = findForbidden(readSources(folder))
+    const sources = readSources(folder);
+    const forbidden = [...findForbidden(sources), ...sources.some(isDrizzle) ? ["drizzle"] : []]
       .filter((what) => !built.contains?.includes(what));
     return [
       { ...sumUp(folder, ["index.mjs"]), what: "index.mjs", ceiling: built.entryCeiling },
@@ -78,6 +79,11 @@ export function measureBuilt(dist: string): Figure[] {
       forbidden,
     }));
   });
+}
+
+/** Checks for drizzle: its own source map gives the paths of its sources. */
+function isDrizzle(path: string): boolean {
+  return /\/(?:drizzle-orm|node_modules)\/(?:src\/)?(?:pg-core|sql)\//.test(path);
 }
 
 function sumUp(folder: string, files: readonly string[]) {

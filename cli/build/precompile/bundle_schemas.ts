@@ -1,5 +1,6 @@
 import type { BuildOptions, Metafile, Plugin } from "esbuild";
 import { resolve } from "node:path";
+import type { BundledFile, PartUse } from "../part_use.ts";
 import type { loadEsbuild } from "../load_esbuild.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { getOwnModule, OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
@@ -7,15 +8,6 @@ import { type CompiledSchemas, listUses } from "./compile_schemas.ts";
 import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { COMPILED, ORIGINAL } from "./schema_code.ts";
 import { SCHEMA_FILE, USED } from "./specifiers.ts";
-
-/** The schemas of a function after a build. */
-export type SchemaUse =
-  /** Compiled schemas only: zod is not in the bundle. */
-  | { readonly keys: readonly string[] }
-  /** The reason why the bundle needs zod. */
-  | { readonly reason: string }
-  /** No schemas. */
-  | undefined;
 
 const MAX_REASONS = 3;
 
@@ -37,7 +29,7 @@ export function readSchemaUse(
     readonly root: string;
     readonly paths: ModulePaths;
   },
-): SchemaUse {
+): PartUse {
   const { inputs, root, paths } = build;
   const included = Object.keys(output.inputs).filter((path) => {
     return output.inputs[path].bytesInOutput > 0;
@@ -83,12 +75,6 @@ export interface BundleSchemasOptions {
   readonly schemas: CompiledSchemas;
 }
 
-/** The file with zod and the schemas of a function. */
-export interface SchemaFile {
-  readonly code: string;
-  readonly map?: string;
-}
-
 const ENTRY = "trellis-schemas-of:";
 const NAMESPACE = ENTRY.slice(0, -1);
 
@@ -101,7 +87,7 @@ const NAMESPACE = ENTRY.slice(0, -1);
 export async function bundleSchemas(
   keys: ReadonlyMap<string, readonly string[]>,
   { esbuild, common, paths, createResolvers, schemas }: BundleSchemasOptions,
-): Promise<Map<string, SchemaFile>> {
+): Promise<Map<string, BundledFile>> {
   const { outputFiles = [] } = await esbuild.build({
     ...common,
     entryPoints: Object.fromEntries(

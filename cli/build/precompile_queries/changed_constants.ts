@@ -7,7 +7,7 @@ import { ts, unwrap } from "../../analysis/typescript.ts";
 import { visitValues } from "../../analysis/value_references.ts";
 
 /** Methods that change their object, and functions that change their first argument. */
-const CHANGING: ReadonlySet<string> = new Set(
+export const CHANGING: ReadonlySet<string> = new Set(
   ("push pop shift unshift splice sort reverse fill copyWithin add set delete clear append " +
     "assign defineProperty defineProperties setPrototypeOf deleteProperty").split(" "),
 );
@@ -34,18 +34,25 @@ export class ChangedConstants {
    * @returns The change, or `undefined` if there is none.
    */
   find(root: ts.Node): ts.Node | undefined {
+    for (const node of this.reach(root)) {
+      const changed = this.#changed.get(node);
+      if (changed !== undefined) return changed;
+    }
+    return undefined;
+  }
+
+  /** Lists code with the declarations to which it refers, also through other declarations. */
+  *reach(root: ts.Node): Generator<ts.Node> {
     const seen = new Set<ts.Node>();
     const pending = [root];
     for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-      const changed = this.#changed.get(node);
-      if (changed !== undefined) return changed;
+      yield node;
       for (const found of this.#listDeclarations(node)) {
         if (seen.has(found)) continue;
         seen.add(found);
         pending.push(found);
       }
     }
-    return undefined;
   }
 
   #listDeclarations(node: ts.Node): ts.Node[] {

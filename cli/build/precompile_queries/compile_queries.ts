@@ -2,18 +2,19 @@ import { getPackageName, toBareSpecifier } from "../../analysis/package_specifie
 import { listLoadedModules } from "../../analysis/loaded_modules.ts";
 import { Project } from "../../analysis/project.ts";
 import { Slicer } from "../../analysis/schema_slice.ts";
-import type { Slice } from "../../analysis/slice.ts";
 import type { ts } from "../../analysis/typescript.ts";
 import { isTrellis } from "../../analysis/values.ts";
 import { createPackageLoader, type PackageLoader } from "../../openapi/package_loader.ts";
 import { runSlice, SliceError } from "../../openapi/run_slice.ts";
 import type { ModulePaths } from "../module_paths.ts";
+import { type LeanSources, readLean } from "../lean/read_lean.ts";
 import { findTrellisImport, type TrellisImport } from "../trellis_import.ts";
 import { ChangedConstants } from "./changed_constants.ts";
 import { type DrizzleModules, NotCompiled } from "./codecs.ts";
-import { describeStatement } from "./describe_statement.ts";
+import { describeStatement, type StatementSource } from "./describe_statement.ts";
 import { findStatements, type QueryModuleSource, type SourceStatement } from "./find_statements.ts";
 import { renderStatement } from "./statement_code.ts";
+import { withoutClock } from "./without_clock.ts";
 
 /** The statements of a project that are compiled ahead of time. */
 export interface CompiledQueries {
@@ -24,6 +25,8 @@ export interface CompiledQueries {
   /** Reasons why statements are left to drizzle, with their positions. */
   readonly reasons: readonly string[];
   readonly trellis: TrellisImport;
+  /** The sources as they are bundled without drizzle. */
+  readonly lean: LeanSources;
 }
 
 /** Options of {@link compileQueries}. */
@@ -53,23 +56,30 @@ export async function compileQueries(
   const changed = new ChangedConstants(project, modules);
   const written = await evaluate(project, sources.flatMap((each) => each.statements), changed);
   const code = new Map<string, string>();
+  const leanCode = new Map<string, string>();
   const reasons = sources.flatMap(({ left }) => left).map(({ node, message }) =>
     `${project.getPath(node)}:${project.getLine(node)}: ${message}`
   );
   for (const [key, result] of written) {
     if (result instanceof Error) reasons.push(result.message);
-    else code.set(key, result);
+    else {
+      code.set(key, renderStatement(result));
+      leanCode.set(key, renderStatement(result, key));
+    }
   }
   const byPath = new Map(sources.map((source) => [source.module.path, source]));
-  return { sources: byPath, modules: code, reasons, trellis };
+  const statements = sources.flatMap((each) => each.statements).filter(({ key }) => code.has(key));
+  const drizzle = await loadDrizzle(createPackageLoader(), trellis.importer);
+  const lean = await readLean({ project, modules, statements, changed, drizzle, code: leanCode });
+  return { sources: byPath, modules: code, reasons, trellis, lean };
 }
 
-/** Evaluates statements. Returns their code, or the reason why there is none, by key. */
+/** Evaluates statements. Returns their descriptions, or the reason why there is none, by key. */
 async function evaluate(
   project: Project,
   statements: readonly SourceStatement[],
   changed: ChangedConstants,
-): Promise<Map<string, string | Error>> {
+): Promise<Map<string, StatementSource | Error>> {
   if (statements.length === 0) return new Map();
   const slicer = new Slicer(project, "prepared queries");
   const units = statements.map(({ node, client }) => slicer.addFunction(node, client));
@@ -77,13 +87,13 @@ async function evaluate(
   const drizzle = await loadDrizzle(load, statements[0].node.getSourceFile().fileName);
   const slice = withoutClock(slicer.finish());
   return await runSlice(slice, onlyDrizzle(load), (values) => {
-    return new Map(statements.map((statement, index): [string, string | Error] => {
+    return new Map(statements.map((statement, index): [string, StatementSource | Error] => {
       const { key, node } = statement;
       try {
         const change = changed.find(node);
         if (change !== undefined) throw new NotCompiled(describeChange(project, change));
         const build = values.getValue(units[index]) as (db: unknown) => unknown;
-        return [key, renderStatement(describeStatement(build, drizzle))];
+        return [key, describeStatement(build, drizzle)];
       } catch (error) {
         return [key, new Error(explain(project, statement, error as Error))];
       }
@@ -117,22 +127,5 @@ function onlyDrizzle(load: PackageLoader): PackageLoader {
     const name = getPackageName(toBareSpecifier(specifier));
     if (name === "drizzle-orm" || isTrellis(name)) return await load(specifier, from);
     throw new Error("trellis build evaluates no code of other packages");
-  };
-}
-
-/** Globals whose values depend on the moment or on the machine. */
-const UNSTABLE = ["Date", "Intl", "Math", "crypto", "performance"];
-
-/** Makes the code of a slice throw where it uses an unstable global. */
-function withoutClock(slice: Slice): Slice {
-  const names = UNSTABLE.map((name) => `${name} = refuse(${JSON.stringify(name)})`);
-  return {
-    ...slice,
-    code: `const refuse = (name) => {
-  const fail = () => { throw new Error(name + " is used, and its values depend on the moment"); };
-  return new Proxy(function () {}, { get: fail, has: fail, apply: fail, construct: fail });
-};
-const ${names.join(", ")};
-${slice.code}`,
   };
 }

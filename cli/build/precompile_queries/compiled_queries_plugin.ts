@@ -1,9 +1,8 @@
-import type { Loader, Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
 import { dirname, extname } from "node:path";
-import { applyEdits } from "../../analysis/slice_names.ts";
-import { omitAuthImports } from "../auth_config_parts.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
+import { loadChanged } from "./changed_module.ts";
 import type { CompiledQueries } from "./compile_queries.ts";
 import { COMPILED, OWN_MODULES } from "./specifiers.ts";
 import { type ModuleChanges, renderChanges } from "./statement_code.ts";
@@ -66,14 +65,7 @@ export function compiledQueriesPlugin(
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {
         const changes = getQueryChanges(queries, path);
         if (changes === undefined) return undefined;
-        const text = applyEdits(sources.get(path)!.module.source.text, 0, changes.edits);
-        const contents = `${text}\n${changes.imports.join("\n")}\n`;
-        return {
-          // the plugin for modules with an auth configuration does not see this module
-          contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,
-          loader: extname(path).slice(1).replace(/^[cm]/, "") as Loader,
-          resolveDir: dirname(path),
-        };
+        return loadChanged(path, sources.get(path)!.module.source.text, changes, omitsAuth);
       });
     },
   };

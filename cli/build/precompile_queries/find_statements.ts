@@ -72,17 +72,41 @@ function isPreparedQuery({ expression }: ts.CallExpression): boolean {
 }
 
 /** Checks that the callee comes from `const { definePreparedQuery } = createQueryFactory(getDb)`. */
-function isOfFactory(project: Project, { expression }: ts.CallExpression): boolean {
-  if (!ts.isIdentifier(expression)) return false;
-  const target = project.getTarget(expression);
-  if (target.kind !== "declaration" || !ts.isBindingElement(target.node)) return false;
-  const { propertyName, name, parent: { parent: declared } } = target.node;
-  const { text } = (propertyName ?? name) as ts.Identifier;
-  if (text !== "definePreparedQuery" || !ts.isVariableDeclaration(declared)) return false;
-  const factory = declared.initializer && unwrap(declared.initializer);
-  if (factory === undefined || !ts.isCallExpression(factory)) return false;
-  if (!ts.isIdentifier(factory.expression)) return false;
-  const create = project.getTarget(factory.expression);
+function isOfFactory(project: Project, node: ts.CallExpression): boolean {
+  return getFactoryMember(project, node) === "definePreparedQuery";
+}
+
+/** Returns the member of a factory that is called: `defineQuery` or `definePreparedQuery`. */
+export function getFactoryMember(
+  project: Project,
+  { expression }: ts.CallExpression,
+): string | undefined {
+  if (ts.isPropertyAccessExpression(expression)) {
+    const { expression: owner, name } = expression;
+    const declared = ts.isIdentifier(owner) ? getDeclaration(project, owner) : undefined;
+    return isFactory(project, declared) ? name.text : undefined;
+  }
+  const element = ts.isIdentifier(expression) ? getDeclaration(project, expression) : undefined;
+  if (element === undefined || !ts.isBindingElement(element)) return undefined;
+  const { propertyName, name, parent: { parent: declared } } = element;
+  return isFactory(project, declared) ? ((propertyName ?? name) as ts.Identifier).text : undefined;
+}
+
+function getDeclaration(project: Project, name: ts.Identifier): ts.Node | undefined {
+  const target = project.getTarget(name);
+  return target.kind === "declaration" ? target.node : undefined;
+}
+
+/** Checks for `const queries = createQueryFactory(getDb)`. */
+function isFactory(project: Project, declared: ts.Node | undefined, hops = 5): boolean {
+  if (declared === undefined || !ts.isVariableDeclaration(declared)) return false;
+  const value = declared.initializer && unwrap(declared.initializer);
+  if (value === undefined || declared.parent.flags & ts.NodeFlags.Let) return false;
+  if (ts.isIdentifier(value)) {
+    return hops > 0 && isFactory(project, getDeclaration(project, value), hops - 1);
+  }
+  if (!ts.isCallExpression(value) || !ts.isIdentifier(value.expression)) return false;
+  const create = project.getTarget(value.expression);
   return create.kind === "package" && isTrellis(create.module) &&
     create.name === "createQueryFactory";
 }

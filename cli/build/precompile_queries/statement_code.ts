@@ -2,10 +2,14 @@ import type { Edit } from "../../analysis/slice_names.ts";
 import type { ts } from "../../analysis/typescript.ts";
 import type { CellSource, ParameterSource, StatementSource } from "./describe_statement.ts";
 import type { SourceStatement } from "./find_statements.ts";
-import { CODECS, COMPILED, RUNTIME } from "./specifiers.ts";
+import { CODECS, COMPILED, LEAN_RUNTIME, RUNTIME } from "./specifiers.ts";
 
-/** Renders the module of a statement. */
-export function renderStatement(statement: StatementSource): string {
+/**
+ * Renders the module of a statement.
+ *
+ * @param key The key of its builders in the file with drizzle, for a bundle without drizzle.
+ */
+export function renderStatement(statement: StatementSource, key?: string): string {
   const { name, text, params, cells, notNullable, metadata } = statement;
   const used = [...params, ...cells ?? []].flatMap(listCodecs);
   const codecs = [...new Set(used)].sort().join(", ");
@@ -20,10 +24,12 @@ export function renderStatement(statement: StatementSource): string {
   const lines = Object.entries(members).filter(([, code]) => code !== undefined)
     .map(([key, code]) => `  ${key}: ${code},\n`);
   return `${codecs === "" ? "" : `import { ${codecs} } from ${JSON.stringify(CODECS)};\n`}\
-import { definePrecompiledStatement } from ${JSON.stringify(RUNTIME)};
+import { definePrecompiledStatement } from ${
+    JSON.stringify(key === undefined ? RUNTIME : LEAN_RUNTIME)
+  };
 
 export const statement = /* @__PURE__ */ definePrecompiledStatement({
-${lines.join("")}});
+${lines.join("")}}${key === undefined ? "" : `, ${JSON.stringify(key)}`});
 `;
 }
 

@@ -1,0 +1,180 @@
+import type { Plugin } from "esbuild";
+import { dirname, resolve } from "node:path";
+import { getPackageName, toBareSpecifier } from "../../analysis/package_specifier.ts";
+import { Slicer } from "../../analysis/schema_slice.ts";
+import type { Slice } from "../../analysis/slice.ts";
+import type { Build } from "../bundle_batch.ts";
+import type { BundledFile } from "../part_use.ts";
+import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
+import { addSourceContents } from "../precompile/source_contents.ts";
+import type { CompiledQueries } from "../precompile_queries/compile_queries.ts";
+import { DRIZZLE_FILE as OWN } from "../precompile_queries/lean_modules.ts";
+import { isDrizzleModule } from "./drizzle_imports.ts";
+import type { LeanSources } from "./read_lean.ts";
+import { DRIZZLE_FILE } from "./specifiers.ts";
+
+/** The content of the file with drizzle of a function. */
+export interface DrizzleEntry {
+  readonly slice: Slice;
+  /** The units of statements by their keys. */
+  readonly statements: ReadonlyMap<string, number>;
+  /** The units of schemas by their keys. */
+  readonly schemas: ReadonlyMap<string, number>;
+  /** Modules of `@trellis/fn` with further statements. */
+  readonly own: readonly string[];
+}
+
+/**
+ * Collects the builders of statements and the tables of schemas, from the same code that was evaluated
+ * for the bundle.
+ *
+ * @returns The content, or the reason why the sources cannot be in a second file.
+ */
+export function createEntry(
+  { project, statements, schemas }: LeanSources,
+  keys: { readonly statements: readonly string[]; readonly schemas: readonly string[] },
+  own: readonly string[],
+): DrizzleEntry | { readonly reason: string } {
+  const slicer = new Slicer(project, "tables");
+  const statementUnits = keys.statements.map((key): [string, number] => {
+    const { node, client } = statements.get(key)!;
+    return [key, slicer.addFunction(node, client)];
+  });
+  const schemaUnits = keys.schemas.map((key): [string, number] => {
+    return [key, slicer.add(schemas.get(key)!.value).unit];
+  });
+  const slice = slicer.finish();
+  const reason = findReason(slice);
+  if (reason !== undefined) return { reason };
+  return { slice, statements: new Map(statementUnits), schemas: new Map(schemaUnits), own };
+}
+
+/** Finds code that must not be in both files. */
+function findReason({ guards, packages }: Slice): string | undefined {
+  for (const { file, line, message } of guards) return `${file}:${line}: ${message}`;
+  for (const { file, line, specifier } of packages) {
+    const name = toBareSpecifier(specifier);
+    if (!isDrizzleModule(name)) {
+      return `${file}:${line}: a table or a statement uses ${getPackageName(name)}`;
+    }
+  }
+  return undefined;
+}
+
+const ENTRY = "trellis-drizzle-of:";
+const NAMESPACE = ENTRY.slice(0, -1);
+const PACKAGE = "trellis-drizzle-package:";
+
+/**
+ * Bundles the files with drizzle of functions.
+ *
+ * @param entries The contents by function.
+ * @param plugins Plugins that load modules.
+ */
+export async function bundleDrizzle(
+  entries: ReadonlyMap<string, DrizzleEntry>,
+  queries: CompiledQueries,
+  { esbuild, common, createResolvers, ...build }: Build,
+  plugins: readonly Plugin[],
+): Promise<Map<string, BundledFile>> {
+  if (entries.size === 0) return new Map();
+  const { outputFiles = [] } = await esbuild.build({
+    ...common,
+    entryPoints: Object.fromEntries(
+      [...entries.keys()].map((name) => [
+        `${name}/${DRIZZLE_FILE.replace(".cjs", "")}`,
+        ENTRY + name,
+      ]),
+    ),
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    metafile: false,
+    plugins: [entriesPlugin(entries, build, queries), ...plugins, ...createResolvers()],
+  });
+  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
+  return new Map([...entries].map(([name, entry]) => {
+    const path = resolve(common.outdir, name, DRIZZLE_FILE);
+    const map = texts.get(`${path}.map`);
+    const contents = new Map([[name, renderEntry(entry)]]);
+    return [name, { code: texts.get(path)!, map: map && addSourceContents(map, ENTRY, contents) }];
+  }));
+}
+
+function entriesPlugin(
+  entries: ReadonlyMap<string, DrizzleEntry>,
+  { paths }: Pick<Build, "paths">,
+  { trellis }: CompiledQueries,
+): Plugin {
+  return {
+    name: "drizzle files",
+    setup(build): void {
+      build.onResolve({ filter: new RegExp(`^${ENTRY}`) }, ({ path }) => ({
+        path: path.slice(ENTRY.length),
+        namespace: NAMESPACE,
+      }));
+      build.onResolve({ filter: /.*/, namespace: NAMESPACE }, async ({ path, importer, kind }) => {
+        const isPackage = path.startsWith(PACKAGE);
+        const { specifier, from } = isPackage
+          ? entries.get(importer)!.slice.packages[Number(path.slice(PACKAGE.length))]
+          : { specifier: trellis.specifier, from: trellis.importer };
+        const options = { kind, importer: from, namespace: "file", resolveDir: dirname(from) };
+        const found = await build.resolve(specifier, options);
+        if (found.errors.length > 0) return { errors: found.errors };
+        const { namespace, sideEffects } = found;
+        return isPackage
+          ? { path: found.path, namespace, sideEffects }
+          : { path: getOwnModule(paths, found.path, path), namespace, sideEffects: false };
+      });
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
+        contents: renderEntry(entries.get(path)!),
+        loader: "js",
+      }));
+    },
+  };
+}
+
+function renderEntry({ slice, statements, schemas, own }: DrizzleEntry): string {
+  const packages = slice.packages.map((_, index) =>
+    `import * as __trellis${index} from "${PACKAGE}${index}";`
+  );
+  const modules = own.map((module, index) =>
+    `import { STATEMENTS as __trellisOwn${index} } from ${JSON.stringify(module)};`
+  );
+  const spread = own.map((_, index) => `...__trellisOwn${index}, `).join("");
+  return `${[...packages, ...modules].join("\n")}
+export * from ${JSON.stringify(OWN.file)};
+const units = (() => {
+${writeMembers(slice.code)}
+})()(function once(_, make) {
+  let isMade = false, value;
+  return () => {
+    if (!isMade) {
+      value = make();
+      isMade = true;
+    }
+    return value;
+  };
+});
+export const statements = { ${spread}${
+    renderMembers(statements, (unit) => `(db) => units[${unit}]()(db)`)
+  } };
+export const schemas = Object.defineProperties({}, { ${
+    renderMembers(schemas, (unit) => `{ enumerable: true, get: () => units[${unit}]() }`)
+  } });
+`;
+}
+
+function renderMembers(
+  units: ReadonlyMap<string, number>,
+  render: (unit: number) => string,
+): string {
+  return [...units].map(([key, unit]) => `${JSON.stringify(key)}: ${render(unit)}`).join(", ");
+}
+
+/** Replaces accesses to packages by their imports, so that only used exports are bundled. */
+function writeMembers(code: string): string {
+  return code.replace(
+    /__slice_member\((\d+), ("(?:[^"\\]|\\.)*")\)/g,
+    (_, index, name) => `__trellis${index}${JSON.parse(name) === "" ? "" : `.${JSON.parse(name)}`}`,
+  );
+}

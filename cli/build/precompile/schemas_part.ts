@@ -1,0 +1,43 @@
+import type { Build } from "../bundle_batch.ts";
+import type { CompiledPart } from "../compiled_part.ts";
+import type { Parts } from "../optional_parts.ts";
+import { getLeanChanges } from "../lean/lean_plugin.ts";
+import { getQueryChanges } from "../precompile_queries/compiled_queries_plugin.ts";
+import { bundleSchemas, readSchemaUse } from "./bundle_schemas.ts";
+import { compiledSchemasPlugin } from "./compiled_schemas_plugin.ts";
+import { SCHEMA_FILE } from "./specifiers.ts";
+
+/**
+ * Creates the part of functions that replaces zod by compiled schemas.
+ *
+ * @param parts The optional parts in the bundles.
+ * @returns The part; `undefined` if there are no schemas.
+ */
+export function createSchemasPart(
+  build: Build,
+  { betterAuth }: Parts,
+): CompiledPart | undefined {
+  const { schemas, queries, paths, root } = build;
+  if (schemas === undefined) return undefined;
+  const description = { package: "zod", file: SCHEMA_FILE } as const;
+  if (schemas instanceof Error) {
+    const fail = () => {
+      throw schemas;
+    };
+    return { ...description, error: schemas, createPlugin: fail, read: fail, bundle: fail };
+  }
+  return {
+    ...description,
+    createPlugin: (packages) =>
+      compiledSchemasPlugin(schemas, {
+        paths,
+        omitsAuth: !betterAuth,
+        getChanges: (path) =>
+          queries && (packages.has("drizzle-orm") && getLeanChanges(queries, path) ||
+            getQueryChanges(queries, path)),
+      }),
+    read: ({ file }, { metafile: { inputs }, output }) =>
+      readSchemaUse(schemas, file, output, { inputs, root, paths }),
+    bundle: (keys) => bundleSchemas(keys, { ...build, schemas }),
+  };
+}

@@ -1,0 +1,157 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { DATA_API } from "../../support/fault_targets.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startRdsDataServer } from "../../support/rds_data_server.ts";
+import { LEAN_FILES } from "./lean_project.ts";
+import { denoProjectFiles, type TestProject, writeTestProject } from "./project.ts";
+
+const TABLES = `${AUTH_MIGRATION_SQL}
+CREATE TYPE color AS ENUM ('red', 'blue');
+CREATE TABLE labels (id uuid PRIMARY KEY, name text NOT NULL, since timestamptz(3));
+CREATE TABLE notes (id int PRIMARY KEY, label_id uuid REFERENCES labels, title text NOT NULL,
+  color color, meta jsonb, tags text[], at timestamptz(3), CONSTRAINT notes_title_key UNIQUE (title));
+INSERT INTO labels VALUES ('11111111-2222-4333-8444-555555555555', 'home', NULL);
+INSERT INTO notes VALUES (1, '11111111-2222-4333-8444-555555555555', 'first', 'blue', '{"b":1}', '{a}', '2024-02-29 12:34:56.789Z');
+INSERT INTO users (id, name, email) VALUES ('7d3f0a52-0c0b-4b6e-8f3a-1e2d3c4b5a69', 'Ada', 'ada@example.com');
+INSERT INTO sessions (id, user_id, token, expires_at) VALUES ('0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e',
+  '7d3f0a52-0c0b-4b6e-8f3a-1e2d3c4b5a69', 'known-token', '2999-01-01');
+`;
+
+/** The operations of a function, and whether they load drizzle. */
+const OPERATIONS: Readonly<Record<string, boolean>> = {
+  list: false,
+  find: false,
+  missing: false,
+  add: false,
+  taken: false,
+  wrong: false,
+  none: false,
+  twice: false,
+  noted: false,
+  answer: false,
+  text: true,
+  textError: true,
+  related: true,
+  nested: true,
+  rollback: true,
+  drizzle: true,
+  afterwards: true,
+};
+const LEAN = ["Me", "Operations"];
+const ORDINARY = ["Changed", "Column", "Owner", "Registered", "Shared", "Sql", "Unused"];
+
+const REASONS = [
+  "Changed: no statements\n    drizzle is included, src/changed.ts:3: notes is used;",
+  "Column: find_note\n    drizzle is included, src/functions/api/column.get.ts:6: table is used;",
+  "Owner: no statements\n    drizzle is included, src/own_auth.ts:7: authSessions is used (@trellis/fn/auth/schema);",
+  "Registered: no statements\n    drizzle is included, src/registered.ts:5: integer is used (drizzle-orm/pg-core);",
+  "Shared: no statements\n    drizzle is included, src/functions/api/shared.get.ts:5: schema is used;",
+  "Sql: no statements\n    drizzle is included, src/functions/api/sql.get.ts:6: sql is used (@trellis/fn/database/orm)\n",
+  "Unused: no statements\n    drizzle is included, src/queries.ts:53: eq is used (@trellis/fn/database/orm);",
+  "Me: no statements\n    drizzle on demand, ",
+  "Operations: add_label, add_note, add_twice, find_note, list_notes\n    drizzle on demand, ",
+];
+
+type Answers = Record<string, string>;
+
+async function run(project: TestProject, operation: string, env: Record<string, string>) {
+  const event = { httpMethod: "POST", body: JSON.stringify({ operation }) };
+  const { answer, logged } = await project.call("Operations", { event, env });
+  // the sources run once, also if drizzle is loaded
+  assertEquals(logged.split("the configuration is read").length, 2, logged);
+  return JSON.stringify(answer);
+}
+
+async function answerAll(project: TestProject, env: Record<string, string>): Promise<Answers> {
+  const answers: Answers = {};
+  for (const name of Object.keys(OPERATIONS)) answers[name] = await run(project, name, env);
+  for (const name of [...ORDINARY, "Me", "Ping"]) {
+    const event = { headers: { authorization: "Bearer known-token" } };
+    answers[name] = JSON.stringify((await project.call(name, { event, env })).answer);
+  }
+  return answers;
+}
+
+async function createDatabase(server: TestPostgres, name: string): Promise<string> {
+  const url = await server.createDatabase(name);
+  const { default: postgres } = await import("postgres");
+  const connection = postgres(url, { max: 1, onnotice() {} });
+  await connection.unsafe(TABLES);
+  await connection.end();
+  return url;
+}
+
+/** Answers with PostgreSQL and with the Data API, which has its own texts of statements. */
+async function answerOnServers(
+  project: TestProject,
+  server: TestPostgres,
+  kind: string,
+): Promise<Answers> {
+  const direct = await answerAll(project, { DATABASE_URL: await createDatabase(server, kind) });
+  const dataApi = startRdsDataServer(await createDatabase(server, `${kind}_data_api`));
+  try {
+    const env = {
+      DATABASE_URL: DATA_API,
+      AWS_ACCESS_KEY_ID: "local",
+      AWS_SECRET_ACCESS_KEY: "local",
+      AWS_ENDPOINT_URL_RDS_DATA: dataApi.url,
+    };
+    const answers = { ...direct };
+    for (const name of ["add", "list", "find", "taken", "related", "rollback"]) {
+      answers[`${name} through the Data API`] = await run(project, name, env);
+    }
+    return answers;
+  } finally {
+    await dataApi.stop();
+  }
+}
+
+Deno.test({
+  name: "trellis build bundles functions without drizzle, and they give the same answers",
+  // the client of AWS keeps sockets open
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const project = await writeTestProject({ ...await denoProjectFiles(), ...LEAN_FILES });
+    const server = await startPostgres();
+    const inDist = (path: string) => join(project.root, "dist", path);
+    try {
+      const { exitCode, stdout } = await project.build();
+      assertEquals(exitCode, 0, stdout);
+      for (const reason of REASONS) assertStringIncludes(stdout, reason);
+      for (const name of [...LEAN, ...ORDINARY, "Ping"]) {
+        const files = Array.from(Deno.readDirSync(inDist(name)), (each) => each.name);
+        assertEquals(files.includes("drizzle.cjs"), LEAN.includes(name), name);
+        const map = await Deno.readTextFile(inDist(`${name}/index.mjs.map`));
+        assertEquals(map.includes("drizzle-orm"), ORDINARY.includes(name), name);
+      }
+      const { sources } = JSON.parse(
+        await Deno.readTextFile(inDist("Operations/drizzle.cjs.map")),
+      );
+      const own = sources.filter((path: string) => !path.includes("drizzle-orm"));
+      // the sources and modules with state must not be in both files
+      const twice = /(?:core|observability|src)\/|transaction_state|http_errors|database_errors/;
+      assertEquals(own.filter((path: string) => twice.test(path)), []);
+
+      const compiled = await answerOnServers(project, server, "compiled");
+      const alone = { DATABASE_URL: await createDatabase(server, "alone") };
+      await Deno.rename(inDist("Operations/drizzle.cjs"), inDist("drizzle.cjs"));
+      for (const [name, needsDrizzle] of Object.entries(OPERATIONS)) {
+        assertEquals(await run(project, name, alone) !== compiled[name], needsDrizzle, name);
+      }
+      await Deno.writeTextFile(join(project.root, "trellis.config.ts"), "export default {};\n");
+      assertEquals((await project.build()).exitCode, 0);
+      assertEquals(await exists(inDist("Me/drizzle.cjs")), false);
+      assertEquals(compiled, await answerOnServers(project, server, "ordinary"));
+    } finally {
+      await server.stop();
+      await project.remove();
+    }
+  },
+});
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
