@@ -116,9 +116,14 @@ async function countRequest(
   counts: RequestCounts,
 ): Promise<void> {
   for (const account of findLimitedAccounts(context.path, context.body)) {
-    // the account of a session is read from the database, which requires that the route allows it
-    if (account.value === undefined) await counts.take([]);
-    const subject = await resolveSubject(parts, context, account);
+    const isReadEarly = account.by === "session" && !context.context.options.secondaryStorage;
+    // better-auth also deletes expired values, or calls the application: the route must allow it
+    if (account.value === undefined && !isReadEarly) await counts.take([]);
+    const resolving = resolveSubject(parts, context, account);
+    // a refusal does not wait for the session
+    resolving.catch(() => {});
+    if (isReadEarly) await counts.take([]);
+    const subject = await resolving;
     if (subject === undefined) continue;
     if (account.kind === "message") await countMessage(parts, subject, counts);
     else await countAttempt(parts, subject, counts, context);

@@ -29,6 +29,7 @@ import { rateLimits } from "../database/rate_limits/table.ts";
 import { createResetPlugin, protectUnprovenAccounts } from "./unproven_accounts.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
+import { readUserWithSession } from "./session_with_user.ts";
 import { readAccountsWithUser } from "./user_with_accounts.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
 
@@ -93,9 +94,10 @@ export async function startBetterAuth(
   });
   // better-auth would convert the subquery of the user's id to a number
   const hasNumericIds = options.advanced?.database?.generateId === "serial";
-  const adapter = settings.experimentalJoins || hasNumericIds
-    ? plain
-    : readAccountsWithUser(plain, settings.schema.user);
+  const adapter = settings.experimentalJoins || hasNumericIds ? plain : readUserWithSession(
+    readAccountsWithUser(plain, settings.schema.user),
+    settings.schema.session,
+  );
   const counted = waitForCounts(statements === undefined ? adapter : returnStoredUsers(adapter));
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
