@@ -46,6 +46,8 @@ export interface HandlerSettings {
   readonly redact: ReadonlySet<string> | undefined;
   /** Constant fields of each log line, serialised. */
   readonly fields: string;
+  /** The field `operation` of the summary, serialised. */
+  readonly operationField: string;
 }
 
 /** CloudWatch limits the length of dimension values, and the name is one. */
@@ -81,6 +83,7 @@ export function readHandlerSettings(
     summary,
     redact,
     fields: logging.fields === undefined ? "" : renderFields(logging.fields, redact),
+    operationField: renderFields({ operation: operationName }, redact),
   };
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from "../errors/app_error.ts";
-import { isLevelEnabled, log, renderLine } from "../observability/logger.ts";
+import { LOG_LEVELS } from "../observability/log_level.ts";
+import { isLevelEnabled, log, renderFields, renderLineWith } from "../observability/logger.ts";
 import { reportFailure } from "../observability/report_failure.ts";
 import { endSpan } from "../observability/tracer.ts";
 import { isClientError } from "./client_error.ts";
@@ -40,7 +41,7 @@ function report(
   settings: HandlerSettings,
   { failure, result }: Outcome,
 ): void {
-  const { operationName, isTimed, summary, logResult, addOutcomeMetrics } = settings;
+  const { operationField, isTimed, summary, logResult, addOutcomeMetrics } = settings;
   const isFailed = failure !== undefined && !isClientError(failure.error);
   const status = (result as { statusCode?: unknown } | null | undefined)?.statusCode;
   const statusCode = typeof status === "number" ? status : undefined;
@@ -48,12 +49,12 @@ function report(
     log("DEBUG", "result", { result: toLoggable(result) });
   }
   const durationMs = isTimed ? performance.now() - invocation.startedMs : undefined;
-  if (isFailed || summary) {
-    const fields = describeOutcome(operationName, failure, isFailed, statusCode, durationMs);
-    const [level, message] = isFailed
-      ? ["ERROR", "request failed"] as const
-      : ["INFO", "request completed"] as const;
-    const line = renderLine(invocation, level, message, fields);
+  const level = isFailed ? "ERROR" : "INFO";
+  if ((isFailed || summary) && LOG_LEVELS[level] >= invocation.level) {
+    const message = isFailed ? "request failed" : "request completed";
+    const fields = operationField + renderNumbers(invocation.redact, durationMs, statusCode) +
+      renderFailure(invocation.redact, failure, isFailed);
+    const line = renderLineWith(invocation, level, message, fields);
     if (invocation.settings.metricsInSummary) invocation.summary = line;
     else invocation.append(line);
   }
@@ -65,19 +66,29 @@ function report(
   );
 }
 
-function describeOutcome(
-  operation: string,
+/** Renders the duration and the status. Their names are not secret, unless the handler says so. */
+function renderNumbers(
+  redact: HandlerInvocation["redact"],
+  durationMs: number | undefined,
+  status: number | undefined,
+): string {
+  const rounded = durationMs === undefined ? undefined : Math.round(durationMs * 1000) / 1000;
+  // a handler of another trigger may return any number
+  if (redact !== undefined || (status !== undefined && !Number.isFinite(status))) {
+    return renderFields({ duration_ms: rounded, status }, redact);
+  }
+  return (rounded === undefined ? "" : `,"duration_ms":${rounded}`) +
+    (status === undefined ? "" : `,"status":${status}`);
+}
+
+function renderFailure(
+  redact: HandlerInvocation["redact"],
   failure: Outcome["failure"],
   isFailed: boolean,
-  status: number | undefined,
-  durationMs: number | undefined,
-): Record<string, unknown> {
-  const fields: Record<string, unknown> = { operation };
-  if (durationMs !== undefined) fields.duration_ms = Math.round(durationMs * 1000) / 1000;
-  if (status !== undefined) fields.status = status;
-  if (isFailed) fields.error = failure?.error;
-  else if (failure !== undefined) fields.error_code = (failure.error as AppError).code;
-  return fields;
+): string {
+  if (failure === undefined) return "";
+  const { error } = failure;
+  return renderFields(isFailed ? { error } : { error_code: (error as AppError).code }, redact);
 }
 
 function endRootSpan(

@@ -100,11 +100,20 @@ export function renderLine(
   fields?: LogFields | Error,
 ): string {
   if (LOG_LEVELS[level] < (invocation?.level ?? getSettings().level)) return "";
+  const text = fields === undefined ? "" : renderFields(fields, invocation?.redact);
+  return renderLineWith(invocation, level, message, text);
+}
+
+/** Renders a log line of any level with fields that {@link renderFields} has rendered. */
+export function renderLineWith(
+  invocation: Invocation | undefined,
+  level: LogLevel,
+  message: string,
+  fields: string,
+): string {
   return `{"level":"${level}","message":${
     renderMessage(String(message))
-  },"timestamp":"${timestamp()}"${getPrefix(invocation)}${
-    fields === undefined ? "" : renderFields(fields, invocation?.redact)
-  }}\n`;
+  },"timestamp":"${timestamp()}"${getPrefix(invocation)}${fields}}\n`;
 }
 
 const messages: Map<string, string> = new Map();

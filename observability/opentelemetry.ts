@@ -46,6 +46,16 @@ const API: symbol = Symbol.for("opentelemetry.js.api.1");
 const SPAN_KEY: symbol = Symbol.for("OpenTelemetry Context Key SPAN");
 const STATUS_ERROR = 2;
 
+/** Checks whether a provider is registered. */
+export function hasOtelProvider(): boolean {
+  return getApi()?.trace !== undefined;
+}
+
+function getApi(): ApiGlobal | undefined {
+  // dnt-shim-ignore
+  return (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
+}
+
 /** Starts a span at the registered provider; `undefined` when there is none, or when it fails. */
 export function startOtelSpan(
   name: string,
@@ -54,8 +64,7 @@ export function startOtelSpan(
   parent: OtelSpan | undefined,
   remote: RemoteSpan | undefined,
 ): OtelSpan | undefined {
-  // dnt-shim-ignore
-  const api = (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
+  const api = getApi();
   if (api?.trace === undefined) return undefined;
   try {
     const context = getContext(api.context?.active() ?? new Context(), parent, remote);

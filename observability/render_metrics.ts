@@ -27,11 +27,9 @@ export function collectDocuments(
   if (settings.metricsDisabled) return documents;
   for (const { dimensions, metrics } of groups) {
     if (metrics.size === 0) continue;
-    const parts = fitsOneDocument(metrics) ? [metrics] : split(metrics);
-    for (const part of parts) {
-      const names = getDocumentNames(settings.namespace, dimensions, part);
-      addMetrics(documents, names, dimensions, part);
-    }
+    const { namespace } = settings;
+    if (fitsOneDocument(metrics)) addMetrics(documents, namespace, dimensions, metrics);
+    else for (const part of split(metrics)) addMetrics(documents, namespace, dimensions, part);
   }
   return documents;
 }
@@ -39,20 +37,22 @@ export function collectDocuments(
 /** Adds metrics to the first document that has room for them, or to a new one. */
 function addMetrics(
   documents: MetricDocument[],
-  { text, members }: DocumentNames,
+  namespace: string,
   dimensions: Readonly<Record<string, string>>,
   metrics: MetricsByName,
 ): void {
-  for (const document of [...documents, { directives: "", members: "", size: 0 }]) {
+  const { text, members } = getDocumentNames(namespace, dimensions, metrics);
+  for (const document of documents) {
+    if (document.size + metrics.size > MAX_METRICS) continue;
     const joined = joinMembers(document.members, members, dimensions, metrics);
-    if (joined === undefined || document.size + metrics.size > MAX_METRICS) continue;
-    if (document.size === 0) documents.push(document);
-    else document.directives += ",";
-    document.directives += text;
+    if (joined === undefined) continue;
+    document.directives += `,${text}`;
     document.members = joined;
     document.size += metrics.size;
     return;
   }
+  const joined = joinMembers("", members, dimensions, metrics)!;
+  documents.push({ directives: text, members: joined, size: metrics.size });
 }
 
 /** Adds members to those of a document. Returns `undefined` if one of them has another value there. */

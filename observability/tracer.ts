@@ -1,7 +1,13 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
-import { endOtelSpan, type OtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
+import {
+  endOtelSpan,
+  hasOtelProvider,
+  type OtelSpan,
+  setOtelAttribute,
+  startOtelSpan,
+} from "./opentelemetry.ts";
 import { redactValue } from "./redact.ts";
 import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
@@ -126,6 +132,21 @@ export function startSpanAt(name: string, options: StartSpanOptions, startedMs: 
   if (invocation !== undefined && options.active !== false) invocation.span = span;
   return span;
 }
+
+/**
+ * Starts a span that is no parent of others, unless nothing would see it end: without a listener and a provider.
+ *
+ * @param name What is done.
+ * @param startedMs `performance.now()`.
+ * @returns The span, or `undefined`.
+ */
+export function startLeafSpanAt(name: string, startedMs: number): Span | undefined {
+  return listeners.size === 0 && !hasOtelProvider()
+    ? undefined
+    : startSpanAt(name, LEAF, startedMs);
+}
+
+const LEAF: StartSpanOptions = { active: false };
 
 function epochOffsetAt(startedMs: number): number {
   return Date.now() - startedMs;

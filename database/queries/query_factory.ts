@@ -1,5 +1,5 @@
 import type { PgTable } from "drizzle-orm/pg-core";
-import { then } from "../../core/async/then.ts";
+import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { addKnownNames } from "../../errors/known_names.ts";
 import { getColumns, getTableNames } from "../drizzle_table.ts";
@@ -189,6 +189,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   options.tables?.forEach(({ table }) => declaredTables.add(table));
   const queryName = options.name ?? (functionName || describeTables(tables));
   const shared: QueryMetricsOptions = { retry, constraints };
+  const lastClient = new LastFulfilled<DrizzleClient<TSchema>>();
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
@@ -198,7 +199,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(
       queryName,
-      () => then(getDb(), (db) => run(db, args)),
+      () => lastClient.use(getDb(), (db) => run(db, args)),
       logInput ? { ...shared, logInput: args } : shared,
     );
   }

@@ -3,7 +3,7 @@ import { DatabaseError, type UniqueViolationError } from "../../errors/database_
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
 import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
-import { endSpanAt, startSpanAt, type StartSpanOptions } from "../../observability/tracer.ts";
+import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
 import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../retry.ts";
 import { isTransactionConflict } from "../sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
@@ -25,8 +25,6 @@ export interface QueryMetricsOptions {
   constraints?: ConstraintAnswers;
 }
 
-/** A query may run beside others, so none is the parent of what starts next. */
-const SPAN_OPTIONS: StartSpanOptions = Object.freeze({ active: false });
 const NO_OPTIONS: QueryMetricsOptions = Object.freeze({});
 const NO_RETRY: DistSqlRetryOptions = Object.freeze({ maxRetries: 0 });
 const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
@@ -67,7 +65,8 @@ export async function withQueryMetrics<T>(
     logDebug("query input", { queryName, input: redactValue(options.logInput) });
   }
   const startedMs = performance.now();
-  const span = startSpanAt(queryName, SPAN_OPTIONS, startedMs);
+  // a query may run beside others, so none is the parent of what starts next
+  const span = startLeafSpanAt(queryName, startedMs);
   const count: RetryCount = { retries: 0 };
   try {
     const limits = retry === false ? NO_RETRY : retry;
@@ -80,7 +79,7 @@ export async function withQueryMetrics<T>(
     }
     const endedMs = performance.now();
     emit(queryName, endedMs - startedMs, count.retries, 0);
-    endSpanAt(span, undefined, endedMs);
+    if (span !== undefined) endSpanAt(span, undefined, endedMs);
     return result;
   } catch (thrown) {
     const { constraints } = options;
@@ -88,7 +87,7 @@ export async function withQueryMetrics<T>(
     const isFailure = error.statusCode >= 500;
     const endedMs = performance.now();
     emit(queryName, endedMs - startedMs, count.retries, isFailure ? 1 : 0);
-    endSpanAt(span, isFailure ? error : undefined, endedMs);
+    if (span !== undefined) endSpanAt(span, isFailure ? error : undefined, endedMs);
     logOnce(error, queryName, count.retries);
     throw error;
   }
