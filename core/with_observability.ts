@@ -117,10 +117,12 @@ export function observeHandler<E, R>(
     }
     if (!isThenable(result)) return succeed(invocation, result);
     if (invocation.coldStart) compileReportLater(invocation, settings);
-    return withinDeadline(invocation, result, {
-      read: (value) => succeed(invocation, value),
-      recover: (error) => fail(invocation, error),
-    });
+    return withinDeadline(
+      invocation,
+      result,
+      (value) => succeed(invocation, value),
+      (error) => fail(invocation, error),
+    );
   }
 
   function succeed(invocation: HandlerInvocation, result: R | ReturnedError): R {

@@ -125,7 +125,7 @@ export function defineApiHandler<
       if (preflight !== undefined) return preflight;
       const params: Params = { event, context, metadata };
       return then(identify(event), (identity) => {
-        if (identity !== NO_IDENTITY) Object.assign(params, identity);
+        if (identity !== NO_IDENTITY) addIdentity(params, identity);
         return then(readInput(event, params), (error) => {
           if (error !== undefined) return new ReturnedError(error);
           return then(run(params), (value) => {
@@ -147,6 +147,12 @@ export function defineApiHandler<
     withPreflight(lambda, respondToPreflight);
     return Object.assign(lambda, { handler, operation });
   };
+}
+
+/** Like `Object.assign`, which is slower where properties are added. */
+function addIdentity(params: Params, identity: Identity): void {
+  const target = params as unknown as Record<string, unknown>;
+  for (const name of Object.keys(identity)) target[name] = identity[name as keyof Identity];
 }
 
 /** Counts requests before or after authentication, if a rate limit is set. */

@@ -44,48 +44,52 @@ const watches: Watch[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let timerDueMs = Infinity;
 
-/** Steps after the work: parameters, because each link of a chain of promises takes another promise. */
-export interface DeadlineSteps<T, R> {
-  /** Called with the result of the work. */
-  readonly read: (value: T) => R;
-  /** Called with the error of the work, or a `DeadlineExceededError`. */
-  readonly recover: (error: unknown) => R;
-}
-
-const NO_STEPS: DeadlineSteps<unknown, unknown> = {
-  read: (value) => value,
-  recover(error) {
-    throw error;
-  },
-};
-
 /**
  * Waits for the result of `work` until the deadline of the invocation. The work itself cannot be stopped, but the
- * signal of the invocation is aborted.
+ * signal of the invocation is aborted. The steps that follow are parameters, because each link of a chain of promises
+ * takes another promise.
  *
  * @param invocation The invocation that `work` belongs to.
  * @param work A promise, or anything else that can be awaited.
- * @param steps Read the result and handle the error, as part of the invocation.
- * @returns The result of the steps, by default that of `work`.
+ * @param read Called with the result, as part of the invocation.
+ * @param recover Called with the error of the work or of the deadline, as part of the invocation.
+ * @returns The result of `read` or `recover`, by default that of `work`.
  * @throws {DeadlineExceededError} If the deadline passes first.
  */
 export function withinDeadline<T, R = T>(
   invocation: Invocation,
   work: PromiseLike<T>,
-  steps = NO_STEPS as DeadlineSteps<T, R>,
+  read: (value: T) => R = asItIs,
+  recover: (error: unknown) => R = rethrow,
 ): Promise<R> {
   const { deadlineMs, settings } = invocation;
-  const inside: DeadlineSteps<T, R> = {
-    read: (value) => resumeInvocation(invocation, () => steps.read(value)),
-    recover: (error) => resumeInvocation(invocation, () => steps.recover(error)),
-  };
-  if (deadlineMs === undefined) return Promise.resolve(work).then(inside.read, inside.recover);
-  return raceDeadline(work, deadlineMs, settings.fixed, () => {
-    // the work continues next to the following invocation
-    enableConcurrentInvocations();
-    // the timer belongs to no invocation, but listeners of the signal must log as part of this one
-    resumeInvocation(invocation, () => invocation.expire());
-  }, inside);
+  if (deadlineMs === undefined) {
+    return Promise.resolve(work).then(
+      (value) => resumeInvocation(invocation, () => read(value)),
+      (error) => resumeInvocation(invocation, () => recover(error)),
+    );
+  }
+  return raceDeadline(
+    work,
+    deadlineMs,
+    settings.fixed,
+    () => {
+      // the work continues next to the following invocation
+      enableConcurrentInvocations();
+      // the timer belongs to no invocation, but listeners of the signal must log as part of this one
+      resumeInvocation(invocation, () => invocation.expire());
+    },
+    (value) => resumeInvocation(invocation, () => read(value)),
+    (error) => resumeInvocation(invocation, () => recover(error)),
+  );
+}
+
+function asItIs<R>(value: unknown): R {
+  return value as R;
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /**
@@ -95,8 +99,9 @@ export function withinDeadline<T, R = T>(
  * @param dueMs The deadline, on the clock of `performance.now()`. The wall clock can be set back.
  * @param keepTimer True if the shared timer may stay armed after this call.
  * @param onExpire Called if the deadline passes first.
- * @param steps Read the result and handle the error. After the deadline they are not called for the work.
- * @returns The result of the steps, by default that of `work`.
+ * @param read Called with the result of `work`, unless the deadline has passed.
+ * @param recover Called with the error of `work`, or with that of the deadline.
+ * @returns The result of `read` or `recover`, by default that of `work`.
  * @throws {DeadlineExceededError} If the deadline passes first.
  */
 export function raceDeadline<T, R = T>(
@@ -104,14 +109,15 @@ export function raceDeadline<T, R = T>(
   dueMs: number,
   keepTimer: boolean,
   onExpire: () => void,
-  steps = NO_STEPS as DeadlineSteps<T, R>,
+  read: (value: T) => R = asItIs,
+  recover: (error: unknown) => R = rethrow,
 ): Promise<R> {
   return new Promise<R>((resolve, reject) => {
     const watch: Watch = {
       dueMs,
       expire(): void {
         onExpire();
-        settle(steps.recover, new DeadlineExceededError(), resolve, reject);
+        settle(recover, new DeadlineExceededError(), resolve, reject);
       },
       at: watches.length,
     };
@@ -119,10 +125,10 @@ export function raceDeadline<T, R = T>(
     if (dueMs < timerDueMs) arm(dueMs);
     work.then(
       (value) => {
-        if (stopWatching(watch, keepTimer)) settle(steps.read, value, resolve, reject);
+        if (stopWatching(watch, keepTimer)) settle(read, value, resolve, reject);
       },
       (error) => {
-        if (stopWatching(watch, keepTimer)) settle(steps.recover, error, resolve, reject);
+        if (stopWatching(watch, keepTimer)) settle(recover, error, resolve, reject);
       },
     );
   });

@@ -81,22 +81,18 @@ function getText(value: unknown): string | undefined {
 /** Returns the decoded values of each query parameter. */
 export function getQuery(event: ApiEvent): Map<string, string[]> {
   const query = new Map<string, string[]>();
-  function add(key: string, value: string | undefined): void {
-    if (value === undefined || value === null) return;
-    const values = query.get(key);
-    if (values === undefined) query.set(key, [value]);
-    else values.push(value);
-  }
   if (isHttpApiEvent(event)) {
     // the event's own object joins repeated parameters with commas, which cannot be undone
-    for (const [key, value] of new URLSearchParams(event.rawQueryString ?? "")) add(key, value);
+    for (const [key, value] of new URLSearchParams(event.rawQueryString ?? "")) {
+      addValue(query, key, value);
+    }
     return query;
   }
   const decode = isAlbEvent(event) ? decodeQuery : (text: string) => text;
   const all = event.multiValueQueryStringParameters;
   if (all) {
     for (const key of Object.keys(all)) {
-      for (const value of all[key] ?? []) add(decode(key), decode(value));
+      for (const value of all[key] ?? []) addValue(query, decode(key), decode(value));
     }
     return query;
   }
@@ -104,10 +100,17 @@ export function getQuery(event: ApiEvent): Map<string, string[]> {
   if (last) {
     for (const key of Object.keys(last)) {
       const value = last[key];
-      if (typeof value === "string") add(decode(key), decode(value));
+      if (typeof value === "string") addValue(query, decode(key), decode(value));
     }
   }
   return query;
+}
+
+function addValue(query: Map<string, string[]>, key: string, value: string | undefined): void {
+  if (value === undefined || value === null) return;
+  const values = query.get(key);
+  if (values === undefined) query.set(key, [value]);
+  else values.push(value);
 }
 
 /** Decodes a query parameter of a load balancer, which passes them on encoded. */

@@ -37,47 +37,54 @@ const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
  */
 const MAX_PREPARED = 500;
 
-/** How work on a pool is sent, and sent again. */
-interface Sending<T, R> {
-  /** Runs the work; gets true if an invocation's deadline applies. */
-  readonly send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>;
-  /** Reads the result. */
-  readonly read: (value: T) => R;
-  /** Returns true once it may have been sent, after which it is not sent again. */
-  readonly wasSent: () => boolean;
-}
-
-/** Runs work, and retries it if its connection could not be opened. */
+/**
+ * Runs work, and retries it if its connection could not be opened.
+ *
+ * @param pool The connections.
+ * @param connectRetry Retry policy.
+ * @param send Runs the work; gets true if an invocation's deadline applies.
+ * @param wasSent Returns true once the work may have been sent, after which it is not sent again.
+ * @param read Reads the result.
+ */
 function runUnlessRefused<T, R>(
   pool: PostgresPool,
-  sending: Sending<T, R>,
   connectRetry: ConnectRetry,
+  send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
+  wasSent: () => boolean,
+  read: (value: T) => R,
 ): Promise<R> {
   const startedAt = performance.now();
   return pool.use(
-    sending.send,
-    sending.read,
-    (error) => retryUnsent(error, startedAt, pool, sending, connectRetry),
+    send,
+    read,
+    (error) =>
+      retryUnsent(
+        error,
+        () => pool.use(send, read, rethrow),
+        wasSent,
+        (...failure) => connectRetry(...failure, performance.now() - startedAt),
+      ),
   );
 }
 
-async function retryUnsent<T, R>(
+function rethrow(error: unknown): never {
+  throw error;
+}
+
+async function retryUnsent<R>(
   failure: unknown,
-  startedAt: number,
-  pool: PostgresPool,
-  { send, read, wasSent }: Sending<T, R>,
-  connectRetry: ConnectRetry,
+  run: () => Promise<R>,
+  wasSent: () => boolean,
+  getDelayMs: (error: unknown, attempt: number) => number | undefined,
 ): Promise<R> {
   let error = failure;
   for (let attempt = 1;; attempt++) {
     if (wasSent()) throw isReplaced(error) ? createLoss(error) : error;
-    const delayMs = isReplaced(error)
-      ? 0
-      : connectRetry(error, attempt, performance.now() - startedAt);
+    const delayMs = isReplaced(error) ? 0 : getDelayMs(error, attempt);
     if (delayMs === undefined) throw error;
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
-      return await pool.use(send, read, (next) => Promise.reject(next));
+      return await run();
     } catch (next) {
       error = next;
     }
@@ -100,8 +107,10 @@ export function runOnPool(
   const answers = new LastAnswers();
   return function runStatement(start, ask, read = asItIs) {
     let query: { state?: object | null } | undefined;
-    return runUnlessRefused(pool, {
-      send(sql, hasDeadline) {
+    return runUnlessRefused(
+      pool,
+      connectRetry,
+      (sql, hasDeadline) => {
         const pending = start(sql);
         const sent = query = pending as { state?: object | null };
         if (hasDeadline) return ask(pending);
@@ -109,10 +118,10 @@ export function runOnPool(
           answers.note(sent)
         );
       },
-      read,
       // a statement without a server process was not sent
-      wasSent: () => query?.state !== null,
-    }, connectRetry);
+      () => query?.state !== null,
+      read,
+    );
   };
 }
 
@@ -147,8 +156,10 @@ export function begin<T>(
   let hasBegun = false;
   // BEGIN may wait for statements that hold all connections
   const lastAnswerMs = (): number => hasBegun ? 0 : pool.lastEndMs;
-  return runUnlessRefused(pool, {
-    send: (sql, hasDeadline) =>
+  return runUnlessRefused(
+    pool,
+    connectRetry,
+    (sql, hasDeadline) =>
       beginSafely(
         sql,
         (tx, gate) => {
@@ -157,9 +168,9 @@ export function begin<T>(
         },
         hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
       ),
-    read: asItIs<T>,
-    wasSent: () => hasBegun,
-  }, connectRetry);
+    () => hasBegun,
+    asItIs<T>,
+  );
 }
 
 /** The server of a pool, as its first statement finds it. */

@@ -73,7 +73,7 @@ export class PostgresPool {
   use<T, R>(
     work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
     read: (value: T) => R,
-    recover: (error: unknown) => Promise<R>,
+    recover: (error: unknown) => R | Promise<R>,
   ): Promise<R> {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
     if (waking === undefined) return this.#use(work, read, recover);
@@ -83,7 +83,7 @@ export class PostgresPool {
   #use<T, R>(
     work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
     read: (value: T) => R,
-    recover: (error: unknown) => Promise<R>,
+    recover: (error: unknown) => R | Promise<R>,
   ): Promise<R> {
     const generation = this.#current ??= this.#open();
     const visit: Visit = { generation, isOver: false };

@@ -184,12 +184,11 @@ Deno.test("raceDeadline() expires each deadline in its own turn after the proces
 
 Deno.test("raceDeadline() settles with its steps, which are not called for work after the deadline", async () => {
   const calls: string[] = [];
-  const steps = {
-    read: (value: string) => (calls.push(`read ${value}`), value.length),
-    recover: (error: unknown) => (calls.push(`recover ${(error as Error).name}`), -1),
-  };
+  const read = (value: string): number => (calls.push(`read ${value}`), value.length);
+  const recover = (error: unknown): number => (calls.push(`recover ${(error as Error).name}`), -1);
   function race(work: Promise<string>, ms: number): Promise<number> {
-    return raceDeadline(work, performance.now() + ms, false, () => calls.push("expired"), steps);
+    const dueMs = performance.now() + ms;
+    return raceDeadline(work, dueMs, false, () => calls.push("expired"), read, recover);
   }
   assertEquals(await race(Promise.resolve("done"), 10_000), 4);
   assertEquals(await race(Promise.reject(new TypeError("why")), 10_000), -1);
@@ -206,7 +205,10 @@ Deno.test("raceDeadline() settles with its steps, which are not called for work 
     "expired",
     "recover DeadlineExceededError",
   ]);
-  const failing = { ...steps, read: () => assertEquals("a step", "that throws") };
+  const failing = (): never => {
+    throw new RangeError("a step");
+  };
   const far = performance.now() + 10_000;
-  await assertRejects(() => raceDeadline(Promise.resolve("x"), far, false, () => {}, failing));
+  const failed = raceDeadline(Promise.resolve("x"), far, false, () => {}, failing);
+  await assertRejects(() => failed, RangeError, "a step");
 });
