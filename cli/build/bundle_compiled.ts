@@ -73,11 +73,11 @@ class CompiledBatches {
         continue;
       }
       const failed = await this.#bundleFiles(fns, parts);
-      if (failed.length === 0) {
-        const names = new Set(fns.map(({ name }) => name));
-        results.push(...bundles.filter((_, index) => names.has(batch[index].name)));
-      } else {
-        results.push(...await this.bundle(fns, parts.filter((part) => !failed.includes(part))));
+      const done = new Set(fns.filter((fn) => !failed.has(fn)).map(({ name }) => name));
+      results.push(...bundles.filter((_, index) => done.has(batch[index].name)));
+      for (const fn of failed) {
+        this.#files.delete(fn.name);
+        results.push(...await this.bundle([fn], parts.filter((part) => this.#fits(fn, part))));
       }
     }
     return results;
@@ -99,27 +99,36 @@ class CompiledBatches {
     );
   }
 
-  /** Bundles the second files. Returns the parts whose files cannot be bundled. */
+  /** Bundles the second files. Returns the functions for which that failed. */
   async #bundleFiles(
     batch: readonly FunctionFile[],
     parts: readonly CompiledPart[],
-  ): Promise<CompiledPart[]> {
-    const failed: CompiledPart[] = [];
+  ): Promise<Set<FunctionFile>> {
+    const failed = new Set<FunctionFile>();
     for (const part of parts) {
-      const keys = new Map(batch.map(({ name }) => {
-        const use = this.#uses.get(name)!.get(part.package) as { keys: readonly string[] };
-        return [name, use.keys];
-      }));
       try {
-        for (const [name, file] of await part.bundle(keys)) {
-          this.#files.set(name, (this.#files.get(name) ?? new Map()).set(part.file, file));
+        await this.#bundleFilesOf(batch, part);
+      } catch {
+        // finds the functions with errors
+        for (const fn of batch) {
+          await this.#bundleFilesOf([fn], part).catch((error: Error) => {
+            this.addFailure([fn], [part], error);
+            failed.add(fn);
+          });
         }
-      } catch (error) {
-        failed.push(part);
-        this.addFailure(batch, [part], error as Error);
       }
     }
     return failed;
+  }
+
+  async #bundleFilesOf(batch: readonly FunctionFile[], part: CompiledPart): Promise<void> {
+    const keys = new Map(batch.map(({ name }) => {
+      const use = this.#uses.get(name)!.get(part.package) as { keys: readonly string[] };
+      return [name, use.keys];
+    }));
+    for (const [name, file] of await part.bundle(keys)) {
+      this.#files.set(name, (this.#files.get(name) ?? new Map()).set(part.file, file));
+    }
   }
 
   /** Notes that parts cannot be compiled. */
@@ -132,7 +141,6 @@ class CompiledBatches {
     const [failure] = (first?.text ?? error.message).split("\n");
     for (const fn of batch) {
       for (const part of parts) this.#setUse(fn, part, { failure });
-      this.#files.delete(fn.name);
     }
   }
 

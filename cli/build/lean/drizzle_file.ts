@@ -2,7 +2,7 @@ import type { Plugin } from "esbuild";
 import { dirname, resolve } from "node:path";
 import { getPackageName, toBareSpecifier } from "../../analysis/package_specifier.ts";
 import { Slicer } from "../../analysis/schema_slice.ts";
-import type { Slice } from "../../analysis/slice.ts";
+import type { Slice, SlicePackage } from "../../analysis/slice.ts";
 import type { Build } from "../bundle_batch.ts";
 import type { BundledFile } from "../part_use.ts";
 import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
@@ -103,7 +103,7 @@ export async function bundleDrizzle(
 function entriesPlugin(
   entries: ReadonlyMap<string, DrizzleEntry>,
   { paths }: Pick<Build, "paths">,
-  { trellis }: CompiledQueries,
+  { trellis, lean }: CompiledQueries,
 ): Plugin {
   return {
     name: "drizzle files",
@@ -115,7 +115,10 @@ function entriesPlugin(
       build.onResolve({ filter: /.*/, namespace: NAMESPACE }, async ({ path, importer, kind }) => {
         const isPackage = path.startsWith(PACKAGE);
         const { specifier, from } = isPackage
-          ? entries.get(importer)!.slice.packages[Number(path.slice(PACKAGE.length))]
+          ? findImport(
+            lean,
+            entries.get(importer)!.slice.packages[Number(path.slice(PACKAGE.length))],
+          )
           : { specifier: trellis.specifier, from: trellis.importer };
         const options = { kind, importer: from, namespace: "file", resolveDir: dirname(from) };
         const found = await build.resolve(specifier, options);
@@ -131,6 +134,19 @@ function entriesPlugin(
       }));
     },
   };
+}
+
+/** Finds the import of a package, which may be in another file than the code that uses it. */
+function findImport(
+  { project }: LeanSources,
+  { specifier, from }: SlicePackage,
+): { readonly specifier: string; readonly from: string } {
+  const name = toBareSpecifier(specifier);
+  for (const file of [from, ...project.listFiles()]) {
+    const found = project.read(file).loads.find(({ text }) => toBareSpecifier(text) === name);
+    if (found !== undefined) return { specifier: found.text, from: file };
+  }
+  return { specifier, from };
 }
 
 function renderEntry({ slice, statements, schemas, own }: DrizzleEntry): string {

@@ -1,7 +1,7 @@
 /** A project whose functions are bundled with and without drizzle. */
 
 const SCHEMA = `import { relations } from "drizzle-orm";
-import { integer, jsonb, pgEnum, pgTable, text, timestamp, unique, uuid } from "drizzle-orm/pg-core";
+import { integer, jsonb, pgEnum, pgTable, text, timestamp, unique, uuid } from "./columns.ts";
 export { authSessions, authUsers } from "@trellis/fn/auth/schema";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
@@ -113,7 +113,7 @@ import { addLabel, addNote, addTwice, findNote, listNotes } from "../../queries.
 import { readRelated, readText } from "../../text_queries.ts";
 
 const CLASSES = { AppError, DatabaseError, TransactionMisuseError, UniqueViolationError };
-const Input = z.object({ operation: z.string().max(20) });
+const Input = z.object({ operations: z.array(z.string().max(20)).max(20) });
 const note = (id: number, title: string) => ({ id, title, color: "red", meta: { a: [1, null] }, tags: ["x", "y, z"] });
 
 const operations: Record<string, () => Promise<unknown>> = {
@@ -169,9 +169,10 @@ function describe(error: Error): object {
 }
 
 export const handler = defineApiHandler({ schema: Input })(async function run({ context, body }) {
-  if (body.operation === "answer") return buildValidatedResponse(context, 201, await addNote(note(3, "first")));
-  const result = await operations[body.operation]().catch(describe);
-  return buildValidatedResponse(context, 200, result ?? null);
+  if (body.operations[0] === "answer") return buildValidatedResponse(context, 201, await addNote(note(3, "first")));
+  const results: unknown[] = [];
+  for (const name of body.operations) results.push(await operations[name]().catch(describe) ?? null);
+  return buildValidatedResponse(context, 200, results);
 });
 `;
 
@@ -188,6 +189,7 @@ const API = "src/functions/api";
 /** The files of the project, without the configuration of the package manager. */
 export const LEAN_FILES: Readonly<Record<string, string>> = {
   "trellis.config.ts": "export default { build: { precompile: true } };\n",
+  "src/columns.ts": 'export * from "drizzle-orm/pg-core";\n',
   "src/schema.ts": SCHEMA,
   "src/database.ts": DATABASE,
   "src/queries.ts": QUERIES,
@@ -261,5 +263,15 @@ export const handler = defineApiHandler({ auth: "session" })(function me({ conte
 import * as schema from "../../schema.ts";
 const config = { provider: "serverless-pg" as const, connectionString: process.env.DATABASE_URL!, schema };`,
     "[Object.keys(config.schema), (await (await getDrizzleClient(config)).execute('select 1 as n')).rows]",
+  ),
+  // a table whose code must not be in both files
+  "src/guarded.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
+import { integer, pgTable, text } from "drizzle-orm/pg-core";
+export const guarded = pgTable("notes", { id: integer("id"), title: text("title").$defaultFn(() => process.env.TITLE!) });
+export const getGuarded = () => getDrizzleClient({ provider: "serverless-pg", connectionString: process.env.DATABASE_URL!, schema: { guarded } });
+`,
+  [`${API}/guarded.get.ts`]: route(
+    `import { getGuarded } from "../../guarded.ts";`,
+    "(await (await getGuarded()).query.guarded.findMany()).length",
   ),
 };

@@ -30,7 +30,6 @@ const OPERATIONS: Readonly<Record<string, boolean>> = {
   none: false,
   twice: false,
   noted: false,
-  answer: false,
   text: true,
   textError: true,
   related: true,
@@ -40,11 +39,12 @@ const OPERATIONS: Readonly<Record<string, boolean>> = {
   afterwards: true,
 };
 const LEAN = ["Me", "Operations"];
-const ORDINARY = ["Changed", "Column", "Owner", "Registered", "Shared", "Sql", "Unused"];
+const ORDINARY = ["Changed", "Column", "Guarded", "Owner", "Registered", "Shared", "Sql", "Unused"];
 
 const REASONS = [
   "Changed: no statements\n    drizzle is included, src/changed.ts:3: notes is used;",
   "Column: find_note\n    drizzle is included, src/functions/api/column.get.ts:6: table is used;",
+  "Guarded: no statements\n    drizzle is included, src/guarded.ts:3: process is used, but it is not available",
   "Owner: no statements\n    drizzle is included, src/own_auth.ts:7: authSessions is used (@trellis/fn/auth/schema);",
   "Registered: no statements\n    drizzle is included, src/registered.ts:5: integer is used (drizzle-orm/pg-core);",
   "Shared: no statements\n    drizzle is included, src/functions/api/shared.get.ts:5: schema is used;",
@@ -56,17 +56,30 @@ const REASONS = [
 
 type Answers = Record<string, string>;
 
-async function run(project: TestProject, operation: string, env: Record<string, string>) {
-  const event = { httpMethod: "POST", body: JSON.stringify({ operation }) };
+/** Runs operations in one process. Returns their results, or the whole answer if there is another one. */
+async function run(
+  project: TestProject,
+  operations: readonly string[],
+  env: Record<string, string>,
+): Promise<Answers> {
+  const event = { httpMethod: "POST", body: JSON.stringify({ operations }) };
   const { answer, logged } = await project.call("Operations", { event, env });
   // the sources run once, also if drizzle is loaded
   assertEquals(logged.split("the configuration is read").length, 2, logged);
-  return JSON.stringify(answer);
+  if (answer.statusCode !== 200) return { [operations.join()]: JSON.stringify(answer) };
+  const results: unknown[] = JSON.parse(answer.body!);
+  return Object.fromEntries(results.map((each, at) => [operations[at], JSON.stringify(each)]));
 }
 
+const listOperations = (loadsDrizzle: boolean): string[] =>
+  Object.keys(OPERATIONS).filter((name) => OPERATIONS[name] === loadsDrizzle);
+
 async function answerAll(project: TestProject, env: Record<string, string>): Promise<Answers> {
-  const answers: Answers = {};
-  for (const name of Object.keys(OPERATIONS)) answers[name] = await run(project, name, env);
+  const answers: Answers = {
+    ...await run(project, listOperations(false), env),
+    ...await run(project, ["answer"], env),
+    ...await run(project, listOperations(true), env),
+  };
   for (const name of [...ORDINARY, "Me", "Ping"]) {
     const event = { headers: { authorization: "Bearer known-token" } };
     answers[name] = JSON.stringify((await project.call(name, { event, env })).answer);
@@ -98,11 +111,8 @@ async function answerOnServers(
       AWS_SECRET_ACCESS_KEY: "local",
       AWS_ENDPOINT_URL_RDS_DATA: dataApi.url,
     };
-    const answers = { ...direct };
-    for (const name of ["add", "list", "find", "taken", "related", "rollback"]) {
-      answers[`${name} through the Data API`] = await run(project, name, env);
-    }
-    return answers;
+    const operations = ["add", "list", "find", "taken", "related", "rollback"];
+    return { ...direct, dataApi: JSON.stringify(await run(project, operations, env)) };
   } finally {
     await dataApi.stop();
   }
@@ -136,10 +146,15 @@ Deno.test({
       assertEquals(own.filter((path: string) => twice.test(path)), []);
 
       const compiled = await answerOnServers(project, server, "compiled");
+      assertStringIncludes(compiled.nested, '[7,{"title":"seventh"},409,[');
+      assertStringIncludes(compiled.dataApi, "home");
       const alone = { DATABASE_URL: await createDatabase(server, "alone") };
       await Deno.rename(inDist("Operations/drizzle.cjs"), inDist("drizzle.cjs"));
-      for (const [name, needsDrizzle] of Object.entries(OPERATIONS)) {
-        assertEquals(await run(project, name, alone) !== compiled[name], needsDrizzle, name);
+      for (const loadsDrizzle of [false, true]) {
+        const results = await run(project, listOperations(loadsDrizzle), alone);
+        for (const [name, result] of Object.entries(results)) {
+          assertEquals(result !== compiled[name], loadsDrizzle, `${name}: ${result}`);
+        }
       }
       await Deno.writeTextFile(join(project.root, "trellis.config.ts"), "export default {};\n");
       assertEquals((await project.build()).exitCode, 0);
