@@ -22,12 +22,12 @@ interface Limits {
 }
 
 const LIMITS: Readonly<Record<Kind, Limits>> = {
-  list: { trips: 2, promises: 23, names: 0 },
-  get: { trips: 2, promises: 25, names: 0 },
-  create: { trips: 4, promises: 93, names: 15 },
-  invalid: { trips: 1, promises: 13, names: 1 },
+  list: { trips: 2, promises: 21, names: 0 },
+  get: { trips: 2, promises: 23, names: 0 },
+  create: { trips: 4, promises: 74, names: 8 },
+  invalid: { trips: 1, promises: 12, names: 1 },
   anonymous: { trips: 0, promises: 2, names: 0 },
-  webhook: { trips: 1, promises: 19, names: 0 },
+  webhook: { trips: 1, promises: 18, names: 0 },
   signIn: { trips: 2, promises: 563, names: 314 },
   signUp: { trips: 2, promises: 574, names: 416 },
 };
