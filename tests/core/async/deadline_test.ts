@@ -6,7 +6,9 @@ import { remainingMs } from "../../../core/request_context.ts";
 import { DeadlineExceededError } from "../../../errors/mod.ts";
 import { logInfo } from "../../../observability/mod.ts";
 import { createLambdaContext } from "../../../testing/mod.ts";
+import { createRandom } from "../../auth/random.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
+import { testSeed } from "../../support/seed.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";
 
 Deno.test("getDeadline() keeps 250 ms back, a quarter where less than a second is left", () => {
@@ -65,6 +67,30 @@ Deno.test("raceDeadline() rejects each of several at its own deadline, with one 
   clearTimeout(hold);
   assertEquals(order, [20, 40, 60]);
   assert(performance.now() >= start + 60);
+});
+
+Deno.test("raceDeadline() rejects exactly the calls that remain, whatever the order in which others end", async () => {
+  const { below } = createRandom(testSeed);
+  const dueMs = performance.now() + 100;
+  const expired: number[] = [];
+  const running = new Map<number, () => void>();
+  const races: Promise<void>[] = [];
+  // only microtasks run in between, so that the deadline cannot pass before the last call has begun
+  for (let id = 0; id < 200; id++) {
+    const work = new Promise<void>((resolve) => running.set(id, resolve));
+    races.push(raceDeadline(work, dueMs, false, () => expired.push(id)).catch(() => {}));
+    while (running.size > 0 && below(100) < 45) {
+      const [ended, resolve] = [...running][below(running.size)];
+      running.delete(ended);
+      resolve();
+      await Promise.resolve();
+    }
+  }
+  const limit = Promise.withResolvers<void>();
+  const hold = setTimeout(limit.resolve, 10_000);
+  await Promise.race([Promise.all(races), limit.promise]);
+  clearTimeout(hold);
+  assertEquals(expired.sort((a, b) => a - b), [...running.keys()]);
 });
 
 Deno.test("raceDeadline() takes a deadline that lies further ahead than a timer reaches", async () => {
