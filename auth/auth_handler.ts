@@ -151,7 +151,7 @@ export function createAuthHandler(
       return toGatewayResult(event, getSource(event), result, extra);
     },
     {
-      operationName: options.operationName ?? "Auth",
+      operationName: options.operationName || "Auth",
       logging: options.logging,
       respondToError: (error, context, event) =>
         toGatewayResult(

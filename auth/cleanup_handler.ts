@@ -52,7 +52,8 @@ export function createAuthCleanupHandler(
   options: AuthCleanupHandlerOptions = {},
 ): AuthCleanupHandler {
   const { retentionDays, batchSize, ...trigger } = options;
-  return defineScheduleHandler({ operationName: "AuthCleanup", ...trigger })(
+  const operationName = trigger.operationName || "AuthCleanup";
+  return defineScheduleHandler({ ...trigger, operationName })(
     async function cleanUpAuth({ context }): Promise<AuthCleanupResult> {
       const result = await removeExpiredAuthRows(await getAuthInstance(), {
         ...retentionDays !== undefined && { retentionDays },

@@ -68,7 +68,8 @@ export function defineJobRelayHandler<
     ? undefined
     : createJobWorker({ getDb, jobs, concurrency, clock, random, logging, metrics });
 
-  const wrapped = defineScheduleHandler(trigger)(
+  const operationName = trigger.operationName || "relayJobs";
+  const wrapped = defineScheduleHandler({ ...trigger, operationName })(
     async function relayJobs(_params: ScheduleHandlerParams): Promise<RelayResult> {
       return await runRelay({
         getDb: getDb as unknown as () => DrizzleClient | Promise<DrizzleClient>,

@@ -26,7 +26,8 @@ export function createUnmatchedHandler(
   matcher: RouteMatcher<HandledRoute>,
   options: RouterOptions,
 ): LambdaHandler<ApiEvent, ProxyResult> {
-  const { operationName = "router", logging, metrics, tracing } = options;
+  const { logging, metrics, tracing } = options;
+  const operationName = options.operationName || "router";
   const { respond, respondToError } = createResponder(options);
 
   function answer(

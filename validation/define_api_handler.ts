@@ -109,7 +109,8 @@ export function defineApiHandler<
   const { respondToPreflight, respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {
-    const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
+    const { logging, metrics, tracing } = options;
+    const operationName = options.operationName || handler.name || "handler";
     const identify = limitRequests(authenticate, options.rateLimit, operationName);
     const runHandler = returnProxyResult(handler as (params: Params) => unknown, readResult);
     const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;

@@ -30,14 +30,14 @@ import { authConfigPlugin } from "./auth_config_parts.ts";
 import { authLocalesPlugin } from "./auth_locales.ts";
 import { columnBuildersPlugin } from "./column_builders.ts";
 import { bundleCompiled } from "./bundle_compiled.ts";
+import { finishCode } from "./finish_code.ts";
+import { installedSourcesPlugin } from "./installed_sources.ts";
 import { createDrizzlePart } from "./lean/drizzle_part.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
-import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
 import { createSchemasPart } from "./precompile/schemas_part.ts";
-import { addSourceContents } from "./precompile/source_contents.ts";
 import { compileQueries } from "./precompile_queries/compile_queries.ts";
 import { compiledQueriesPlugin } from "./precompile_queries/compiled_queries_plugin.ts";
-import { COMPILED as QUERY, listAddedModules } from "./precompile_queries/specifiers.ts";
+import { listAddedModules } from "./precompile_queries/specifiers.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -200,26 +200,22 @@ async function bundleAll(
       for (const bundle of bundles) {
         if ("message" in bundle) errors.push(bundle);
         else {
+          const { importedNames, unreadPosition } = needs.get(bundle.name)!;
           const unreadProvider = settings.databaseProviders === undefined
-            ? needs.get(bundle.name)!.unreadPosition
+            ? unreadPosition
             : undefined;
-          onBundle({ ...bundle, map: addGenerated(build, bundle.map), parts, unreadProvider });
+          onBundle({
+            ...bundle,
+            ...finishCode(build, bundle, importedNames),
+            parts,
+            unreadProvider,
+          });
         }
       }
       onProgress(done += batch.length, functions.length);
     }
   }
   return errors;
-}
-
-/** Adds the code of generated modules to a source map. */
-function addGenerated({ schemas, queries }: Build, map: string | undefined): string | undefined {
-  let added = map;
-  if (schemas !== undefined && "modules" in schemas) {
-    added &&= addSourceContents(added, SCHEMA, schemas.modules);
-  }
-  if (queries !== undefined) added &&= addSourceContents(added, QUERY, queries.modules);
-  return added;
 }
 
 /** Reads the needs of all functions, by name. */
@@ -282,6 +278,7 @@ function createPlugins(
     bundledProjectPlugin(paths, readProject),
     lazyBuiltinsPlugin(),
     ...columnBuilders ? [] : [columnBuildersPlugin()],
+    installedSourcesPlugin(),
     authLocalesPlugin(paths),
     ...createResolvers(),
   ];

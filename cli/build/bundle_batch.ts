@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { BundleError } from "./bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import { removesNames } from "./library_names.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import type { Parts } from "./optional_parts.ts";
@@ -71,13 +72,14 @@ export interface BundleMetadata {
  * @param onMetadata Called with the metadata of each bundle.
  */
 export async function bundleBatch(
-  { esbuild, root, common, paths }: Build,
+  { esbuild, root, settings, common, paths }: Build,
   batch: readonly FunctionFile[],
   plugins: Plugin[],
   onMetadata?: (fn: FunctionFile, metadata: BundleMetadata) => void,
 ): Promise<BatchResult> {
   const { metafile, outputFiles } = await esbuild.build({
     ...common,
+    sourcemap: common.sourcemap || removesNames(settings) && "external",
     entryPoints: getEntryPoints(batch),
     plugins,
   }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
@@ -101,7 +103,7 @@ export function getEntryPoints(batch: readonly FunctionFile[]): Record<string, s
 }
 
 /** Returns the path of a bundle. */
-export function getOutputPath(outdir: string, { name }: FunctionFile): string {
+export function getOutputPath(outdir: string, { name }: Pick<FunctionFile, "name">): string {
   return join(outdir, name, "index.mjs");
 }
 

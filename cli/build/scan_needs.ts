@@ -4,6 +4,7 @@ import { isAbsolute } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { isTrellis } from "../analysis/values.ts";
 import { mayUseColumnBuilders } from "./column_builders.ts";
+import { type ImportedNames, listImportedNames } from "./imported_names.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
@@ -16,6 +17,7 @@ export interface ScannedNeeds extends Needs {
   readonly unreadPosition?: SourcePosition;
   /** True if it may create a table with a callback that gets all builders of columns. */
   readonly columnBuilders: boolean;
+  readonly importedNames: ImportedNames;
 }
 
 /**
@@ -49,7 +51,13 @@ export async function scanNeeds(
     const unreadPosition = unreadAt === undefined
       ? undefined
       : findProviderPosition(text, unreadAt, root);
-    return [path, { ...needs, unreadPosition, columnBuilders: mayUseColumnBuilders(text) }];
+    const columnBuilders = mayUseColumnBuilders(text);
+    return [path, {
+      ...needs,
+      unreadPosition,
+      columnBuilders,
+      importedNames: listImportedNames(text),
+    }];
   }));
 }
 

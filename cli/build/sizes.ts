@@ -39,7 +39,12 @@ export function getSizes(
       package: paths.getPackage(toLocation(path, root)),
       bytes: bytesInOutput,
     }))
-    .sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
+    .sort(compareSizes);
+}
+
+/** Compares modules: the largest first. */
+export function compareSizes(a: ModuleSize, b: ModuleSize): number {
+  return b.bytes - a.bytes || (a.path < b.path ? -1 : 1);
 }
 
 /** Returns the absolute path or the URL of a module that esbuild reports. */
