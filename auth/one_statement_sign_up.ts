@@ -1,4 +1,3 @@
-import { DrizzleQueryError } from "drizzle-orm";
 import type { PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { getStatementSession } from "../database/session/statement_session.ts";
@@ -90,8 +89,8 @@ export class OneStatementSignUps {
 
 /** Checks that a failed statement has stored nothing, and that the server is able to run others. */
 function canRunAgain(failure: unknown): boolean {
-  // other errors are thrown before the statement is sent, such as those of an invalid date
-  const wasSent = failure instanceof DrizzleQueryError || isAppError(failure);
+  // drizzle's errors have the query; an error of a value, such as an invalid date, comes before it
+  const wasSent = isAppError(failure) || failure instanceof Error && "query" in failure;
   return !wasSent || !isCommitOutcomeUnknown(failure) && !hasSqlState(failure, OVERLOADED);
 }
 
