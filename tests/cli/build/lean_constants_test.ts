@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { join } from "node:path";
 import { applyEdits } from "../../../cli/analysis/slice_names.ts";
 import { createModulePaths } from "../../../cli/build/module_paths.ts";
@@ -140,6 +141,66 @@ Deno.test("trellis build omits only constants whose evaluation has no effect", a
   assertEquals(
     CONSTANTS.map(([code], index) => [code, found[index]]),
     CONSTANTS.map(([code, omitted]) => [code, omitted]),
+  );
+});
+
+/** Parts of constants: those that may be omitted, and others. */
+const PARTS = {
+  drizzle: [
+    "notes.id",
+    "desc(notes.title)",
+    "sql.placeholder('id')",
+    "eq(schema.notes.id, 1)",
+    "ofTitle('a')",
+  ],
+  plain: ["1", "'text'", "[1, 2].map((n) => n + 1)", "{ a: { b: null } }", "Object.keys({ a: 1 })"],
+  other: [
+    "process.env.HOME",
+    "Date.now()",
+    "nanoid()",
+    "(state.n = 1)",
+    "all.push(1)",
+    "next()",
+    "missing.id",
+    "Math.random()",
+  ],
+};
+
+Deno.test("trellis build omits generated constants if each of their parts may be omitted", async () => {
+  const part = fc.record({
+    kind: fc.constantFrom("drizzle" as const, "plain" as const, "plain" as const, "other" as const),
+    index: fc.nat(),
+    wrap: fc.constantFrom(
+      (code: string) => code,
+      (code: string) => `[${code}]`,
+      (code: string) => `{ ...{ a: ${code} } }`,
+      (code: string) => `((value: unknown) => ({ value }))(${code})`,
+    ),
+  });
+  const [lists] = fc.sample(
+    fc.array(fc.array(part, { minLength: 1, maxLength: 4 }), { minLength: 60, maxLength: 60 }),
+    1,
+  );
+  const modules = lists.map((parts) => {
+    const code = parts.map(({ kind, index, wrap }) =>
+      wrap(PARTS[kind][index % PARTS[kind].length])
+    );
+    return `declare const missing: { id: number };
+const state = { n: 0 }, all: number[] = [];
+let count = 0;
+const next = () => ++count;
+const ofTitle = (title: string) => eq(notes.title, title);
+export const own = [${code}];
+`;
+  });
+  const changed = await changeAll(modules);
+  const expected = lists.map((parts) => {
+    const kinds = new Set(parts.map(({ kind }) => kind));
+    return kinds.has("drizzle") && !kinds.has("other");
+  });
+  assertEquals(
+    changed.map((text, index) => [modules[index], text.includes("own = /* @__PURE__ */")]),
+    expected.map((isOmitted, index) => [modules[index], isOmitted]),
   );
 });
 
