@@ -28,8 +28,8 @@ const LIMITS: Readonly<Record<Kind, Limits>> = {
   invalid: { trips: 1, promises: 12, names: 1 },
   anonymous: { trips: 0, promises: 2, names: 0 },
   webhook: { trips: 1, promises: 18, names: 0 },
-  signIn: { trips: 2, promises: 563, names: 271 },
-  signUp: { trips: 2, promises: 574, names: 371 },
+  signIn: { trips: 2, promises: 529, names: 271 },
+  signUp: { trips: 2, promises: 573, names: 371 },
 };
 /** Requests before those that count, which connect and prepare statements. */
 const WARM_UP = 3;
