@@ -78,7 +78,30 @@ Deno.test("build bundles jsr: and npm: imports from Deno's cache", async () => {
   // packages of npm's come from the machine's own cache, the others from the registry above
   await Deno.symlink(join(denoDir, "npm"), join(cache, "npm"));
   const project = await writeTestProject({
-    "deno.json": JSON.stringify({ imports: { "@trellis/fn": "jsr:@trellis/fn@^0.1.0" } }),
+    "deno.json": JSON.stringify({
+      imports: {
+        "@trellis/fn": "jsr:@trellis/fn@^0.1.0",
+        "drizzle-orm": "npm:drizzle-orm@0.45.4",
+      },
+    }),
+    "trellis.config.ts":
+      'export default { build: { precompile: true, databaseProviders: ["postgres"] } };\n',
+    "src/functions/api/notes.get.ts": `import { integer, pgTable } from "drizzle-orm/pg-core";
+import { buildValidatedResponse } from "@trellis/fn/core";
+import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
+import { defineApiHandler } from "@trellis/fn/validation";
+const notes = pgTable("notes", { id: integer("id") });
+const { definePreparedQuery } = createQueryFactory(() =>
+  getDrizzleClient({ provider: "postgres", connectionString: "postgres://127.0.0.1:1/none", schema: { notes } })
+);
+const list = definePreparedQuery(
+  { tables: [{ table: notes, operations: ["SELECT"] }] },
+  (db) => db.select().from(notes).prepare("list").execute(),
+);
+export const handler = defineApiHandler({})(async function listNotes({ context }) {
+  return buildValidatedResponse(context, 200, await list());
+});
+`,
     "src/functions/api/health.get.ts":
       `import { buildValidatedResponse } from "jsr:@trellis/fn@0.1.0/core";
 import { defineApiHandler } from "@trellis/fn/validation";
@@ -96,12 +119,21 @@ export const handler = defineApiHandler({ querySchema: z.object({ n: z.coerce.nu
     Deno.env.set("DENO_DIR", cache);
     const { exitCode, stdout, stderr } = await project.build("--json");
     assertEquals(exitCode, 0, stdout + stderr);
-    const { packages } = JSON.parse(stdout).functions[0];
-    assertEquals(packages.map(({ name }: { name: string }) => name), [
-      "zod",
-      "@trellis/fn",
-      "(own code)",
+    const functions: { name: string; packages: { name: string }[] }[] =
+      JSON.parse(stdout).functions;
+    assertEquals(functions.map(({ name, packages }) => [name, packages.map((each) => each.name)]), [
+      ["Health", ["@trellis/fn", "(own code)"]],
+      ["Notes", ["@trellis/fn", "postgres", "zod", "(own code)"]],
     ]);
+    const program = "const { statements, schemas } = require(process.argv[1]); " +
+      "console.log(Object.keys(statements).join(), Object.values(schemas).map(Object.keys).join())";
+    const drizzle = await new Deno.Command("node", {
+      args: ["-e", program, join(project.root, "dist/Notes/drizzle.cjs")],
+    }).output();
+    assertEquals(
+      new TextDecoder().decode(drizzle.stdout),
+      "src/functions/api/notes.get.ts#list notes\n",
+    );
     const { answer, logged } = await project.call("Health");
     assertEquals([answer.statusCode, answer.body], [200, '{"n":1}']);
     assertStringIncludes(logged, '"operation":"health"');
