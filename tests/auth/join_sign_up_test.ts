@@ -19,7 +19,8 @@ import { countRoundTrips } from "../support/round_trips.ts";
 import { SECRET } from "./auth_database.ts";
 import { FAST_PASSWORDS } from "./fast_passwords.ts";
 
-const restore = setLogOutput(() => {});
+const logged: string[] = [];
+const restore = setLogOutput((line) => logged.push(line));
 const postgres = await startPostgres();
 const proxy = await countRoundTrips(await postgres.createDatabase("join_sign_up"));
 const database: DatabaseConfig = {
@@ -35,6 +36,7 @@ for (const statement of AUTH_MIGRATION_SQL.split("--> statement-breakpoint")) {
 await db.execute(sql.raw(RATE_LIMIT_MIGRATION_SQL));
 Deno.test.beforeEach(async () => {
   await db.execute(sql`truncate users, accounts, sessions, rate_limits`);
+  logged.length = 0;
 });
 Deno.test.afterAll(async () => {
   restore();
@@ -122,6 +124,21 @@ Deno.test("a sign-up stores nothing if one of its last statements fails", async 
     assertEquals([...await read("users"), ...await read("accounts")], [], table);
   }
   assertEquals((await signUp(auth, "ada@example.com")).status, 200);
+});
+
+Deno.test("a sign-up fails with the error of its first statement that fails", async () => {
+  const auth = open();
+  await db.execute(sql`alter table accounts add constraint refused check (user_id is null)`);
+  try {
+    assertEquals((await signUp(auth, "ada@example.com")).status, 500);
+  } finally {
+    await db.execute(sql`alter table accounts drop constraint refused`);
+  }
+  const errors = logged.map((line) => JSON.parse(line)).filter(({ level }) => level === "ERROR");
+  assertEquals(errors.map(({ error }) => error.message), [
+    // and not 25P02 of the statement behind it
+    "Query of better-auth failed with SQLSTATE 23514 (constraint refused, table accounts)",
+  ]);
 });
 
 Deno.test("concurrent sign-ups with one address create one account", async () => {
