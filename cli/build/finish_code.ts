@@ -1,12 +1,15 @@
-import { type Build, type Bundle, getOutputPath } from "./bundle_batch.ts";
+import { join } from "node:path";
+import type { Build, Bundle } from "./bundle_batch.ts";
 import type { ImportedNames } from "./imported_names.ts";
 import { removeLibraryNames, removesNames } from "./library_names.ts";
+import type { BundledFile } from "./part_use.ts";
 import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
 import { addSourceContents } from "./precompile/source_contents.ts";
 import { COMPILED as QUERY } from "./precompile_queries/specifiers.ts";
 
 /**
- * Removes names that nothing reads, and adds the code of generated modules to the source map.
+ * Removes names that nothing reads from the files of a function, and adds the code of generated
+ * modules to the source maps.
  *
  * @param imported The names that the function's own code imports.
  */
@@ -14,14 +17,18 @@ export function finishCode(
   build: Build,
   bundle: Omit<Bundle, "parts">,
   imported: ImportedNames,
-): Pick<Bundle, "code" | "map" | "modules"> {
+): Pick<Bundle, "code" | "map" | "modules" | "files"> {
   const { root, settings, common } = build;
-  const outfile = getOutputPath(common.outdir, bundle);
-  const { code, map, modules } = removesNames(settings)
-    ? removeLibraryNames(bundle, { root, outfile, imported })
-    : bundle;
+  const folder = join(common.outdir, bundle.name);
   const keepsMap = settings.sourceMaps !== "none";
-  return { code, modules, map: keepsMap ? addGenerated(build, map) : undefined };
+  function finish(file: BundledFile): BundledFile {
+    const { code, map, modules } = removesNames(settings)
+      ? removeLibraryNames(file, { root, folder, imported })
+      : file;
+    return { code, modules, map: keepsMap ? addGenerated(build, map) : undefined };
+  }
+  const files = [...bundle.files ?? []].map(([name, file]) => [name, finish(file)] as const);
+  return { ...finish(bundle), files: new Map(files) };
 }
 
 /** Adds the code of generated modules to a source map. */

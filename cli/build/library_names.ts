@@ -1,9 +1,10 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { toPortablePath } from "../inside_folder.ts";
 import type { ImportedNames } from "./imported_names.ts";
+import type { BundledFile } from "./part_use.ts";
 import { removeNameCalls } from "./remove_name_calls.ts";
-import { compareSizes, type ModuleSize } from "./sizes.ts";
+import { compareSizes } from "./sizes.ts";
 
 /** Packages that never read the name of one of their own functions. */
 const UNNAMED: ReadonlySet<string> = new Set([TRELLIS, "drizzle-orm", "postgres", "zod"]);
@@ -30,18 +31,11 @@ export function removesNames(
   return keepNames && Number(/^node(\d+)/.exec(target)?.[1]) > 16;
 }
 
-/** A bundle with its source map and its modules. */
-export interface NamedBundle {
-  readonly code: string;
-  readonly map?: string;
-  readonly modules: readonly ModuleSize[];
-}
-
 /** Options of {@link removeLibraryNames}. */
 export interface LibraryNamesOptions {
   readonly root: string;
-  /** Absolute path of the bundle. */
-  readonly outfile: string;
+  /** Absolute path of the bundle's folder. */
+  readonly folder: string;
   /** The names that the function's own code imports. They remain. */
   readonly imported: ImportedNames;
 }
@@ -53,9 +47,9 @@ export interface LibraryNamesOptions {
  * @returns The new code, its source map and the new sizes of its modules.
  */
 export function removeLibraryNames(
-  { code, map, modules }: NamedBundle,
-  { root, outfile, imported }: LibraryNamesOptions,
-): NamedBundle {
+  { code, map, modules }: BundledFile,
+  { root, folder, imported }: LibraryNamesOptions,
+): BundledFile {
   if (map === undefined) return { code, modules };
   const unnamed = new Set(
     modules.filter(({ package: name = "" }) => isUnnamed(name, imported)).map(({ path }) => path),
@@ -64,7 +58,7 @@ export function removeLibraryNames(
   const found = new Map<string, string | undefined>();
 
   function findModule(source: string): string | undefined {
-    const file = resolve(dirname(outfile), decodePath(source));
+    const file = resolve(folder, decodePath(source));
     return [source, toPortablePath(root, file)].find((path) => unnamed.has(path));
   }
   function isRemoved(source: string, name?: string): boolean {

@@ -1,3 +1,5 @@
+import type { ModuleSize } from "./sizes.ts";
+
 /** The result of compiling a part of a function ahead of time. */
 export type PartUse =
   /** The parts that were compiled. The bundle is without the package. */
@@ -11,4 +13,6 @@ export type PartUse =
 export interface BundledFile {
   readonly code: string;
   readonly map?: string;
+  /** The bundled modules, largest first. */
+  readonly modules: readonly ModuleSize[];
 }

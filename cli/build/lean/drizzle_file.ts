@@ -1,14 +1,16 @@
 import type { Plugin } from "esbuild";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { getPackageName, toBareSpecifier } from "../../analysis/package_specifier.ts";
 import { Slicer } from "../../analysis/schema_slice.ts";
 import type { Slice, SlicePackage } from "../../analysis/slice.ts";
 import type { Build } from "../bundle_batch.ts";
 import type { BundledFile } from "../part_use.ts";
+import { installedSourcesPlugin } from "../installed_sources.ts";
 import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
 import { addSourceContents } from "../precompile/source_contents.ts";
 import type { CompiledQueries } from "../precompile_queries/compile_queries.ts";
 import { DRIZZLE_FILE as OWN } from "../precompile_queries/lean_modules.ts";
+import { bundleSecondFiles } from "../second_files.ts";
 import { isDrizzleModule } from "./drizzle_imports.ts";
 import type { LeanSources } from "./read_lean.ts";
 import { DRIZZLE_FILE } from "./specifiers.ts";
@@ -74,29 +76,18 @@ const PACKAGE = "trellis-drizzle-package:";
 export async function bundleDrizzle(
   entries: ReadonlyMap<string, DrizzleEntry>,
   queries: CompiledQueries,
-  { esbuild, common, createResolvers, ...build }: Build,
+  build: Build,
   plugins: readonly Plugin[],
 ): Promise<Map<string, BundledFile>> {
-  if (entries.size === 0) return new Map();
-  const { outputFiles = [] } = await esbuild.build({
-    ...common,
-    entryPoints: Object.fromEntries(
-      [...entries.keys()].map((name) => [
-        `${name}/${DRIZZLE_FILE.replace(".cjs", "")}`,
-        ENTRY + name,
-      ]),
-    ),
-    outExtension: { ".js": ".cjs" },
-    format: "cjs",
-    metafile: false,
-    plugins: [entriesPlugin(entries, build, queries), ...plugins, ...createResolvers()],
-  });
-  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
-  return new Map([...entries].map(([name, entry]) => {
-    const path = resolve(common.outdir, name, DRIZZLE_FILE);
-    const map = texts.get(`${path}.map`);
-    const contents = new Map([[name, renderEntry(entry)]]);
-    return [name, { code: texts.get(path)!, map: map && addSourceContents(map, ENTRY, contents) }];
+  const files = await bundleSecondFiles(
+    build,
+    DRIZZLE_FILE,
+    new Map([...entries.keys()].map((name) => [name, ENTRY + name])),
+    [entriesPlugin(entries, build, queries), ...plugins, installedSourcesPlugin()],
+  );
+  return new Map([...files].map(([name, { map, ...file }]) => {
+    const contents = new Map([[name, renderEntry(entries.get(name)!)]]);
+    return [name, { ...file, map: map && addSourceContents(map, ENTRY, contents) }];
   }));
 }
 

@@ -1,8 +1,9 @@
-import type { BuildOptions, Metafile, Plugin } from "esbuild";
+import type { Metafile, Plugin } from "esbuild";
 import { resolve } from "node:path";
+import type { Build } from "../bundle_batch.ts";
 import type { BundledFile, PartUse } from "../part_use.ts";
-import type { loadEsbuild } from "../load_esbuild.ts";
 import type { ModulePaths } from "../module_paths.ts";
+import { bundleSecondFiles } from "../second_files.ts";
 import { getOwnModule, OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
 import { type CompiledSchemas, listUses } from "./compile_schemas.ts";
 import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
@@ -66,47 +67,25 @@ export function readSchemaUse(
   return { keys };
 }
 
-/** Options of {@link bundleSchemas}. */
-export interface BundleSchemasOptions {
-  readonly esbuild: Awaited<ReturnType<typeof loadEsbuild>>;
-  readonly common: BuildOptions & { readonly outdir: string };
-  readonly paths: ModulePaths;
-  readonly createResolvers: () => Plugin[];
-  readonly schemas: CompiledSchemas;
-}
-
 const ENTRY = "trellis-schemas-of:";
 const NAMESPACE = ENTRY.slice(0, -1);
 
 /**
  * Bundles zod and the schemas of functions.
  *
- * @param options The build.
+ * @param keys The keys of the schemas by function.
  * @returns Files by function.
  */
-export async function bundleSchemas(
+export function bundleSchemas(
   keys: ReadonlyMap<string, readonly string[]>,
-  { esbuild, common, paths, createResolvers, schemas }: BundleSchemasOptions,
+  schemas: CompiledSchemas,
+  build: Build,
 ): Promise<Map<string, BundledFile>> {
-  const { outputFiles = [] } = await esbuild.build({
-    ...common,
-    entryPoints: Object.fromEntries(
-      [...keys.keys()].map((name) => [`${name}/${SCHEMA_FILE.replace(".cjs", "")}`, ENTRY + name]),
-    ),
-    outExtension: { ".js": ".cjs" },
-    format: "cjs",
-    metafile: false,
-    plugins: [
-      entriesPlugin(keys, schemas, paths),
-      originalSchemasPlugin(schemas),
-      ...createResolvers(),
-    ],
-  });
-  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
-  return new Map([...keys.keys()].map((name) => {
-    const path = resolve(common.outdir, name, SCHEMA_FILE);
-    return [name, { code: texts.get(path)!, map: texts.get(`${path}.map`) }];
-  }));
+  const entries = new Map([...keys.keys()].map((name) => [name, ENTRY + name]));
+  return bundleSecondFiles(build, SCHEMA_FILE, entries, [
+    entriesPlugin(keys, schemas, build.paths),
+    originalSchemasPlugin(schemas),
+  ]);
 }
 
 function entriesPlugin(

@@ -38,6 +38,6 @@ export function createSchemasPart(
       }),
     read: ({ file }, { metafile: { inputs }, output }) =>
       readSchemaUse(schemas, file, output, { inputs, root, paths }),
-    bundle: (keys) => bundleSchemas(keys, { ...build, schemas }),
+    bundle: (keys) => bundleSchemas(keys, schemas, build),
   };
 }
