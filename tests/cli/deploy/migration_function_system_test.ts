@@ -188,9 +188,10 @@ Deno.test({
         const { stdout, stderr } = stopped;
         assertStringIncludes(stderr, "pending 0001_notes: 1 statement in one transaction");
         assertStringIncludes(stderr, "pending 0002_rows: 5 statements");
+        // on a busy machine the third statement ends before the function is killed
         assertMatch(
           stderr,
-          /0002_rows: 2 of 5 statements done, and 1 more pending after 1 invocation: .*timed out/,
+          /0002_rows: [23] of 5 statements done, and 1 more pending after 1 invocation: .*timed out/,
         );
         assertMatch(
           stdout,
