@@ -1,11 +1,9 @@
-import { and, eq, gt, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { getHeader } from "../core/http/api_event.ts";
 import type {
   ApiKeyIdentity,
   ApiKeyPermissions,
   CredentialNeeds,
 } from "../core/http/auth_registry.ts";
-import { encodeBase64 } from "../core/http/base64.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import {
@@ -20,7 +18,9 @@ import {
   findConfiguration,
   isDefaultConfig,
 } from "./api_key_options.ts";
-import { type ApiKeyRow, planUsage, type UsagePlan } from "./api_key_usage.ts";
+import { hashKey } from "./api_key_hash.ts";
+import { getKeyStatements } from "./api_key_statements.ts";
+import { type ApiKeyRow, planUsage, type UsagePlan, type UsedKey } from "./api_key_usage.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 
 /** Printable ASCII. */
@@ -68,64 +68,19 @@ export async function checkApiKey(
   throw new ServiceUnavailableError("The API key is used by too many requests at once");
 }
 
-interface PreparedKeyQuery {
-  execute(values: { key: string }): Promise<ApiKeyRow[]>;
-}
-
-const queries: WeakMap<AuthDatabase, WeakMap<ApiKeyTable, PreparedKeyQuery>> = new WeakMap();
-let lastQuery = 0;
-
 async function findKey(
   db: AuthDatabase,
   { table, configId }: ApiKeySettings,
   key: string,
 ): Promise<ApiKeyRow> {
-  const query = getKeyQuery(db, table);
-  const [row] = await withQueryMetrics("findApiKey", () => query.execute({ key }));
+  const { find } = getKeyStatements(db, table);
+  const [row] = await withQueryMetrics("findApiKey", () => find.execute({ key }));
   if (row === undefined || row.enabled === false) throw invalidKey();
   if (row.expiresAt !== null && Date.now() > row.expiresAt.getTime()) throw invalidKey();
   const isExpected = configId === undefined || row.configId === configId ||
     (isDefaultConfig(row.configId) && isDefaultConfig(configId));
   if (!isExpected) throw invalidKey();
   return row;
-}
-
-function getKeyQuery(db: AuthDatabase, table: ApiKeyTable): PreparedKeyQuery {
-  let ofClient = queries.get(db);
-  if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
-  let query = ofClient.get(table);
-  if (query === undefined) ofClient.set(table, query = prepareKeyQuery(db, table));
-  return query;
-}
-
-function prepareKeyQuery(db: AuthDatabase, table: ApiKeyTable): PreparedKeyQuery {
-  return db.select(getRowColumns(table)).from(table)
-    .where(eq(table.key, sql.placeholder("key")))
-    .limit(1)
-    .prepare(`trellis_find_api_key_${++lastQuery}`) as unknown as PreparedKeyQuery;
-}
-
-function getRowColumns(table: ApiKeyTable) {
-  return {
-    id: table.id,
-    configId: table.configId,
-    name: table.name,
-    referenceId: table.referenceId,
-    refillInterval: table.refillInterval,
-    refillAmount: table.refillAmount,
-    lastRefillAt: table.lastRefillAt,
-    enabled: table.enabled,
-    rateLimitEnabled: table.rateLimitEnabled,
-    rateLimitTimeWindow: table.rateLimitTimeWindow,
-    rateLimitMax: table.rateLimitMax,
-    requestCount: table.requestCount,
-    remaining: table.remaining,
-    lastRequest: table.lastRequest,
-    expiresAt: table.expiresAt,
-    createdAt: table.createdAt,
-    permissions: table.permissions,
-    metadata: table.metadata,
-  };
 }
 
 /**
@@ -140,76 +95,15 @@ async function applyUsage(
   row: ApiKeyRow,
   plan: UsagePlan,
   now: Date,
-): Promise<ApiKeyRow | undefined> {
-  const conditions = [eq(table.id, row.id), sql`${table.enabled} IS NOT FALSE`];
-  // better-auth notes no change of a request that it refuses
-  const changes: Record<string, unknown> = plan.refusal === undefined ? { updatedAt: now } : {};
-  addQuota(table, row, plan, now, conditions, changes);
-  addCounter(table, row, plan, now, conditions, changes);
-  if (Object.keys(changes).length === 0) return row;
-  const [used] = await withQueryMetrics(
-    "useApiKey",
-    () => db.update(table).set(changes).where(and(...conditions)).returning(getRowColumns(table)),
-  );
-  return used as ApiKeyRow | undefined;
-}
-
-function addQuota(
-  table: ApiKeyTable,
-  row: ApiKeyRow,
-  { quota }: UsagePlan,
-  now: Date,
-  conditions: SQL[],
-  changes: Record<string, unknown>,
-): void {
-  if (quota === "decrement") {
-    conditions.push(gt(table.remaining, 0));
-    changes.remaining = sql`${table.remaining} - 1`;
-  }
-  if (quota === "refill") {
-    conditions.push(
-      row.lastRefillAt === null
-        ? isNull(table.lastRefillAt)
-        : isSameMillisecond(table.lastRefillAt, row.lastRefillAt),
-    );
-    changes.remaining = (row.refillAmount ?? 1) - 1;
-    changes.lastRefillAt = now;
-  }
-}
-
-function addCounter(
-  table: ApiKeyTable,
-  row: ApiKeyRow,
-  { counter }: UsagePlan,
-  now: Date,
-  conditions: SQL[],
-  changes: Record<string, unknown>,
-): void {
-  if (counter === "none") return;
-  changes.lastRequest = now;
-  if (counter === "touch") return;
-  const windowStart = new Date(now.getTime() - (row.rateLimitTimeWindow ?? 0));
-  if (counter === "increment") {
-    conditions.push(gt(table.lastRequest, windowStart), lt(table.requestCount, row.rateLimitMax));
-    changes.requestCount = sql`${table.requestCount} + 1`;
-    return;
-  }
-  conditions.push(
-    row.lastRequest === null ? isNull(table.lastRequest) : lte(table.lastRequest, windowStart),
-  );
-  changes.requestCount = 1;
-}
-
-/** Compares a column with a `Date`, which has milliseconds. */
-function isSameMillisecond(column: ApiKeyTable["lastRefillAt"], date: Date): SQL {
-  return eq(sql`date_trunc('milliseconds', ${column})`, sql.param(date, column));
-}
-
-/** Hashes a key like the plugin: SHA-256 in base64url without padding. */
-async function hashKey(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  return encodeBase64(new Uint8Array(digest)).replaceAll("+", "-").replaceAll("/", "_")
-    .replaceAll("=", "");
+): Promise<UsedKey | undefined> {
+  const usage = getKeyStatements(db, table).getUsage(row, plan);
+  if (usage === undefined) return row;
+  const { id, rateLimitTimeWindow, rateLimitMax, lastRefillAt, refillAmount } = row;
+  const windowStart = new Date(now.getTime() - (rateLimitTimeWindow ?? 0));
+  const refilled = (refillAmount ?? 1) - 1;
+  const values = { id, now, windowStart, rateLimitMax, lastRefillAt, refilled };
+  const [used] = await withQueryMetrics("useApiKey", () => usage.execute(values));
+  return used;
 }
 
 function parsePermissions(text: string | null): ApiKeyPermissions {
@@ -234,7 +128,7 @@ function checkPermissions(has: ApiKeyPermissions, needs: ApiKeyPermissions = {})
 }
 
 function toIdentity(
-  { id, configId, name, referenceId, remaining, expiresAt, metadata }: ApiKeyRow,
+  { id, configId, name, referenceId, remaining, expiresAt, metadata }: UsedKey,
   permissions: ApiKeyPermissions,
   { references = "user" }: ApiKeyConfiguration,
 ): ApiKeyIdentity {

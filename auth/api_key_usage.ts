@@ -23,6 +23,12 @@ export interface ApiKeyRow {
   readonly metadata: string | null;
 }
 
+/** A key as an accepted request sees it. */
+export type UsedKey = Pick<
+  ApiKeyRow,
+  "id" | "configId" | "name" | "referenceId" | "remaining" | "expiresAt" | "metadata"
+>;
+
 /** How a request changes the remaining requests of a key. */
 export type QuotaStep = "none" | "decrement" | "refill";
 

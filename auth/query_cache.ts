@@ -6,10 +6,10 @@ import type { AuthSettings } from "./config.ts";
  *
  * @param prepare Prepares the query. An error is not cached.
  */
-export function cacheByClient<Query>(
-  prepare: (db: AuthDatabase, settings: AuthSettings) => Query,
-): (db: AuthDatabase, settings: AuthSettings) => Query {
-  const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, Query>> = new WeakMap();
+export function cacheByClient<Query, Settings extends object = AuthSettings>(
+  prepare: (db: AuthDatabase, settings: Settings) => Query,
+): (db: AuthDatabase, settings: Settings) => Query {
+  const queries: WeakMap<AuthDatabase, WeakMap<Settings, Query>> = new WeakMap();
   return function getQuery(db, settings): Query {
     let ofClient = queries.get(db);
     if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());

@@ -3,8 +3,8 @@ import { openAuthDatabase } from "./auth_database.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true });
 
-/** The table of better-auth's API keys. */
-export const apikey = pgTable("api_keys", {
+/** Returns the columns of better-auth's API keys. */
+export const apiKeyColumns = () => ({
   id: text("id").primaryKey(),
   configId: text("config_id").notNull(),
   name: text("name"),
@@ -28,6 +28,9 @@ export const apikey = pgTable("api_keys", {
   permissions: text("permissions"),
   metadata: text("metadata"),
 });
+
+/** The table of better-auth's API keys. */
+export const apikey = pgTable("api_keys", apiKeyColumns());
 
 /** Creates the table. */
 export const API_KEY_TABLE = `CREATE TABLE api_keys (id text PRIMARY KEY, config_id text NOT NULL,

@@ -1,0 +1,218 @@
+import { assert, assertEquals } from "@std/assert";
+import { pgTable, timestamp } from "drizzle-orm/pg-core";
+import fc from "fast-check";
+import * as nodeCrypto from "node:crypto";
+import { nodeKeyHash, webKeyHash } from "../../auth/api_key_hash.ts";
+import { resolveApiKeyOptions } from "../../auth/api_key_options.ts";
+import { getKeyStatements } from "../../auth/api_key_statements.ts";
+import { type ApiKeyRow, planUsage, type UsagePlan } from "../../auth/api_key_usage.ts";
+import { configureApiKeyAuth, resetApiKeyAuth } from "../../auth/mod.ts";
+import { getCredentialCheck } from "../../core/http/auth_registry.ts";
+import { isAppError } from "../../errors/mod.ts";
+import { createRestApiEvent } from "../../testing/mod.ts";
+import { testSeed } from "../support/seed.ts";
+import { apikey, apiKeyColumns, openApiKeysDatabase } from "./api_keys_database.ts";
+import { atTime } from "./auth_database.ts";
+
+const NOW_MS = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
+const RUNS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 5_000 : 600;
+
+const { pglite, db, queries } = await openApiKeysDatabase();
+globalThis.addEventListener("unload", () => void pglite.close());
+
+const { table } = resolveApiKeyOptions({ schema: { apikey } });
+
+const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
+const time = fc.integer({ min: -5, max: 1 }).map((ms) => new Date(NOW_MS + ms));
+const counters = {
+  enabled: fc.constantFrom(true, true, true, true, null, false),
+  requestCount: orNull(fc.integer({ min: 0, max: 3 })),
+  remaining: fc.constantFrom(null, null, 0, 1, 2),
+  lastRequest: orNull(time),
+  lastRefillAt: orNull(time),
+};
+const storedKey = fc.record({
+  ...counters,
+  refillInterval: orNull(fc.integer({ min: 1, max: 4 })),
+  refillAmount: orNull(fc.integer({ min: 1, max: 3 })),
+  rateLimitEnabled: fc.constantFrom(true, true, null, false),
+  rateLimitTimeWindow: orNull(fc.integer({ min: 1, max: 6 })),
+  rateLimitMax: orNull(fc.integer({ min: 1, max: 4 })),
+});
+const isLimited = fc.constantFrom(true, true, true, false);
+/** What other requests change between the query of a key and its update. */
+const meanwhile = fc.oneof(fc.constant({}), fc.record(counters, { requiredKeys: [] }));
+
+const ago = (ms: number) => new Date(NOW_MS - ms);
+/** A key whose window of 3 ms has ended. */
+const OLD_WINDOW = {
+  enabled: true,
+  requestCount: 1,
+  remaining: null,
+  lastRequest: ago(4),
+  lastRefillAt: null,
+  refillInterval: null,
+  refillAmount: null,
+  rateLimitEnabled: true,
+  rateLimitTimeWindow: 3,
+  rateLimitMax: 1,
+};
+
+/** Returns what a plan changes in a stored row, or `undefined` if its conditions do not hold. */
+function model(stored: ApiKeyRow, read: ApiKeyRow, plan: UsagePlan): object | undefined {
+  if (stored.enabled === false) return undefined;
+  const now = new Date(NOW_MS);
+  const changed: Record<string, unknown> = plan.refusal ? {} : { updatedAt: now };
+  if (plan.quota === "decrement") {
+    if (stored.remaining === null || stored.remaining <= 0) return undefined;
+    changed.remaining = stored.remaining - 1;
+  }
+  if (plan.quota === "refill") {
+    if (stored.lastRefillAt?.getTime() !== read.lastRefillAt?.getTime()) return undefined;
+    Object.assign(changed, { remaining: (read.refillAmount ?? 1) - 1, lastRefillAt: now });
+  }
+  if (plan.counter === "none") return changed;
+  changed.lastRequest = now;
+  if (plan.counter === "touch") return changed;
+  const { lastRequest, requestCount } = stored;
+  const isInWindow = lastRequest !== null &&
+    NOW_MS - lastRequest.getTime() < (read.rateLimitTimeWindow ?? 0);
+  if (plan.counter === "increment") {
+    const isBelow = requestCount !== null && requestCount < (read.rateLimitMax ?? 0);
+    return isInWindow && isBelow ? { ...changed, requestCount: requestCount + 1 } : undefined;
+  }
+  const isStarted = read.lastRequest === null
+    ? lastRequest === null
+    : lastRequest !== null && !isInWindow;
+  return isStarted ? { ...changed, requestCount: 1 } : undefined;
+}
+
+function tryPlan(read: ApiKeyRow, isLimited: boolean): UsagePlan | undefined {
+  try {
+    return planUsage(read, { rateLimit: { enabled: isLimited } }, NOW_MS);
+  } catch (error) {
+    if (isAppError(error)) return undefined;
+    throw error;
+  }
+}
+
+const BASE = {
+  id: "k1",
+  key: "stored",
+  configId: "default",
+  referenceId: "u1",
+  createdAt: new Date(NOW_MS - 3),
+  updatedAt: new Date(NOW_MS - 3),
+};
+
+Deno.test("getUsage() writes a plan if its conditions hold, whatever changed since the query", async () => {
+  const kinds: Record<string, number> = {};
+  await fc.assert(
+    fc.asyncProperty(storedKey, meanwhile, isLimited, async (state, changes, limited) => {
+      await pglite.exec("DELETE FROM api_keys");
+      await db.insert(apikey).values({ ...BASE, ...state });
+      const statements = getKeyStatements(db, table);
+      const [read] = await statements.find.execute({ key: "stored" });
+      const plan = tryPlan(read, limited);
+      if (plan === undefined) return;
+      const stored = { ...BASE, ...state, ...changes };
+      if (Object.keys(changes).length > 0) await db.update(apikey).set(changes);
+      const expected = model(stored as unknown as ApiKeyRow, read, plan);
+      const usage = statements.getUsage(read, plan);
+      if (usage === undefined) return assert(plan.refusal !== undefined && plan.quota === "none");
+      const used = await usage.execute({
+        id: read.id,
+        now: new Date(NOW_MS),
+        windowStart: new Date(NOW_MS - (read.rateLimitTimeWindow ?? 0)),
+        rateLimitMax: read.rateLimitMax,
+        lastRefillAt: read.lastRefillAt,
+        refilled: (read.refillAmount ?? 1) - 1,
+      });
+      const [after] = await db.select().from(apikey);
+      assertEquals(after, { ...after, ...stored, ...expected });
+      assertEquals(used.map(({ remaining }) => remaining), expected ? [after.remaining] : []);
+      const kind = `${plan.quota} ${plan.counter} ${expected !== undefined}`;
+      kinds[kind] = (kinds[kind] ?? 0) + 1;
+    }),
+    { seed: testSeed, numRuns: RUNS, examples: [[OLD_WINDOW, { lastRequest: ago(3) }, true]] },
+  );
+  for (const quota of ["none", "decrement", "refill"]) {
+    for (const counter of ["none", "touch", "start", "increment"]) {
+      assert(kinds[`${quota} ${counter} true`] > 0, `no ${quota} ${counter} was written`);
+    }
+  }
+});
+
+Deno.test("getUsage() ignores microseconds of the last refill", async () => {
+  await pglite.exec("DELETE FROM api_keys");
+  await db.insert(apikey).values({ ...BASE, remaining: 0, refillInterval: 1, refillAmount: 3 });
+  await pglite.exec("UPDATE api_keys SET last_refill_at = '2030-05-06 07:08:09.001234Z'");
+  configureApiKeyAuth(() => Promise.resolve(db), {
+    schema: { apikey },
+    plugin: { disableKeyHashing: true },
+  });
+  const { apiKey } = await atTime(NOW_MS, checkStored);
+  assertEquals(apiKey.remaining, 2);
+  resetApiKeyAuth();
+});
+
+Deno.test("a check of a key builds no SQL if an earlier one had the same plan", async () => {
+  let built = 0;
+  const counted = new Proxy(db, {
+    get(target, name) {
+      if (name === "select" || name === "update") built++;
+      return Reflect.get(target, name);
+    },
+  });
+  configureApiKeyAuth(() => Promise.resolve(counted), {
+    schema: { apikey },
+    plugin: { disableKeyHashing: true },
+  });
+  await pglite.exec("DELETE FROM api_keys");
+  await db.insert(apikey).values({ ...BASE, remaining: 9 });
+  queries.length = 0;
+  for (let request = 0; request < 4; request++) await checkStored();
+  assertEquals([built, queries.length], [2, 8]);
+  resetApiKeyAuth();
+});
+
+Deno.test("a check of a key calls $onUpdate of the table for each update", async () => {
+  let last = 0;
+  const at = (name: string) => timestamp(name, { withTimezone: true });
+  const observed = pgTable("api_keys", {
+    ...apiKeyColumns(),
+    createdAt: at("created_at").notNull().$onUpdate(() => new Date(NOW_MS + ++last)),
+  });
+  configureApiKeyAuth(() => Promise.resolve(db), {
+    schema: { apikey: observed },
+    plugin: { disableKeyHashing: true },
+  });
+  await pglite.exec("DELETE FROM api_keys");
+  await db.insert(apikey).values({ ...BASE, remaining: 9 });
+  const remaining: unknown[] = [];
+  for (let request = 0; request < 3; request++) {
+    remaining.push((await checkStored()).apiKey.remaining);
+    const [{ createdAt }] = await db.select().from(apikey);
+    assertEquals(createdAt.getTime(), NOW_MS + last);
+  }
+  assertEquals([last, remaining], [3, [8, 7, 6]]);
+  resetApiKeyAuth();
+});
+
+Deno.test("both hashes of a key are that of better-auth's plugin", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ minLength: 1, maxLength: 200 }), async (key) => {
+      const expected = nodeCrypto.createHash("sha256").update(key).digest("base64url");
+      assertEquals(await webKeyHash(key), expected);
+      assertEquals(await nodeKeyHash(nodeCrypto)(key), expected);
+    }),
+    { seed: testSeed },
+  );
+});
+
+function checkStored() {
+  return getCredentialCheck("api-key")(
+    createRestApiEvent({ headers: { "x-api-key": "stored" } }),
+    {},
+  );
+}
