@@ -3,9 +3,6 @@ import { isTrellis } from "../analysis/values.ts";
 /** Names that code imports from packages; `"all"` if it imports all names of this package. */
 export type ImportedNames = ReadonlySet<string> | "all";
 
-/** Matches the imports of packages in unminified output of esbuild. */
-const IMPORT = /^(?:im|ex)port ([^"';]*) from "([^"]+)";$/gm;
-
 /**
  * Lists the names that a function's own code imports.
  *
@@ -13,11 +10,23 @@ const IMPORT = /^(?:im|ex)port ([^"';]*) from "([^"]+)";$/gm;
  */
 export function listImportedNames(code: string): ImportedNames {
   const names = new Set<string>();
-  for (const [, clause, from] of code.matchAll(IMPORT)) {
-    const list = /\{([^}]*)\}/.exec(clause)?.[1];
+  for (const { clause, from } of listImports(code)) {
+    const [, list] = clause.split(/[{}]/);
     if (list === undefined && isTrellis(from)) return "all";
     for (const each of list?.split(",") ?? []) names.add(each.trim().split(" as ")[0]);
   }
   const loaded = [...code.matchAll(/\b(?:import|require)\("([^"]+)"\)/g)];
   return loaded.some(([, from]) => isTrellis(from)) ? "all" : names;
+}
+
+/** Lists the imports of packages in unminified output of esbuild, which may take several lines. */
+function* listImports(code: string): Generator<{ clause: string; from: string }> {
+  for (const part of `${code}\n`.split('";\n')) {
+    const text = `\n${part}`;
+    const end = text.lastIndexOf(' from "');
+    const start = Math.max(text.lastIndexOf("\nimport ", end), text.lastIndexOf("\nexport ", end));
+    if (end === -1 || start === -1) continue;
+    const clause = text.slice(start + "\nimport ".length, end);
+    if (!/["';]/.test(clause)) yield { clause, from: text.slice(end + ' from "'.length) };
+  }
 }

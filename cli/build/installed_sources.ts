@@ -9,11 +9,13 @@ export function installedSourcesPlugin(): Plugin {
   return {
     name: "installed sources",
     setup(build): void {
-      const filter = /[/\\]drizzle-orm[/\\].*\.js$/;
-      build.onLoad({ filter, namespace: "file" }, async ({ path }) => ({
-        contents: (await readFile(path, "utf8")).replace(/\n\/\/# sourceMappingURL=\S+\s*$/, "\n"),
-        loader: "js",
-      }));
+      const filter = /[/\\]drizzle-orm[/\\]/;
+      build.onLoad({ filter, namespace: "file" }, async ({ path }) => {
+        if (!path.endsWith(".js")) return undefined;
+        const text = await readFile(path, "utf8");
+        const contents = text.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, "\n");
+        return { contents, loader: "js" };
+      });
     },
   };
 }

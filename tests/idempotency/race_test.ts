@@ -65,7 +65,8 @@ async function startProcess(url: string, kind: string, key: string, count: numbe
       // metrics are written to the same output
       const line = text.split("\n").find((line) => line.startsWith('{"distinct"'));
       if (line !== undefined) return line;
-      throw new Error(`The process ended with ${signal ?? code} and wrote: ${text}`);
+      if (signal !== null) return "";
+      throw new Error(`The process ended with ${code} and wrote: ${text}`);
     },
   };
 }
