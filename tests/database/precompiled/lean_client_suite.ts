@@ -1,4 +1,4 @@
-// Run by lean_client_test.ts, with an import map that replaces the modules of a bundle without drizzle.
+// Run by lean_client_system_test.ts, with an import map that replaces the modules of a bundle without drizzle.
 import {
   assert,
   assertEquals,

@@ -9,7 +9,6 @@ const SUITES = [
   "database/send_ahead_test.ts",
   "database/session/ended_transaction_test.ts",
   "database/session/lazy_schema_test.ts",
-  "database/session/self_wait_test.ts",
   "database/session/session_test.ts",
   "database/transaction_test.ts",
   "cli/build/precompiled_statements_test.ts",
