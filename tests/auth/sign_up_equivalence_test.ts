@@ -24,7 +24,7 @@ import {
 } from "./sign_up_world.ts";
 
 const getProviders = shareProviders();
-const SIGN_UPS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 600 : 30;
+const SIGN_UPS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 600 : 60;
 
 interface SignUp {
   readonly body: Readonly<Record<string, unknown>>;
