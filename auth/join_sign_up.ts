@@ -4,7 +4,8 @@ import { type PgTable, PgTransaction } from "drizzle-orm/pg-core";
 import { addSentAhead } from "../database/send_ahead.ts";
 import type { Statement, StatementResult } from "../database/session/driver.ts";
 import type { PreparedQuery } from "../database/session/prepared_query.ts";
-import { findTransactionState } from "../database/transaction_guard.ts";
+import type { TransactionSession } from "../database/session/session.ts";
+import { findSession } from "../database/session/statement_session.ts";
 import { SIGN_UP } from "./account_limits.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import type { OneStatementSignUps, SignUpTables } from "./one_statement_sign_up.ts";
@@ -12,16 +13,8 @@ import { findRequestScope } from "./request_scope.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Session of a transaction of this package. */
-interface AheadSession {
-  readonly pipelines?: boolean;
-  prepareQuery(...args: unknown[]): PreparedQuery;
-  sendAhead(statement: Statement): Promise<StatementResult>;
-  assertOpen(): void;
-}
-
 interface Transaction {
-  readonly _: { readonly session: AheadSession };
+  readonly _: { readonly session: { prepareQuery(...args: unknown[]): PreparedQuery } };
   insert(table: unknown): unknown;
 }
 
@@ -97,7 +90,8 @@ async function runJoined<T>(
   await begin((tx) => {
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => end = resolve);
-    working = run(tx._.session.pipelines ? viewJoined(tx, tables, end) : tx);
+    const session = findSession(tx) as TransactionSession | undefined;
+    working = run(session?.pipelines ? viewJoined(tx, session, tables, end) : tx);
     // reported below, or by the error of the transaction
     working.catch(() => {});
     return Promise.race([working, ended]);
@@ -105,13 +99,18 @@ async function runJoined<T>(
   return await working!;
 }
 
-function viewJoined(tx: Transaction, tables: SignUpTables, end: () => void): Transaction {
+function viewJoined(
+  tx: Transaction,
+  session: TransactionSession,
+  tables: SignUpTables,
+  end: () => void,
+): Transaction {
   return new Proxy(tx, {
     get(target, key): unknown {
       if (key !== "insert") return Reflect.get(target, key);
       return function insert(table: PgTable): unknown {
-        if (table === tables.account) return insertUnread(target, table);
-        if (table === tables.session) return insertAhead(target, table, end);
+        if (table === tables.account) return insertUnread(target, session, table);
+        if (table === tables.session) return insertAhead(target, session, table, end);
         return target.insert(table);
       };
     },
@@ -119,30 +118,33 @@ function viewJoined(tx: Transaction, tables: SignUpTables, end: () => void): Tra
 }
 
 /** Returns drizzle's insert on a session that sends it without waiting. */
-function insertAhead(tx: Transaction, table: PgTable, onSent: () => void): Insert {
-  const { session } = tx._;
-  const state = findTransactionState(tx);
+function insertAhead(
+  tx: Transaction,
+  session: TransactionSession,
+  table: PgTable,
+  onSent: () => void,
+): Insert {
   const send = (statement: Statement): Promise<StatementResult> => {
     session.assertOpen();
     const answer = session.sendAhead(statement);
-    if (state !== undefined) addSentAhead(state, answer);
+    addSentAhead(session.state, answer);
     onSent();
     return answer;
   };
   const ahead = {
-    prepareQuery: (...args: unknown[]) => session.prepareQuery(...args).bind({ send }),
+    prepareQuery: (...args: unknown[]) => tx._.session.prepareQuery(...args).bind({ send }),
   };
   const view = Object.create(tx, { session: { value: ahead } });
   return view.insert(table) as Insert;
 }
 
 /** Returns an insert that answers with the given row once it is sent: nothing reads the stored one. */
-function insertUnread(tx: Transaction, table: PgTable): unknown {
+function insertUnread(tx: Transaction, session: TransactionSession, table: PgTable): unknown {
   return {
     values(row: Row): unknown {
       let tell = (): void => {};
       const sent = new Promise<void>((resolve) => tell = resolve);
-      const insert = insertAhead(tx, table, tell).values(row);
+      const insert = insertAhead(tx, session, table, tell).values(row);
       const returning = (): Promise<unknown> => {
         const stored = Promise.resolve(insert.returning());
         // the transaction reports it

@@ -1,17 +1,9 @@
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { getSearchedValue, type SearchAdapter } from "./adapter_search.ts";
 
-type Row = Readonly<Record<string, unknown>>;
-
-interface FindOne {
-  readonly model: string;
-  readonly where: readonly { readonly field: string; readonly value: unknown }[];
-  readonly join?: Readonly<Record<string, unknown>>;
-}
-
-interface Adapter {
-  findOne(input: FindOne): Promise<Row | null>;
-}
+/** The search for the session of a token with its user. */
+const SEARCHED = { model: "session", field: "token", joined: "user" };
 
 /**
  * Reads a session and its user in one round trip, which each route with a session needs. better-auth
@@ -31,10 +23,10 @@ export function readUserWithSession<Options, T extends object>(
   const { token, userId } = getTableColumns(session) as Record<string, PgColumn>;
   return function createAdapter(options) {
     const adapter = factory(options);
-    const target = adapter as unknown as Adapter;
+    const target = adapter as unknown as SearchAdapter;
     const { findOne } = target;
     target.findOne = async function findTogether(input) {
-      const value = getToken(input);
+      const value = getSearchedValue(input, SEARCHED);
       if (value === undefined) return await findOne(input);
       const id = sql`any (select ${userId} from ${session} where ${eq(token, value)})`;
       const [found, user] = await Promise.all([
@@ -47,12 +39,4 @@ export function readUserWithSession<Options, T extends object>(
     };
     return adapter;
   };
-}
-
-/** Returns the token if a search is for the session of a token with its user. */
-function getToken({ model, where, join = {} }: FindOne): string | undefined {
-  const [condition] = where;
-  const isSearch = model === "session" && where.length === 1 && condition.field === "token" &&
-    join.user === true && Object.keys(join).length === 1;
-  return isSearch && typeof condition.value === "string" ? condition.value : undefined;
 }

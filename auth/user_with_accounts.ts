@@ -1,23 +1,9 @@
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { getSearchedValue, type SearchAdapter } from "./adapter_search.ts";
 
-type Row = Readonly<Record<string, unknown>>;
-
-interface Condition {
-  readonly field: string;
-  readonly value: unknown;
-}
-
-interface FindOne {
-  readonly model: string;
-  readonly where: readonly Condition[];
-  readonly join?: Readonly<Record<string, unknown>>;
-}
-
-interface Adapter {
-  findOne(input: FindOne): Promise<Row | null>;
-  findMany(input: { model: string; where: readonly Condition[] }): Promise<Row[]>;
-}
+/** The search for the user of an email address with all of the user's accounts. */
+const SEARCHED = { model: "user", field: "email", joined: "account" };
 
 /**
  * Reads a user and their accounts in one round trip. better-auth reads the user by email address and
@@ -37,10 +23,10 @@ export function readAccountsWithUser<Options, T extends object>(
   const { id, email } = getTableColumns(user) as Record<string, PgColumn>;
   return function createAdapter(options) {
     const adapter = factory(options);
-    const target = adapter as unknown as Adapter;
+    const target = adapter as unknown as SearchAdapter;
     const { findOne, findMany } = target;
     target.findOne = async function findTogether(input) {
-      const address = getAddress(input);
+      const address = getSearchedValue(input, SEARCHED);
       if (address === undefined) return await findOne(input);
       const userId = sql`any (select ${id} from ${user} where ${eq(email, address)})`;
       const [found, accounts] = await Promise.all([
@@ -52,12 +38,4 @@ export function readAccountsWithUser<Options, T extends object>(
     };
     return adapter;
   };
-}
-
-/** Returns the address if a search is for the user of an address with all of the user's accounts. */
-function getAddress({ model, where, join = {} }: FindOne): string | undefined {
-  const [condition] = where;
-  const isSearch = model === "user" && where.length === 1 && condition.field === "email" &&
-    join.account === true && Object.keys(join).length === 1;
-  return isSearch && typeof condition.value === "string" ? condition.value : undefined;
 }

@@ -32,14 +32,18 @@ export function getSizes(
   root: string,
   paths: ModulePaths,
 ): ModuleSize[] {
-  return Object.entries(output.inputs)
-    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
-    .map(([path, { bytesInOutput }]) => ({
+  return listIncluded(output)
+    .map((path) => ({
       path,
       package: paths.getPackage(toLocation(path, root)),
-      bytes: bytesInOutput,
+      bytes: output.inputs[path].bytesInOutput,
     }))
     .sort(compareSizes);
+}
+
+/** Lists the modules with code in a bundle. */
+export function listIncluded({ inputs }: Metafile["outputs"][string]): string[] {
+  return Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0);
 }
 
 /** Compares modules: the largest first. */

@@ -11,14 +11,14 @@ import {
 import { isJsonField } from "./column_decoder.ts";
 import { CellReaders } from "./decode_rows.ts";
 import type { Dialect } from "./dialect.ts";
-import type { Statement, StatementResult } from "./driver.ts";
+import type { Statement } from "./driver.ts";
 import { LazySchema } from "./lazy_schema.ts";
 import { createPlaceholderFiller } from "./placeholders.ts";
 import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
 import type { QueryResult, QueryResultHKT } from "./query_result.ts";
 import { mapToFields } from "./row_mapping.ts";
 import type { PoolSession, TransactionSession, TransactionWork } from "./session.ts";
-import { SESSION } from "./statement_session.ts";
+import { findSession, SESSION } from "./statement_session.ts";
 
 type RowMapper = (rows: unknown[][]) => unknown;
 type Client = PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>;
@@ -75,31 +75,11 @@ class DrizzleSession
   }
 }
 
-/** Session of drizzle in a transaction. */
-class DrizzleTransactionSession extends DrizzleSession {
-  declare readonly [SESSION]: TransactionSession;
-
-  /** See {@link TransactionSession.sendAhead}. */
-  sendAhead(statement: Statement): Promise<StatementResult> {
-    return this[SESSION].sendAhead(statement);
-  }
-
-  /** See {@link TransactionSession.pipelines}. */
-  get pipelines(): boolean {
-    return this[SESSION].pipelines;
-  }
-
-  /** See {@link TransactionSession.assertOpen}. */
-  assertOpen(): void {
-    this[SESSION].assertOpen();
-  }
-}
-
 class Transaction
   extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
   override transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const session = this._.session as unknown as DrizzleTransactionSession;
-    return session[SESSION].savepoint(work as TransactionWork<T>, this.nestedIndex + 1);
+    const session = findSession(this) as TransactionSession;
+    return session.savepoint(work as TransactionWork<T>, this.nestedIndex + 1);
   }
 }
 
@@ -126,7 +106,7 @@ export class DrizzleClients {
 
   /** Creates the client of a transaction. */
   createTransaction(session: TransactionSession, depth: number): Client {
-    const own = new DrizzleTransactionSession(this.#dialect, session);
+    const own = new DrizzleSession(this.#dialect, session);
     return this.#addSchema(new Transaction(this.#dialect, own, undefined, depth));
   }
 

@@ -6,11 +6,11 @@ import type { Slice, SlicePackage } from "../../analysis/slice.ts";
 import type { Build } from "../bundle_batch.ts";
 import type { BundledFile } from "../part_use.ts";
 import { installedSourcesPlugin } from "../installed_sources.ts";
-import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
 import { addSourceContents } from "../precompile/source_contents.ts";
 import type { CompiledQueries } from "../precompile_queries/compile_queries.ts";
 import { DRIZZLE_FILE as OWN } from "../precompile_queries/lean_modules.ts";
 import { bundleSecondFiles } from "../second_files.ts";
+import { resolveOwnModule } from "../trellis_import.ts";
 import { isDrizzleModule } from "./drizzle_imports.ts";
 import type { LeanSources } from "./read_lean.ts";
 import { DRIZZLE_FILE } from "./specifiers.ts";
@@ -104,20 +104,16 @@ function entriesPlugin(
         namespace: NAMESPACE,
       }));
       build.onResolve({ filter: /.*/, namespace: NAMESPACE }, async ({ path, importer, kind }) => {
-        const isPackage = path.startsWith(PACKAGE);
-        const { specifier, from } = isPackage
-          ? findImport(
-            lean,
-            entries.get(importer)!.slice.packages[Number(path.slice(PACKAGE.length))],
-          )
-          : { specifier: trellis.specifier, from: trellis.importer };
+        if (!path.startsWith(PACKAGE)) {
+          return await resolveOwnModule(build, trellis, { paths, module: path, kind });
+        }
+        const { packages } = entries.get(importer)!.slice;
+        const { specifier, from } = findImport(lean, packages[Number(path.slice(PACKAGE.length))]);
         const options = { kind, importer: from, namespace: "file", resolveDir: dirname(from) };
         const found = await build.resolve(specifier, options);
-        if (found.errors.length > 0) return { errors: found.errors };
-        const { namespace, sideEffects } = found;
-        return isPackage
-          ? { path: found.path, namespace, sideEffects }
-          : { path: getOwnModule(paths, found.path, path), namespace, sideEffects: false };
+        return found.errors.length > 0
+          ? { errors: found.errors }
+          : { path: found.path, namespace: found.namespace, sideEffects: found.sideEffects };
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
         contents: renderEntry(entries.get(path)!),

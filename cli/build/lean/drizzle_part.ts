@@ -6,10 +6,10 @@ import type { Parts } from "../optional_parts.ts";
 import type { CompiledQueries } from "../precompile_queries/compile_queries.ts";
 import { DRIZZLE_FILE as OWN, LEAN_RUNTIME } from "../precompile_queries/lean_modules.ts";
 import { COMPILED } from "../precompile_queries/specifiers.ts";
+import { listIncluded, toLocation } from "../sizes.ts";
 import { bundleDrizzle, createEntry, type DrizzleEntry } from "./drizzle_file.ts";
 import { createModulePattern, leanPlugin } from "./lean_plugin.ts";
-import { toLocation } from "../sizes.ts";
-import { findDrizzle, listIncluded } from "./read_drizzle_use.ts";
+import { findDrizzle } from "./read_drizzle_use.ts";
 import { DRIZZLE_FILE, SCHEMA } from "./specifiers.ts";
 
 /**

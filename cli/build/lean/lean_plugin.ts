@@ -1,12 +1,12 @@
 import type { Plugin, PluginBuild } from "esbuild";
 import { dirname, extname, posix } from "node:path";
 import type { ModulePaths } from "../module_paths.ts";
-import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
 import { loadChanged } from "../precompile_queries/changed_module.ts";
 import type { CompiledQueries } from "../precompile_queries/compile_queries.ts";
 import { LEAN_MODULES, LEAN_RUNTIME } from "../precompile_queries/lean_modules.ts";
 import { COMPILED } from "../precompile_queries/specifiers.ts";
 import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
+import { resolveOwnModule } from "../trellis_import.ts";
 import { renderSchema, renderTable } from "./lean_modules_code.ts";
 import { DRIZZLE_FILE, KEPT, RUNTIME, SCHEMA, TABLE } from "./specifiers.ts";
 
@@ -58,17 +58,9 @@ export function leanPlugin(
           loader: "js",
         }));
       }
-      build.onResolve({ filter: new RegExp(`^${RUNTIME}`) }, async ({ path, kind }) => {
-        const found = await build.resolve(trellis.specifier, {
-          kind,
-          importer: trellis.importer,
-          namespace: "file",
-          resolveDir: dirname(trellis.importer),
-        });
-        if (found.errors.length > 0) return { errors: found.errors };
+      build.onResolve({ filter: new RegExp(`^${RUNTIME}`) }, ({ path, kind }) => {
         const module = LEAN_RUNTIME[path.slice(RUNTIME.length) as keyof typeof LEAN_RUNTIME];
-        const file = getOwnModule(paths, found.path, module);
-        return { path: file, namespace: found.namespace, sideEffects: false };
+        return resolveOwnModule(build, trellis, { paths, module, kind });
       });
       replaceOwnModules(build, paths);
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {

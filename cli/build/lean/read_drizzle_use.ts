@@ -1,5 +1,5 @@
 import type { Build, BundleMetadata } from "../bundle_batch.ts";
-import { toLocation } from "../sizes.ts";
+import { listIncluded, toLocation } from "../sizes.ts";
 import { KEPT } from "./specifiers.ts";
 
 const MAX_REASONS = 3;
@@ -33,9 +33,4 @@ export function findDrizzle(
 
 function isBuilder(mark: string): boolean {
   return mark.endsWith("(drizzle-orm/pg-core)");
-}
-
-/** Lists the modules with code in a bundle. */
-export function listIncluded(output: BundleMetadata["output"]): string[] {
-  return Object.keys(output.inputs).filter((path) => output.inputs[path].bytesInOutput > 0);
 }

@@ -4,7 +4,9 @@ import type { Build } from "../bundle_batch.ts";
 import type { BundledFile, PartUse } from "../part_use.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { bundleSecondFiles } from "../second_files.ts";
-import { getOwnModule, OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
+import { listIncluded } from "../sizes.ts";
+import { resolveOwnModule } from "../trellis_import.ts";
+import { OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
 import { type CompiledSchemas, listUses } from "./compile_schemas.ts";
 import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { COMPILED, ORIGINAL } from "./schema_code.ts";
@@ -32,9 +34,7 @@ export function readSchemaUse(
   },
 ): PartUse {
   const { inputs, root, paths } = build;
-  const included = Object.keys(output.inputs).filter((path) => {
-    return output.inputs[path].bytesInOutput > 0;
-  });
+  const included = listIncluded(output);
   const isZod = (path: string) => paths.getPackage(resolve(root, path)) === "zod";
   const modules = schemas.sources.listModules(file);
   const ownPaths = new Set(included.map((path) => resolve(root, path)));
@@ -100,13 +100,8 @@ function entriesPlugin(
         path: path.slice(ENTRY.length),
         namespace: NAMESPACE,
       }));
-      build.onResolve({ filter: /^validation$/, namespace: NAMESPACE }, async ({ kind }) => {
-        const { importer, specifier } = trellis;
-        const options = { kind, importer, namespace: "file", resolveDir: resolve(importer, "..") };
-        const { path, namespace, errors } = await build.resolve(specifier, options);
-        return errors.length > 0
-          ? { errors }
-          : { path: getOwnModule(paths, path, "validation/schema"), namespace };
+      build.onResolve({ filter: /^validation$/, namespace: NAMESPACE }, ({ kind }) => {
+        return resolveOwnModule(build, trellis, { paths, module: "validation/schema", kind });
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
         contents: renderEntry(keys.get(path)!),

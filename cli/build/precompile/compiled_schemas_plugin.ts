@@ -1,8 +1,9 @@
-import type { Loader, Plugin } from "esbuild";
-import { dirname, extname, join } from "node:path";
-import { omitAuthImports } from "../auth_config_parts.ts";
+import type { Plugin } from "esbuild";
+import { dirname, extname } from "node:path";
 import type { ModulePaths } from "../module_paths.ts";
+import { loadContents } from "../precompile_queries/changed_module.ts";
 import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
+import { resolveOwnModule } from "../trellis_import.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
 import { COMPILED, renderCompiledModule } from "./schema_code.ts";
 import type { SchemaModuleSource } from "./schema_module.ts";
@@ -62,16 +63,9 @@ export function compiledSchemasPlugin(
         namespace: OWN_NAMESPACE,
         sideEffects: false,
       }));
-      build.onResolve({ filter: new RegExp(`^${RUNTIME}$`) }, async ({ kind }) => {
-        const { path, namespace, errors } = await build.resolve(trellis.specifier, {
-          kind,
-          importer: trellis.importer,
-          namespace: "file",
-          resolveDir: dirname(trellis.importer),
-        });
-        if (errors.length > 0) return { errors };
-        const file = getOwnModule(paths, path, "validation/precompiled_schema");
-        return { path: file, namespace, sideEffects: false };
+      build.onResolve({ filter: new RegExp(`^${RUNTIME}$`) }, ({ kind }) => {
+        const module = "validation/precompiled_schema";
+        return resolveOwnModule(build, trellis, { paths, module, kind });
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
         contents: modules.get(path),
@@ -97,12 +91,7 @@ export function compiledSchemasPlugin(
           ({ key }) => modules.has(key),
           getChanges(path),
         );
-        return {
-          // the plugin for modules with an auth configuration does not see this module
-          contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,
-          loader: extname(path).slice(1).replace(/^[cm]/, "") as Loader,
-          resolveDir: dirname(path),
-        };
+        return loadContents(path, contents, omitsAuth);
       });
     },
   };
@@ -111,11 +100,4 @@ export function compiledSchemasPlugin(
 /** Checks for schemas. A CommonJS module cannot import compiled ones. */
 function hasSchemas({ module, schemas, others }: SchemaModuleSource): boolean {
   return module.commonJs === undefined && schemas.length + others.length > 0;
-}
-
-/** Returns the path or the URL of a module of this package: `validation/schema`. */
-export function getOwnModule(paths: ModulePaths, entry: string, module: string): string {
-  const root = paths.trellisRoot(entry)!;
-  const file = module + extname(entry);
-  return /^https?:/.test(root) ? new URL(file, root).href : join(root, file);
 }

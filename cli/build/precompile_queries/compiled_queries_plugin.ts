@@ -1,7 +1,7 @@
 import type { Plugin } from "esbuild";
 import { dirname, extname } from "node:path";
 import type { ModulePaths } from "../module_paths.ts";
-import { getOwnModule } from "../precompile/compiled_schemas_plugin.ts";
+import { resolveOwnModule } from "../trellis_import.ts";
 import { loadChanged } from "./changed_module.ts";
 import type { CompiledQueries } from "./compile_queries.ts";
 import { COMPILED, OWN_MODULES } from "./specifiers.ts";
@@ -42,17 +42,11 @@ export function compiledQueriesPlugin(
         namespace: NAMESPACE,
         sideEffects: false,
       }));
-      build.onResolve({ filter: /^trellis-queries\// }, async ({ path, kind }) => {
-        const found = await build.resolve(trellis.specifier, {
-          kind,
-          importer: trellis.importer,
-          namespace: "file",
-          resolveDir: dirname(trellis.importer),
-        });
-        if (found.errors.length > 0) return { errors: found.errors };
-        const file = getOwnModule(paths, found.path, OWN_MODULES[path]);
-        return { path: file, namespace: found.namespace, sideEffects: false };
-      });
+      build.onResolve(
+        { filter: /^trellis-queries\// },
+        ({ path, kind }) =>
+          resolveOwnModule(build, trellis, { paths, module: OWN_MODULES[path], kind }),
+      );
       build.onLoad({ filter: /[/\\]auth[/\\]default_session_query\.[jt]s$/ }, ({ path }) => {
         if (paths.trellisRoot(path) === undefined) return undefined;
         const contents = `export * from "./precompiled_session_query${extname(path)}";\n`;
