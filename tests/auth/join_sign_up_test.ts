@@ -1,10 +1,13 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import {
   AUTH_MIGRATION_SQL,
   type AuthConfig,
   type BetterAuthInstance,
   createAuth,
 } from "../../auth/mod.ts";
+import { joinSignUps } from "../../auth/join_sign_up.ts";
+import { runInScope } from "../../auth/request_scope.ts";
+import { authAccounts, authSessions, authUsers } from "../../auth/schema.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
@@ -13,6 +16,7 @@ import {
   RATE_LIMIT_MIGRATION_SQL,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
+import { TransactionMisuseError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { countRoundTrips } from "../support/round_trips.ts";
@@ -139,6 +143,20 @@ Deno.test("a sign-up fails with the error of its first statement that fails", as
     // and not 25P02 of the statement behind it
     "Query of better-auth failed with SQLSTATE 23514 (constraint refused, table accounts)",
   ]);
+});
+
+Deno.test("a sign-up inserts no session after its transaction", async () => {
+  const tables = { user: authUsers, account: authAccounts, session: authSessions };
+  const joined = joinSignUps(db, tables, undefined);
+  await runInScope("/sign-up/email", undefined, async () => {
+    const ended = await joined.transaction((tx) => Promise.resolve(tx));
+    const session = { userId: crypto.randomUUID(), token: "late", expiresAt: new Date() };
+    await assertRejects(
+      () => Promise.resolve(ended.insert(authSessions).values(session).returning()),
+      TransactionMisuseError,
+    );
+  });
+  assertEquals([...await read("sessions")], []);
 });
 
 Deno.test("concurrent sign-ups with one address create one account", async () => {

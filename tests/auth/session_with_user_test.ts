@@ -8,6 +8,7 @@ import {
   authSessions,
   authUsers,
 } from "../../auth/schema.ts";
+import { readUserWithSession } from "../../auth/session_with_user.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 import { EMAIL, openSignUpLab } from "./sign_up_lab.ts";
 
@@ -52,6 +53,22 @@ Deno.test("readUserWithSession() finds what better-auth's own join finds", async
     // a session without a user is searched again
     assertEquals(queries.length, token.startsWith("6-") ? 4 : 2, queries.join("\n"));
   }
+});
+
+Deno.test("readUserWithSession() leaves searches with other joins to the adapter", async () => {
+  const searches: unknown[] = [];
+  const createAdapter = readUserWithSession(() => ({
+    findOne: (search: unknown) => Promise.resolve(void searches.push(search)),
+  }), authSessions);
+  const where = [{ field: "token", value: "a" }];
+  const others = [
+    { model: "session", where, join: { user: true, organization: true } },
+    { model: "session", where, join: { user: { limit: 1 } } },
+    { model: "session", where: [...where, ...where], join: { user: true } },
+    { model: "account", where, join: { user: true } },
+  ];
+  for (const search of others) await createAdapter({}).findOne(search);
+  assertEquals(searches, others);
 });
 
 Deno.test("readUserWithSession() returns the owner of the session if a token is not unique", async () => {

@@ -71,6 +71,12 @@ for (const [name, table, body] of CHANGES) {
   });
 }
 
+Deno.test("a sign-up is one statement if the user's id has another type than its copies", async () => {
+  await execute("alter table users alter id drop default, alter id type text");
+  const user = pgTable("users", { ...AUTH_USER_COLUMNS, id: text("id").primaryKey() });
+  assertEquals(await countWarm({ schema: { user: user as never } }), [200, 2]);
+});
+
 Deno.test("a sign-up runs in a transaction if a trigger replaces an id that other columns have as text", async () => {
   const columns = { userId: text("owner").notNull() };
   const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, ...columns });
@@ -134,6 +140,19 @@ const COUNT_INSERTS = `create sequence attempts;
   create function count_attempt() returns trigger language plpgsql as $$
     begin perform nextval('attempts'); return new; end $$;
   create trigger count_attempt before insert on users for each row execute function count_attempt()`;
+
+Deno.test("a sign-up after one with a conflict is one statement again", async () => {
+  await execute(`create sequence attempts;
+    create function conflict() returns trigger language plpgsql as $$ begin
+      if nextval('attempts') = 1 then raise exception using errcode = '40001'; end if;
+      return new; end $$;
+    create trigger conflict before insert on sessions for each row execute function conflict()`);
+  const auth = open();
+  for (const name of ["first", "second"]) {
+    assertEquals((await signUp(auth, `${name}@example.com`)).status, 200);
+  }
+  assertEquals(await countSignUp(auth, EMAIL), [200, 2]);
+});
 
 Deno.test("a sign-up is not repeated if the connection is lost before the answer", async () => {
   await execute(COUNT_INSERTS);

@@ -65,6 +65,11 @@ const CONSTANTS: readonly (readonly [code: string, omitted: readonly string[]])[
     [],
   ],
   [`const ids = [1, 2].values(); export const own = eq(notes.id, ids.next().value!);`, []],
+  [
+    `const ids = [1, 2].values(), take = () => { for (const id of ids) return id; }; export const own = eq(notes.id, take()!);`,
+    [],
+  ],
+  [`const all = [1, 2], name = "pop"; export const own = eq(notes.id, all[name]()!);`, []],
   [`const shared = { a: 1 }; export const own = [Object.freeze(shared), notes.id];`, []],
   [`const rule = /a/g; export const own = [rule.test("a"), notes.id];`, []],
   [

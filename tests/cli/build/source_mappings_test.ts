@@ -29,6 +29,10 @@ Deno.test("removeColumns() returns mappings unchanged without ranges", () => {
   assertEquals(removeColumns(mappings, []), mappings);
 });
 
+Deno.test("removeColumns() keeps no name of a removed token for the text behind it", () => {
+  assertEquals(removeColumns("AAAAA,KAAEA", [{ line: 0, from: 0, to: 2 }]), "AAAA,GAAEA");
+});
+
 const WIDTH = 12;
 const LINES = 3;
 
