@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { integer, PgDialect, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
+import { alias, integer, PgDialect, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
 import {
   closeDrizzleClient,
   createQueryFactory,
@@ -75,11 +75,22 @@ Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared 
     return db.query.notes.findFirst({ where: eq(notes.id, sql.placeholder("id")) }).prepare("find")
       .execute({ id });
   });
+  const previous = alias(notes, "previous");
+  const listWithPrevious = definePreparedQuery({ tables }, function listWithPrevious(db) {
+    return db.select().from(notes).leftJoin(previous, eq(previous.id, sql`${notes.id} - 1`))
+      .orderBy(notes.id).prepare("list").execute();
+  });
   const restore = setLogOutput(() => {});
   try {
     const db = await getDb();
     await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text NOT NULL)`);
     assertEquals(await add([1, 2], false), 2);
+    const [first, second] = [1, 2].map((id) => ({ id, title: `note ${id}` }));
+    const joined = [{ notes: first, previous: null }, { notes: second, previous: first }];
+    assertEquals(await listWithPrevious(), joined);
+    await withTransaction(db, async (tx) => {
+      assertEquals(await listWithPrevious.on(tx as unknown as typeof db), joined);
+    });
     await assertRejects(() => add([3], true), DatabaseError);
     assertEquals(await db.$count(notes), 2);
 
