@@ -77,21 +77,22 @@ export interface ResolvedProviders {
   readonly custom: readonly ProviderOptions[];
 }
 
-const SOCIAL_RULES = {
+/** A function: `trellis build` may load this module before those that it imports from. */
+const getSocialRules = () => ({
   clientId: ANY_OPTION,
   clientSecret: ANY_OPTION,
   enabled: BOOLEAN_OPTION,
   appBundleIdentifier: ANY_OPTION,
   options: OBJECT_OPTION,
-} as const satisfies Record<keyof SocialProviderConfig, OptionRule>;
+} as const satisfies Record<keyof SocialProviderConfig, OptionRule>);
 
-const CUSTOM_RULES = {
+const getCustomRules = () => ({
   providerId: ANY_OPTION,
   clientId: ANY_OPTION,
   clientSecret: ANY_OPTION,
   enabled: BOOLEAN_OPTION,
   options: OBJECT_OPTION,
-} as const satisfies Record<keyof CustomOAuthProvider, OptionRule>;
+} as const satisfies Record<keyof CustomOAuthProvider, OptionRule>);
 
 const NEUTRAL_NAMES: Readonly<Record<string, string>> = {
   idp_one: "apple",
@@ -120,7 +121,7 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
     }
     given.set(id, key);
     const name = `socialProviders.${key}`;
-    checkOptions(name, provider, SOCIAL_RULES, `${name}.`);
+    checkOptions(name, provider, getSocialRules(), `${name}.`);
     const { clientId, clientSecret, enabled, appBundleIdentifier, options } =
       provider as SocialProviderConfig;
     if (enabled === false) continue;
@@ -133,7 +134,7 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
   const custom: ProviderOptions[] = [];
   for (const [position, provider] of (config.custom ?? []).entries()) {
     const name = `socialProviders.custom[${position}]`;
-    checkOptions(name, provider, CUSTOM_RULES, `${name}.`);
+    checkOptions(name, provider, getCustomRules(), `${name}.`);
     const { providerId, clientId, clientSecret, enabled, options = {} } = provider;
     if (enabled === false) continue;
     if (typeof providerId !== "string" || providerId === "") {

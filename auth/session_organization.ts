@@ -23,8 +23,11 @@ const NEEDED = {
  * @returns The query.
  * @throws {ConfigurationError} If the tables of the organization plugin are missing.
  */
-export const getOrganizationQuery: (db: AuthDatabase, settings: AuthSettings) => SessionQuery =
-  cacheByClient(prepare);
+export function getOrganizationQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
+  return (getPrepared ??= cacheByClient(prepare))(db, settings);
+}
+
+let getPrepared: typeof getOrganizationQuery | undefined;
 
 /**
  * Returns the active organization of a session.

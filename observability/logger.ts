@@ -3,9 +3,10 @@ import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
 import { LOG_LEVELS, type LogLevel } from "./log_level.ts";
 import { writeOutput } from "./output.ts";
-import { redactDocument, redactValue, UNREADABLE } from "./redact.ts";
+import { isPlainText } from "./plain_text.ts";
+import { redactDocument, redactValue } from "./redact.ts";
 import { redactText } from "./redact_text.ts";
-import { REDACTED } from "./redacted.ts";
+import { REDACTED, UNREADABLE } from "./redacted.ts";
 import { isSensitiveKey } from "./sensitive_names.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 
@@ -123,7 +124,7 @@ const MAX_MESSAGES = 200, MAX_KEPT_LENGTH = 120;
 function renderMessage(message: string): string {
   let text = messages.get(message);
   if (text !== undefined) return text;
-  text = quote(redactText(message));
+  text = quote(isPlainText(message) ? message : redactText(message));
   if (message.length <= MAX_KEPT_LENGTH) {
     if (messages.size >= MAX_MESSAGES) messages.clear(); // messages with ids would fill the cache
     messages.set(message, text);
@@ -192,7 +193,9 @@ function renderField(key: string, value: unknown, redact: ReadonlySet<string> | 
   if (typeof value === "boolean" || value === null) return String(value);
   if (isSensitiveKey(key, redact)) return `"${REDACTED}"`;
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
-  if (typeof value === "string") return quote(redactDocument(value, redact));
+  if (typeof value === "string") {
+    return quote(isPlainText(value) ? value : redactDocument(value, redact));
+  }
   return toJson(redactValue(key === "error" ? describeError(value) : value, redact));
 }
 

@@ -1,10 +1,7 @@
 import { describeError } from "./describe_error.ts";
 import { redactText } from "./redact_text.ts";
-import { REDACTED } from "./redacted.ts";
+import { REDACTED, UNREADABLE } from "./redacted.ts";
 import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
-
-/** Replaces a value that cannot be read. */
-export const UNREADABLE = "[Unreadable]";
 
 /** The query of an event: `queryStringParameters`, `multiValueQueryStringParameters`, `rawQueryString`, `query`. */
 const QUERY_KEY = /query_?string(?:_?parameters)?$|^(?:query|(?:query|search)_?param(?:eter)?s)$/i;

@@ -35,6 +35,7 @@ import { installedSourcesPlugin } from "./installed_sources.ts";
 import { createDrizzlePart } from "./lean/drizzle_part.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
 import { createSchemasPart } from "./precompile/schemas_part.ts";
+import { createRestPart } from "./rest/rest_part.ts";
 import { compileQueries } from "./precompile_queries/compile_queries.ts";
 import { compiledQueriesPlugin } from "./precompile_queries/compiled_queries_plugin.ts";
 import { listAddedModules } from "./precompile_queries/specifiers.ts";
@@ -95,6 +96,8 @@ interface BundleGroup {
   readonly required: Needs["providers"];
   /** True if they may need the builders of all types of columns. */
   readonly columnBuilders: boolean;
+  /** Modules that stay in the bundles although others load them on demand. */
+  readonly keptModules: readonly string[];
 }
 
 async function createBuild(
@@ -192,6 +195,7 @@ async function bundleAll(
     const { parts } = group;
     const plugins = createPlugins(build, group);
     const compiled = [
+      createRestPart(build, parts, group.keptModules),
       createSchemasPart(build, parts),
       createDrizzlePart(build, parts, group.columnBuilders),
     ].filter((part) => part !== undefined);
@@ -245,9 +249,10 @@ function groupByParts(
     const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
     // better-auth and its plugins are not read
     const columnBuilders = own.columnBuilders || parts.betterAuth;
-    const key = JSON.stringify([parts, required, columnBuilders]);
+    const { keptModules } = own;
+    const key = JSON.stringify([parts, required, columnBuilders, keptModules]);
     const group: BundleGroup = groups.get(key) ??
-      { functions: [], parts, required, columnBuilders };
+      { functions: [], parts, required, columnBuilders, keptModules };
     group.functions.push(fn);
     groups.set(key, group);
   }

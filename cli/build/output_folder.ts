@@ -16,6 +16,7 @@ import { MARKER } from "./bundle.ts";
 import type { BundledFile } from "./part_use.ts";
 import { DRIZZLE_FILE } from "./lean/specifiers.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
+import { REST_FILE } from "./rest/specifiers.ts";
 
 /** The change of a function's bundle. */
 export type BundleChange = "created" | "updated" | "unchanged";
@@ -50,7 +51,7 @@ export interface OutputFolder {
 }
 
 const CODE = "index.mjs";
-const SOURCES = [CODE, SCHEMA_FILE, DRIZZLE_FILE];
+const SOURCES = [CODE, SCHEMA_FILE, DRIZZLE_FILE, REST_FILE];
 const MAPS = SOURCES.map((file) => `${file}.map`);
 const FILES = [...SOURCES, ...MAPS];
 const TEMPORARY = ".building-";

@@ -1,5 +1,6 @@
 import type { Metafile } from "esbuild";
 import { resolve } from "node:path";
+import { TRELLIS } from "../analysis/resolve_module.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
@@ -18,6 +19,8 @@ export interface PackageSize {
   readonly bytes: number;
 }
 
+/** The prefix of modules that stand for modules of this package. */
+const GENERATED = "trellis-rest";
 /** The label of project files in the list of packages. */
 const OWN_CODE = "(own code)";
 
@@ -35,7 +38,7 @@ export function getSizes(
   return listIncluded(output)
     .map((path) => ({
       path,
-      package: paths.getPackage(toLocation(path, root)),
+      package: path.startsWith(GENERATED) ? TRELLIS : paths.getPackage(toLocation(path, root)),
       bytes: output.inputs[path].bytesInOutput,
     }))
     .sort(compareSizes);

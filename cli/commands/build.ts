@@ -30,7 +30,8 @@ export const build: Command = {
     "With build.precompile in the configuration, schemas are compiled into plain code, and zod is in\n" +
     "dist/<Function>/schemas.cjs, which is loaded for values that do not fit. Prepared queries get\n" +
     "their SQL, encoders and decoders from the build, and drizzle is in dist/<Function>/drizzle.cjs if\n" +
-    "nothing else in the function needs it.",
+    "nothing else in the function needs it. Code that usual requests do not run is in\n" +
+    "dist/<Function>/rest.cjs.",
     "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
     "removed; files without the generated first line are never changed.",
     "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +

@@ -1,5 +1,4 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
-import { explainMissing } from "../../env/optional_package.ts";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
@@ -8,7 +7,6 @@ import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/client.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
 import { getRunner, toSqlDriver } from "./data_api_driver.ts";
 import { createConnectRetry, isUnreachable } from "./connect_retry.ts";
@@ -16,6 +14,7 @@ import { readFailure } from "./data_api_error.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "./idle_timer.ts";
+import { loadRdsData } from "./load_rds_data.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
 import { getLimit, isSilent, type StatementLimit, withinLimit } from "./statement_limit.ts";
 
@@ -259,14 +258,4 @@ function openSession(api: DataApiClient): DedicatedSession {
     keepsSession: false,
     close: () => Promise.resolve(),
   };
-}
-
-async function loadRdsData(): Promise<typeof import("@aws-sdk/client-rds-data")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@aws-sdk/client-rds-data");
-  } catch (error) {
-    const purpose = "Provider serverless-pg over the Data API";
-    return explainMissing(DATABASE_PACKAGES, "@aws-sdk/client-rds-data", purpose)(error);
-  }
 }

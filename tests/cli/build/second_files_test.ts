@@ -136,7 +136,7 @@ Deno.test("build removes the names of library functions from second files", asyn
         assertEquals(withoutMaps[file], code[file].replace(/\/\/# sourceMappingURL=.*\n/, ""));
       }
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
-      assertEquals(names.sort(), ["drizzle.cjs", "index.mjs", "schemas.cjs"]);
+      assertEquals(names.sort(), ["drizzle.cjs", "index.mjs", "rest.cjs", "schemas.cjs"]);
     });
     await t.step("source maps in a folder of their own", async () => {
       await run({ sourceMaps: "apart" });
@@ -144,6 +144,7 @@ Deno.test("build removes the names of library functions from second files", asyn
       assertEquals(maps.map(({ name }) => name).sort(), [
         "drizzle.cjs.map",
         "index.mjs.map",
+        "rest.cjs.map",
         "schemas.cjs.map",
       ]);
     });
