@@ -149,7 +149,7 @@ type Request<T> = (options: { abortSignal: AbortSignal }) => Promise<T>;
 
 function toApi(
   client: RDSDataClient,
-  sdk: typeof import("@aws-sdk/client-rds-data"),
+  sdk: Awaited<ReturnType<typeof loadRdsData>>,
   target: DataApiTarget,
   connectRetry: ConnectRetry,
 ): (limit: StatementLimit) => DataApiClient {
