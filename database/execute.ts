@@ -26,6 +26,10 @@ export async function executeRows<
   db: DrizzleClient<TSchema>,
   query: SQL,
 ): Promise<T[]> {
-  const result: unknown = await db.execute(query);
+  return toRows(await db.execute(query));
+}
+
+/** Returns the rows of a result of `execute`, whose form depends on the driver. */
+export function toRows<T extends Row>(result: unknown): T[] {
   return (Array.isArray(result) ? [...result] : (result as { rows: T[] }).rows) as T[];
 }

@@ -1,7 +1,9 @@
 import type { Query, SQL, SQLWrapper } from "drizzle-orm";
 import type { PgPreparedQuery, PreparedQueryConfig } from "drizzle-orm/pg-core";
 import { TransactionMisuseError } from "../errors/transaction_misuse_error.ts";
+import type { PlainSql } from "./plain_sql.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
+import { prepareSql, type SqlClient, toDrizzle } from "./run_sql.ts";
 import type { PlaceholderValues } from "./session/placeholders.ts";
 import type { PreparedQuery } from "./session/prepared_query.ts";
 import type { TransactionSession } from "./session/session.ts";
@@ -74,16 +76,20 @@ function start(
 }
 
 /**
- * Sends SQL on a transaction without waiting for its answer.
+ * Sends a statement of this package on a transaction without waiting for its answer.
  *
  * @param client The transaction's client.
- * @param statement The SQL.
+ * @param statement The statement.
  * @returns The answer.
  */
-export function sendSqlAhead(
-  client: Pick<TransactionInternals, "execute">,
-  statement: SQL,
-): Promise<unknown> {
+export function sendPlainAhead(client: SqlClient, statement: PlainSql): Promise<unknown> {
+  const prepared = prepareSql(client, statement);
+  return prepared === undefined
+    ? sendSqlAhead(client, toDrizzle(statement))
+    : runAhead(findSession(client) as TransactionSession, prepared);
+}
+
+function sendSqlAhead(client: SqlClient, statement: SQL): Promise<unknown> {
   const session = findSession(client);
   if (session === undefined) return Promise.resolve(client.execute(statement));
   const { _: drizzle, dialect } = client as TransactionInternals;

@@ -1,9 +1,10 @@
-import { sql } from "drizzle-orm";
-import { executeRows } from "../database/execute.ts";
+import { rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { toQueryError } from "../database/queries/query_error.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
+import { runSql, runSqlRows } from "../database/run_sql.ts";
+import { quoteName } from "../database/sql/quote.ts";
 import { isOccError } from "../database/sqlstate.ts";
 import { type TransactionClient, withTransaction } from "../database/transaction.ts";
 import type {
@@ -24,7 +25,7 @@ export type GetDatabase<TSchema extends Record<string, unknown>> = () =>
 // deno-lint-ignore no-explicit-any -- any schema
 type AnyClient = DrizzleClient<any>;
 
-const RECORDS = sql.identifier(IDEMPOTENCY_TABLE);
+const RECORDS = rawSql(quoteName(IDEMPOTENCY_TABLE));
 
 /** Aurora DSQL stores texts of up to 1 MiB. */
 const MAX_RESULT_BYTES = 1_000_000;
@@ -48,10 +49,10 @@ export function createDatabaseBackend<TSchema extends Record<string, unknown>>(
       return withQueryMetrics("completeIdempotentRequest", () => complete(db, attempt, result));
     },
     async release({ id, fence }): Promise<void> {
-      const db = await getDb();
+      const db = await getDb() as AnyClient;
       const statement = sql`DELETE FROM ${RECORDS}
         WHERE id = ${id} AND fence = ${fence} AND result IS NULL`;
-      await withQueryMetrics("releaseIdempotentRequest", () => db.execute(statement));
+      await withQueryMetrics("releaseIdempotentRequest", async () => await runSql(db, statement));
     },
   };
 }
@@ -73,7 +74,7 @@ export function createTransactions<TSchema extends Record<string, unknown>>(
         WHERE id = ${id} AND fence = ${fence} AND result IS NOT NULL`;
       const [row] = await withQueryMetrics(
         "findIdempotentRequest",
-        () => executeRows<{ result: string }>(db, statement),
+        () => runSqlRows<{ result: string }>(db, statement),
       );
       return row?.result;
     },
@@ -113,7 +114,7 @@ async function tryClaim(
     RETURNING id`;
   async function insert(): Promise<boolean> {
     try {
-      return (await executeRows(db, statement)).length > 0;
+      return (await runSqlRows(db, statement)).length > 0;
     } catch (error) {
       // a conflict means that another execution has claimed the record
       if (!isOccError(error)) throw error;
@@ -133,7 +134,7 @@ async function findRecord(db: AnyClient, { id }: RecordKey): Promise<StoredRecor
     AND expires_at > now() AND (result IS NOT NULL OR lease_expires_at > now())`;
   const [row] = await withQueryMetrics(
     "findIdempotentRequest",
-    () => executeRows<StoredRecord>(db, statement),
+    () => runSqlRows<StoredRecord>(db, statement),
   );
   return row;
 }
@@ -146,7 +147,7 @@ async function complete(
   const statement = sql`UPDATE ${RECORDS}
     SET result = ${result}, expires_at = ${inSeconds(ttlSeconds)}
     WHERE id = ${id} AND fence = ${fence} AND result IS NULL RETURNING id`;
-  return (await executeRows(db, statement)).length > 0;
+  return (await runSqlRows(db, statement)).length > 0;
 }
 
 function inSeconds(seconds: number) {

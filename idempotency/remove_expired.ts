@@ -1,10 +1,11 @@
-import { sql } from "drizzle-orm";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions } from "../core/option_rules.ts";
 import { remainingMs } from "../core/request_context.ts";
-import { executeRows } from "../database/execute.ts";
+import { rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
+import { runSqlRows } from "../database/run_sql.ts";
+import { quoteName } from "../database/sql/quote.ts";
 import type { GetDatabase } from "./database_backend.ts";
 import { IDEMPOTENCY_TABLE } from "./migration.ts";
 
@@ -54,7 +55,7 @@ export async function removeExpiredRecords<
   });
   const { batchSize = 1000, maxBatches = 1000 } = options;
   const db = await getDb() as unknown as DrizzleClient;
-  const records = sql.identifier(IDEMPOTENCY_TABLE);
+  const records = rawSql(quoteName(IDEMPOTENCY_TABLE));
   // checked twice: a record may be claimed again between the two
   const statement = sql`DELETE FROM ${records} WHERE expires_at <= now() AND id IN
     (SELECT id FROM ${records} WHERE expires_at <= now() LIMIT ${batchSize}) RETURNING id`;
@@ -62,7 +63,7 @@ export async function removeExpiredRecords<
   for (let batch = 0; batch < maxBatches && remainingMs() > MARGIN_MS; batch++) {
     const rows = await withQueryMetrics(
       "removeExpiredRecords",
-      () => executeRows(db, statement),
+      () => runSqlRows(db, statement),
     );
     removed += rows.length;
     if (rows.length < batchSize) break;

@@ -1,5 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { joinSql, type PlainSql, sql } from "../database/plain_sql.ts";
 import type { AnyJob } from "./define_job.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
@@ -65,13 +65,13 @@ const IS_NEXT_OF_GROUP = sql`(j."group_key" is null or not exists (
       or (e."enqueued_at" = j."enqueued_at" and e."position" < j."position"))))`;
 
 /** Condition for the shards from `first`, or for those before it. Always as many parameters. */
-function inShards(first: number, before: boolean): SQL {
+function inShards(first: number, before: boolean): PlainSql {
   const [from, to] = before ? [0, first - 1] : [first, JOB_SHARDS - 1];
   const shards = Array.from(
     { length: JOB_SHARDS },
     (_, at) => sql`${Math.min(from + at, to)}::int`,
   );
-  return sql`j."shard" in (${sql.join(shards, sql`, `)})`;
+  return sql`j."shard" in (${joinSql(shards, ", ")})`;
 }
 
 /**
@@ -81,7 +81,7 @@ function inShards(first: number, before: boolean): SQL {
  * @param before True for the shards before it.
  * @param clock Clock of a test.
  */
-export function isDue(first: number, before: boolean, clock: Clock | undefined): SQL {
+export function isDue(first: number, before: boolean, clock: Clock | undefined): PlainSql {
   return sql`${inShards(first, before)} and j."due_at" <= ${sqlNow(clock)}
   and j."state" in ('queued', 'running')`;
 }
@@ -92,9 +92,9 @@ export function isDue(first: number, before: boolean, clock: Clock | undefined):
  * @param ids The ids.
  * @param clock Clock of a test.
  */
-export function isReady(ids: readonly string[], clock: Clock | undefined): SQL {
+export function isReady(ids: readonly string[], clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
-  const list = sql.join(ids.map((id) => sql`${id}::uuid`), sql`, `);
+  const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
   return sql`j."id" in (${list}) and (
     (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
 }
@@ -105,7 +105,7 @@ export function isReady(ids: readonly string[], clock: Clock | undefined): SQL {
  * @param group The group.
  * @param clock Clock of a test.
  */
-export function isInGroup(group: string, clock: Clock | undefined): SQL {
+export function isInGroup(group: string, clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
   return sql`j."group_key" = ${group} and j."group_key" is not null and j."finished_at" is null and (
     (j."state" = 'queued' and j."run_at" <= ${now}) or (j."state" = 'running' and j."due_at" <= ${now}))`;
@@ -117,8 +117,8 @@ export function isInGroup(group: string, clock: Clock | undefined): SQL {
  * @param condition Which rows.
  * @param options Jobs, limit and clock.
  */
-export function buildClaim(condition: SQL, { jobs, limit, clock }: ClaimOptions): SQL {
-  const names = sql.join(jobs.map(({ jobName }) => sql`${jobName}`), sql`, `);
+export function buildClaim(condition: PlainSql, { jobs, limit, clock }: ClaimOptions): PlainSql {
+  const names = joinSql(jobs.map(({ jobName }) => sql`${jobName}`), ", ");
   const now = sqlNow(clock);
   return sql`with due as (
     select j."id" from "trellis_jobs" j where ${condition} and j."name" in (${names}) and ${IS_NEXT_OF_GROUP}
@@ -133,11 +133,11 @@ export function buildClaim(condition: SQL, { jobs, limit, clock }: ClaimOptions)
 }
 
 /** Returns the length of a lease by the job's name. */
-function getLeaseSeconds(jobs: readonly AnyJob[]): SQL {
+function getLeaseSeconds(jobs: readonly AnyJob[]): PlainSql {
   const cases = jobs.map(({ jobName, settings }) =>
     sql`when ${jobName} then ${settings.timeoutMs / 1000 + LEASE_MARGIN_SECONDS}::float8`
   );
-  return sql`case t."name" ${sql.join(cases, sql` `)} end`;
+  return sql`case t."name" ${joinSql(cases, " ")} end`;
 }
 
 /** Reads a row of {@link buildClaim}. */

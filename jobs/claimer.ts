@@ -1,9 +1,9 @@
-import type { SQL } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
-import { executeRows } from "../database/execute.ts";
+import type { PlainSql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { isOccError } from "../database/sqlstate.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
+import { runSqlRows } from "../database/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import {
   buildClaim,
@@ -87,12 +87,12 @@ export class JobClaimer {
   }
 
   /** A lease that was written without an answer expires. */
-  async #claim(condition: SQL, limit: number): Promise<LeasedJob[]> {
+  async #claim(condition: PlainSql, limit: number): Promise<LeasedJob[]> {
     const { getDb, jobs, clock } = this.#options;
     const statement = buildClaim(condition, { jobs, limit, clock });
     const db = await getDb();
     try {
-      const rows = await withDistSqlRetry(() => executeRows<ClaimedRow>(db, statement));
+      const rows = await withDistSqlRetry(() => runSqlRows<ClaimedRow>(db, statement));
       return rows.map(readLeasedJob);
     } catch (error) {
       // others were faster; on the distributed provider that is a conflict

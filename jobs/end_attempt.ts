@@ -1,9 +1,9 @@
 import { fullJitterDelay } from "../core/async/backoff.ts";
 import type { Clock } from "../core/async/clock.ts";
 import { getReason } from "../core/triggers/trigger_failure.ts";
-import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
+import { runSqlRows } from "../database/run_sql.ts";
 import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { redactText } from "../observability/redact_text.ts";
@@ -51,7 +51,7 @@ export async function recordFailure(
     ? buildDead(leased, text, clock)
     : buildRetry(leased, delayMs / 1000, text, clock);
   const db = await getDb();
-  const rows = await withDistSqlRetry(() => executeRows(db, statement), { idempotent: true });
+  const rows = await withDistSqlRetry(() => runSqlRows(db, statement), { idempotent: true });
   // no row: an attempt whose COMMIT got no answer was applied, or the lease was lost
   if (rows.length === 0) return "lost";
   return isDead ? "dead" : "retried";

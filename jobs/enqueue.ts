@@ -1,8 +1,10 @@
 import type { SQL } from "drizzle-orm";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
+import type { PlainSql } from "../database/plain_sql.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
-import { addSentAhead, sendSqlAhead } from "../database/send_ahead.ts";
+import { runSql } from "../database/run_sql.ts";
+import { addSentAhead, sendPlainAhead } from "../database/send_ahead.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
 import { findTransactionState } from "../database/transaction_guard.ts";
 import { buildInsert, splitRows } from "./insert_jobs.ts";
@@ -37,16 +39,16 @@ export async function insertJobs(client: JobClient, rows: readonly NewJob[]): Pr
 }
 
 /** Rows have their ids already, so a repeated insert has no further effect. */
-async function insertAtOnce(client: JobClient, statement: SQL): Promise<void> {
-  await withDistSqlRetry(async () => await client.execute(statement), { idempotent: true });
+async function insertAtOnce(client: JobClient, statement: PlainSql): Promise<void> {
+  await withDistSqlRetry(async () => await runSql(client, statement), { idempotent: true });
 }
 
 /**
  * Sends the insert without waiting for its answer, which costs no round trip. The transaction waits
  * for it, and fails if it has failed.
  */
-function insertAhead(client: JobClient, state: TransactionState, statement: SQL): void {
-  const sent = sendSqlAhead(client, statement);
+function insertAhead(client: JobClient, state: TransactionState, statement: PlainSql): void {
+  const sent = sendPlainAhead(client, statement);
   addSentAhead(state, sent);
   // reported here too: the caller may only see that the transaction was aborted
   sent.catch((error) =>

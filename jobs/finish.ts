@@ -1,5 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { joinSql, type PlainSql, sql } from "../database/plain_sql.ts";
 import { cacheStatement } from "./cached_statement.ts";
 import type { LeasedJob } from "./claim.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
@@ -23,7 +23,7 @@ const BATCHES = [1, 8, 32, 100];
 /** Largest list of {@link buildFinish}. */
 export const MAX_FINISHED = 100;
 
-function holdsLease({ id, fence }: JobLease): SQL {
+function holdsLease({ id, fence }: JobLease): PlainSql {
   return sql`"id" = ${id}::uuid and "fence" = ${fence}::int and "state" = 'running'`;
 }
 
@@ -34,7 +34,10 @@ function holdsLease({ id, fence }: JobLease): SQL {
  * @param jobs The jobs.
  * @param clock Clock of a test.
  */
-export function buildFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): SQL {
+export function buildFinish(
+  { ids, fence, keepSeconds }: DoneJobs,
+  clock: Clock | undefined,
+): PlainSql {
   const size = BATCHES.find((batch) => batch >= ids.length) ?? MAX_FINISHED;
   const list = Array.from({ length: size }, (_, at) => ids[Math.min(at, ids.length - 1)]);
   if (clock !== undefined) return writeFinish({ ids: list, fence, keepSeconds }, clock);
@@ -46,8 +49,8 @@ export function buildFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock 
   );
 }
 
-function writeFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): SQL {
-  const list = sql.join(ids.map((id) => sql`${id}::uuid`), sql`, `);
+function writeFinish({ ids, fence, keepSeconds }: DoneJobs, clock: Clock | undefined): PlainSql {
+  const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
   return sql`update "trellis_jobs" set "state" = 'done', "finished_at" = ${sqlNow(clock)},
   "due_at" = ${sqlIn(clock, keepSeconds)}, "last_error" = null
   where "id" in (${list}) and "fence" = ${fence}::int and "state" = 'running' returning "id"`;
@@ -66,7 +69,7 @@ export function buildRetry(
   delaySeconds: number,
   error: string,
   clock: Clock | undefined,
-): SQL {
+): PlainSql {
   const at = sqlIn(clock, delaySeconds);
   return sql`update "trellis_jobs" set "state" = 'queued', "run_at" = ${at}, "due_at" = ${at}, "last_error" = ${error}
   where ${holdsLease(lease)} returning "id"`;
@@ -79,7 +82,7 @@ export function buildRetry(
  * @param error Description of the failure.
  * @param clock Clock of a test.
  */
-export function buildDead(lease: JobLease, error: string, clock: Clock | undefined): SQL {
+export function buildDead(lease: JobLease, error: string, clock: Clock | undefined): PlainSql {
   return sql`update "trellis_jobs" set "state" = 'dead', "finished_at" = ${sqlNow(clock)},
   "due_at" = null, "last_error" = ${error} where ${holdsLease(lease)} returning "id"`;
 }
@@ -90,7 +93,7 @@ export function buildDead(lease: JobLease, error: string, clock: Clock | undefin
  * @param lease The lease.
  * @param clock Clock of a test.
  */
-export function buildRelease(lease: JobLease, clock: Clock | undefined): SQL {
+export function buildRelease(lease: JobLease, clock: Clock | undefined): PlainSql {
   return sql`update "trellis_jobs" set "state" = 'queued', "attempts" = "attempts" - 1,
   "due_at" = ${sqlNow(clock)} where ${holdsLease(lease)} returning "id"`;
 }

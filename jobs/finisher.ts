@@ -1,7 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
-import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
+import { runSqlRows } from "../database/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { buildFinish, type JobLease, MAX_FINISHED } from "./finish.ts";
 
@@ -104,7 +104,7 @@ export class JobFinisher {
       const { fence, keepSeconds } = batch[0].job;
       const ids = batch.map(({ job }) => job.id);
       const statement = buildFinish({ ids, fence, keepSeconds }, this.#clock);
-      const rows = await withDistSqlRetry(() => executeRows<{ id: string }>(db, statement));
+      const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement));
       const held = new Set(rows.map(({ id }) => id));
       for (const { job, resolve } of batch) resolve(held.has(job.id));
     } catch (error) {

@@ -1,5 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { joinSql, type PlainSql, sql } from "../database/plain_sql.ts";
 import { cacheStatement } from "./cached_statement.ts";
 import type { NewJob } from "./job_row.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
@@ -37,7 +37,7 @@ export interface InsertOptions {
  * @param rows The jobs, as many as {@link splitRows} returns.
  * @param options With `mayExist`, a job whose id exists already is left out, which costs a bit more.
  */
-export function buildInsert(rows: readonly NewJob[], options: InsertOptions): SQL {
+export function buildInsert(rows: readonly NewJob[], options: InsertOptions): PlainSql {
   const { graceSeconds, clock, mayExist } = options;
   if (clock !== undefined) return writeInsert(rows, options);
   const values = rows.flatMap((row) => [
@@ -59,7 +59,7 @@ export function buildInsert(rows: readonly NewJob[], options: InsertOptions): SQ
 function writeInsert(
   rows: readonly NewJob[],
   { graceSeconds, clock, mayExist }: InsertOptions,
-): SQL {
+): PlainSql {
   const values = rows.map((row) =>
     sql`(${row.id}::uuid, ${row.name}::text, ${row.payload}::text, ${row.shard}::int,
     ${row.group}::text, ${row.position}::bigint, ${sqlNow(clock)},
@@ -69,5 +69,5 @@ function writeInsert(
   const onConflict = mayExist ? sql` on conflict do nothing` : sql``;
   return sql`insert into "trellis_jobs" ("id", "name", "payload", "shard", "group_key", "position",
   "enqueued_at", "run_at", "due_at", "correlation_id", "trace_parent")
-  values ${sql.join(values, sql`, `)}${onConflict}`;
+  values ${joinSql(values, ", ")}${onConflict}`;
 }

@@ -1,9 +1,9 @@
-import { type SQL, sql } from "drizzle-orm";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, oneOf } from "../core/option_rules.ts";
-import { executeRows } from "../database/execute.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
+import { runSqlRows } from "../database/run_sql.ts";
 import { sqlNow } from "./sql_time.ts";
 import { findTestClock } from "./job_settings.ts";
 
@@ -76,12 +76,12 @@ interface DetailsRow extends Record<string, unknown> {
   payload?: string;
 }
 
-const COLUMNS: SQL = sql`"id", "name", "state", "attempts", "group_key",
+const COLUMNS: PlainSql = sql`"id", "name", "state", "attempts", "group_key",
   ${isoTime("enqueued_at")} as enqueued, ${isoTime("run_at")} as run,
   ${isoTime("finished_at")} as finished, "last_error", "correlation_id"`;
 
-function isoTime(column: string): SQL {
-  return sql`to_char("${sql.raw(column)}" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+function isoTime(column: string): PlainSql {
+  return sql`to_char("${rawSql(column)}" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 /**
@@ -109,9 +109,9 @@ export async function listJobs(
     ...(state === undefined ? [] : [sql`"state" = ${state}`]),
     ...(name === undefined ? [] : [sql`"name" = ${name}`]),
   ];
-  const rows = await executeRows<DetailsRow>(
+  const rows = await runSqlRows<DetailsRow>(
     db,
-    sql`select ${COLUMNS} from "trellis_jobs" where ${sql.join(conditions, sql` and `)}
+    sql`select ${COLUMNS} from "trellis_jobs" where ${joinSql(conditions, " and ")}
       order by "enqueued_at" desc, "position" desc limit ${limit}`,
   );
   return rows.map(readDetails);
@@ -130,7 +130,7 @@ export async function listJobs(
  * ```
  */
 export async function getJob(db: DrizzleClient, id: string): Promise<JobWithPayload | undefined> {
-  const [row] = await executeRows<DetailsRow>(
+  const [row] = await runSqlRows<DetailsRow>(
     db,
     sql`select ${COLUMNS}, "payload" from "trellis_jobs" where "id" = ${id}::uuid`,
   );
@@ -184,11 +184,15 @@ export async function cancelJobs(db: DrizzleClient, ids: readonly string[]): Pro
   );
 }
 
-async function change(db: DrizzleClient, ids: readonly string[], update: SQL): Promise<string[]> {
+async function change(
+  db: DrizzleClient,
+  ids: readonly string[],
+  update: PlainSql,
+): Promise<string[]> {
   if (ids.length === 0) return [];
-  const list = sql.join(ids.map((id) => sql`${id}::uuid`), sql`, `);
+  const list = joinSql(ids.map((id) => sql`${id}::uuid`), ", ");
   const statement = sql`${update} and "id" in (${list}) returning "id"`;
-  const rows = await withDistSqlRetry(() => executeRows<{ id: string }>(db, statement), {
+  const rows = await withDistSqlRetry(() => runSqlRows<{ id: string }>(db, statement), {
     idempotent: true,
   });
   return rows.map(({ id }) => id);

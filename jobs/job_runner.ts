@@ -1,6 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
+import { runSql } from "../database/run_sql.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { LeasedJob } from "./claim.ts";
@@ -130,7 +131,7 @@ export class JobRunner {
   async release(leased: readonly LeasedJob[]): Promise<void> {
     if (leased.length === 0) return;
     const db = await this.#options.getDb();
-    for (const job of leased) await db.execute(buildRelease(job, this.#options.clock));
+    for (const job of leased) await runSql(db, buildRelease(job, this.#options.clock));
   }
 }
 

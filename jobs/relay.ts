@@ -1,8 +1,8 @@
 import type { Clock } from "../core/async/clock.ts";
 import { remainingMs } from "../core/request_context.ts";
-import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
+import { runSql, runSqlRows } from "../database/run_sql.ts";
 import type { QueryResult } from "../database/session/query_result.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { metrics } from "../observability/metrics.ts";
@@ -94,7 +94,7 @@ async function deliverDue(
   for (const before of first === 0 ? [false] : [false, true]) {
     for (let taken = TAKEN; taken === TAKEN && remainingMs() > MARGIN_MS;) {
       const statement = buildTakeDue({ first, before, limit: TAKEN, graceSeconds, clock });
-      const rows = await withDistSqlRetry(() => executeRows<TakenRow>(db, statement));
+      const rows = await withDistSqlRetry(() => runSqlRows<TakenRow>(db, statement));
       taken = rows.length;
       delivered += taken;
       if (taken > 0) await delivery!.deliver(rows.map(readTaken));
@@ -116,8 +116,10 @@ function readTaken(row: TakenRow): CommittedJob {
 async function removeOld(db: DrizzleClient, clock: Clock | undefined): Promise<number> {
   let removed = 0;
   for (let last = REMOVED; last === REMOVED && remainingMs() > MARGIN_MS;) {
-    const result = await withDistSqlRetry(() => db.execute(buildRemoveOld(REMOVED, clock)));
-    last = (result as unknown as QueryResult).rowCount ?? 0;
+    const result = await withDistSqlRetry(async () =>
+      await runSql(db, buildRemoveOld(REMOVED, clock)) as QueryResult
+    );
+    last = result.rowCount ?? 0;
     removed += last;
   }
   return removed;
@@ -127,7 +129,7 @@ async function readGauges(
   db: DrizzleClient,
   clock: Clock | undefined,
 ): Promise<Pick<RelayResult, "oldestSeconds" | "dead">> {
-  const [row] = await executeRows<{ oldest_seconds: unknown; dead: unknown }>(
+  const [row] = await runSqlRows<{ oldest_seconds: unknown; dead: unknown }>(
     db,
     buildGauges(clock),
   );

@@ -1,5 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
 import { isDue } from "./claim.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
@@ -22,7 +22,7 @@ export function buildTakeDue(
     graceSeconds: number;
     clock: Clock | undefined;
   },
-): SQL {
+): PlainSql {
   return sql`with due as (
     select j."id" from "trellis_jobs" j where ${isDue(first, before, clock)}
     limit ${limit} for update skip locked
@@ -38,7 +38,7 @@ export function buildTakeDue(
  * provider.
  * @param clock Clock of a test.
  */
-export function buildRemoveOld(limit: number, clock: Clock | undefined): SQL {
+export function buildRemoveOld(limit: number, clock: Clock | undefined): PlainSql {
   return sql`delete from "trellis_jobs" where "id" in (
     select j."id" from "trellis_jobs" j where j."shard" >= 0 and j."due_at" <= ${sqlNow(clock)}
       and j."state" in ('done', 'cancelled') limit ${limit})`;
@@ -55,17 +55,17 @@ const SAMPLED = 100;
  *
  * @param clock Clock of a test.
  */
-export function buildGauges(clock: Clock | undefined): SQL {
+export function buildGauges(clock: Clock | undefined): PlainSql {
   const now = sqlNow(clock);
-  const limit = sql.raw(String(SAMPLED));
+  const limit = rawSql(String(SAMPLED));
   const oldest = SHARDS.map((shard) =>
     sql`(select min(o."run_at") from (select j."run_at" from "trellis_jobs" j
-    where j."shard" = ${sql.raw(String(shard))} and j."due_at" is not null
+    where j."shard" = ${rawSql(String(shard))} and j."due_at" is not null
     and j."state" in ('queued', 'running') order by j."due_at" limit ${limit}) o
     where o."run_at" <= ${now})`
   );
-  const shards = sql.raw(SHARDS.join(", "));
-  return sql`select extract(epoch from ${now} - least(${sql.join(oldest, sql`, `)}))
+  const shards = rawSql(SHARDS.join(", "));
+  return sql`select extract(epoch from ${now} - least(${joinSql(oldest, ", ")}))
     as oldest_seconds, (select count(*) from "trellis_jobs"
     where "shard" in (${shards}) and "due_at" is null and "state" = 'dead') as dead`;
 }

@@ -12,7 +12,7 @@ import {
 } from "../core/with_observability.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
-import type { QueryResult } from "../database/session/query_result.ts";
+import { runSqlRows } from "../database/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../database/transaction.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
@@ -141,8 +141,7 @@ async function markDone(
   clock: Clock | undefined,
 ): Promise<void> {
   const statement = buildFinish({ ids: [id], fence, keepSeconds }, clock);
-  const result = await tx.execute(statement) as unknown as QueryResult;
-  if (result.rows.length === 0) throw new JobLeaseLostError(id);
+  if ((await runSqlRows(tx, statement)).length === 0) throw new JobLeaseLostError(id);
 }
 
 /** The deadline is that of the attempt, or of the function that runs the worker. */

@@ -1,5 +1,5 @@
-import { and, eq, getTableColumns, getTableName, gt, type SQL, sql } from "drizzle-orm";
-import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
+import type { SQL } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import type {
   RateLimitDecision,
   RateLimitRule,
@@ -8,13 +8,18 @@ import type {
 import { hasSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
+import { type PlainSql, sql, type SqlValue } from "../plain_sql.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
+import { runSql, runSqlRows } from "../run_sql.ts";
 import { isOccError } from "../sqlstate.ts";
-import { rateLimits } from "./table.ts";
-import { type LimitColumns, prepareTake, type TakenRow, type TakeQuery } from "./take_statement.ts";
+import { getLimitTableName, readLimitTable } from "./limit_table.ts";
+import { buildTake, type TakenRow } from "./take_statement.ts";
 
 /** A drizzle client for PostgreSQL, of any driver and any schema. */
-export type RateLimitDatabase = Pick<PgDatabase<PgQueryResultHKT>, "$with" | "with" | "update">;
+export interface RateLimitDatabase {
+  /** Runs a statement. */
+  execute(query: SQL): PromiseLike<unknown>;
+}
 
 /**
  * A concurrent request that counted the same key makes the distributed engine refuse the statement.
@@ -35,21 +40,20 @@ type Count = readonly [key: string, rule: RateLimitRule];
  * uncounted.
  *
  * @param db The drizzle client.
- * @param table A table with the columns of `RATE_LIMIT_COLUMNS`.
+ * @param table A table with the columns of `RATE_LIMIT_COLUMNS`; by default `rate_limits`.
  * @returns The store.
  * @throws {ConfigurationError} If the table lacks a column.
  */
-export function createRateLimitStore(
-  db: RateLimitDatabase,
-  table: PgTable = rateLimits,
-): RateLimitStore {
-  const columns = readColumns(table);
-  const queries: Map<number, TakeQuery> = new Map();
+export function createRateLimitStore(db: RateLimitDatabase, table?: PgTable): RateLimitStore {
+  const names = readLimitTable(db, table);
+  const statements: Map<number, PlainSql> = new Map();
 
-  function getQuery(size: number): TakeQuery {
-    let query = queries.get(size);
-    if (query === undefined) queries.set(size, query = prepareTake(db, table, columns, size));
-    return query;
+  function getStatement(counts: readonly Count[]): PlainSql {
+    const size = counts.length;
+    let statement = statements.get(size);
+    if (statement === undefined) statements.set(size, statement = buildTake(names, size));
+    const values: Record<string, SqlValue> = Object.assign({}, ...counts.map(toValues));
+    return statement.with(statement.params.map((name) => values[name as string]));
   }
 
   async function take(key: string, rule: RateLimitRule): Promise<RateLimitDecision> {
@@ -57,11 +61,11 @@ export function createRateLimitStore(
   }
 
   async function takeInOrder(counts: readonly Count[]): Promise<RateLimitDecision[]> {
-    const values = Object.assign({}, ...counts.map(toValues));
+    const statement = getStatement(counts);
     try {
       const [row] = await withQueryMetrics(
         "takeRateLimit",
-        () => getQuery(counts.length).execute(values),
+        () => runSqlRows<TakenRow>(db, statement, "trellis_take_rate_limit"),
         { retry: RETRY },
       );
       return readDecisions(row, counts);
@@ -83,33 +87,19 @@ export function createRateLimitStore(
   }
 
   async function giveBack(key: string, { windowStart }: RateLimitDecision): Promise<void> {
-    await withQueryMetrics("giveBackRateLimit", () =>
-      db.update(table)
-        .set({ count: sql`${columns.count} - 1` } as Record<string, SQL>)
-        .where(and(
-          eq(columns.key, key),
-          eq(columns.lastRequest, sql`cast(${windowStart} as bigint)`),
-          gt(columns.count, 0),
-        )), { retry: RETRY });
+    const { count } = names;
+    const statement =
+      sql`update ${names.table} set ${count} = ${count} - 1 where ${names.key} = ${key}
+      and ${names.lastRequest} = cast(${windowStart} as bigint) and ${count} > 0`;
+    await withQueryMetrics("giveBackRateLimit", async () => await runSql(db, statement), {
+      retry: RETRY,
+    });
   }
 
   return { take, takeInOrder, giveBack };
 }
 
-function readColumns(table: PgTable): LimitColumns {
-  const columns = getTableColumns(table) as Readonly<Record<string, PgColumn | undefined>>;
-  const { id, key, count, lastRequest } = columns;
-  if (key === undefined || count === undefined || lastRequest === undefined) {
-    throw new ConfigurationError(
-      "The table of rate limits lacks key, count or lastRequest: spread RATE_LIMIT_COLUMNS of " +
-        "@trellis/fn/database into it",
-    );
-  }
-  // an id with a default of the database is left to it
-  return { id: id?.hasDefault && !id.defaultFn ? undefined : id, key, count, lastRequest };
-}
-
-function toValues([key, { limit, windowSeconds }]: Count, at: number): Record<string, unknown> {
+function toValues([key, { limit, windowSeconds }]: Count, at: number): Record<string, SqlValue> {
   return {
     [`id${at}`]: crypto.randomUUID(),
     [`key${at}`]: key,
@@ -155,12 +145,12 @@ function refuseForNow(error: unknown): RateLimitDecision {
  * database are ignored here.
  */
 export async function checkRateLimitTable(
-  db: Pick<PgDatabase<PgQueryResultHKT>, "select">,
+  db: RateLimitDatabase,
   table: PgTable,
 ): Promise<void> {
-  const { key } = readColumns(table);
+  const { key, table: name } = readLimitTable(db, table);
   try {
-    await db.select({ key }).from(table).limit(0);
+    await runSql(db, sql`select ${key} from ${name} limit 0`);
   } catch (error) {
     const explained = explainError(error, table);
     if (explained !== error) throw explained;
@@ -170,8 +160,8 @@ export async function checkRateLimitTable(
 /** SQLSTATE of a missing table, and of a role without grants. */
 const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
 
-function explainError(error: unknown, table: PgTable): unknown {
-  const name = getTableName(table);
+function explainError(error: unknown, table: PgTable | undefined): unknown {
+  const name = getLimitTableName(table);
   if (hasSqlState(error, [UNDEFINED_TABLE])) {
     return new ConfigurationError(
       `The table ${name} does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +

@@ -1,13 +1,20 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
+import { IDEMPOTENCY_MIGRATION_SQL } from "../../../idempotency/migration.ts";
+import { JOBS_MIGRATION_SQL } from "../../../jobs/migration.ts";
 import { DATA_API } from "../../support/fault_targets.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { startRdsDataServer } from "../../support/rds_data_server.ts";
+import { FEATURE_FILES, FEATURES } from "./lean_features.ts";
 import { LEAN_FILES } from "./lean_project.ts";
 import { denoProjectFiles, type TestProject, writeTestProject } from "./project.ts";
 
 const TABLES = `${AUTH_MIGRATION_SQL}
+${JOBS_MIGRATION_SQL}
+${IDEMPOTENCY_MIGRATION_SQL}
+${RATE_LIMIT_MIGRATION_SQL}
 CREATE TYPE color AS ENUM ('red', 'blue');
 CREATE TABLE labels (id uuid PRIMARY KEY, name text NOT NULL, since timestamptz(3));
 CREATE TABLE notes (id int PRIMARY KEY, label_id uuid REFERENCES labels, title text NOT NULL,
@@ -38,7 +45,7 @@ const OPERATIONS: Readonly<Record<string, boolean>> = {
   drizzle: true,
   afterwards: true,
 };
-const LEAN = ["Me", "Operations"];
+const LEAN = ["Features", "Me", "Operations"];
 const ORDINARY = ["Changed", "Column", "Guarded", "Owner", "Registered", "Shared", "Sql", "Unused"];
 
 const REASONS = [
@@ -50,6 +57,7 @@ const REASONS = [
   "Shared: no statements\n    drizzle is included, src/functions/api/shared.get.ts:5: schema is used;",
   "Sql: no statements\n    drizzle is included, src/functions/api/sql.get.ts:6: sql is used (@trellis/fn/database/orm)\n",
   "Unused: no statements\n    drizzle is included, src/queries.ts:53: eq is used (@trellis/fn/database/orm);",
+  "Features: add_note\n    drizzle on demand, ",
   "Me: no statements\n    drizzle on demand, ",
   "Operations: add_label, add_note, add_twice, find_note, list_notes\n    drizzle on demand, ",
 ];
@@ -80,7 +88,7 @@ async function answerAll(project: TestProject, env: Record<string, string>): Pro
     ...await run(project, ["answer"], env),
     ...await run(project, listOperations(true), env),
   };
-  for (const name of [...ORDINARY, "Me", "Ping"]) {
+  for (const name of [...ORDINARY, "Features", "Me", "Ping"]) {
     const event = { headers: { authorization: "Bearer known-token" } };
     answers[name] = JSON.stringify((await project.call(name, { event, env })).answer);
   }
@@ -112,7 +120,12 @@ async function answerOnServers(
       AWS_ENDPOINT_URL_RDS_DATA: dataApi.url,
     };
     const operations = ["add", "list", "find", "taken", "related", "rollback"];
-    return { ...direct, dataApi: JSON.stringify(await run(project, operations, env)) };
+    const { answer } = await project.call("Features", { env });
+    return {
+      ...direct,
+      dataApi: JSON.stringify(await run(project, operations, env)),
+      dataApiFeatures: JSON.stringify(answer),
+    };
   } finally {
     await dataApi.stop();
   }
@@ -124,7 +137,11 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    const project = await writeTestProject({ ...await denoProjectFiles(), ...LEAN_FILES });
+    const project = await writeTestProject({
+      ...await denoProjectFiles(),
+      ...LEAN_FILES,
+      ...FEATURE_FILES,
+    });
     const server = await startPostgres();
     const inDist = (path: string) => join(project.root, "dist", path);
     try {
@@ -156,6 +173,10 @@ Deno.test({
           assertEquals(result !== compiled[name], loadsDrizzle, `${name}: ${result}`);
         }
       }
+      await Deno.remove(inDist("Features/drizzle.cjs"));
+      const features = { DATABASE_URL: await createDatabase(server, "features") };
+      const { answer, logged } = await project.call("Features", { env: features });
+      assertEquals(JSON.parse(answer.body!), FEATURES, logged);
       await Deno.writeTextFile(join(project.root, "trellis.config.ts"), "export default {};\n");
       assertEquals((await project.build()).exitCode, 0);
       assertEquals(await exists(inDist("Me/drizzle.cjs")), false);

@@ -41,7 +41,7 @@ function readGraph(
   return { modules, packages };
 }
 
-/** The modules of a function that checks sessions and runs prepared queries and transactions. */
+/** The modules of a function with sessions, queries, transactions, jobs, idempotency and limits. */
 const FUNCTION = [
   "auth/instance",
   "auth/session_access",
@@ -51,10 +51,19 @@ const FUNCTION = [
   "database/execute",
   "database/queries/query_factory",
   "database/queries/query_metrics",
+  "database/rate_limits/configure",
   "database/retry",
   "database/send_ahead",
   "database/table_permission",
   "database/transaction",
+  "idempotency/lease_store",
+  "idempotency/remove_expired",
+  "idempotency/transaction_store",
+  "jobs/define_job",
+  "jobs/job_admin",
+  "jobs/job_queue_handler",
+  "jobs/job_relay_handler",
+  "jobs/job_stream_handler",
   "validation/define_api_handler",
   ...["branching_pg", "distsql", "embedded_pg", "postgres", "serverless_pg", "data_api"]
     .map((name) => `database/providers/${name}`),

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { pgTable, text } from "drizzle-orm/pg-core";
+import type { PGlite } from "@electric-sql/pglite";
+import { bigint, integer, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
+import { drizzle } from "drizzle-orm/pglite";
 import type { RateLimitDecision, RateLimitStore } from "../../../core/rate_limit/rate_limit.ts";
 import { getDrizzleClient, rateLimits } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
@@ -219,6 +221,30 @@ Deno.test({
     const store = createRateLimitStore(db, table);
     assert((await store.take("a", RULE)).allowed);
     assertEquals((await db.select().from(table))[0].id.length, 36);
+  },
+});
+
+Deno.test({
+  name: "createRateLimitStore() takes the names that a client of drizzle derives, and a schema",
+  ...LAB_OPTIONS,
+  fn: async () => {
+    const [embedded] = (await lab()).targets;
+    const db = await getDrizzleClient(embedded.config);
+    await db.execute(sql`create schema limits`);
+    await db.execute(sql.raw(
+      'create table limits."per client" (id uuid primary key default ' +
+        "gen_random_uuid(), key text unique not null, count int not null, last_request bigint not null)",
+    ));
+    const table = pgSchema("limits").table("per client", {
+      key: text().notNull(),
+      count: integer().notNull(),
+      lastRequest: bigint({ mode: "number" }).notNull(),
+    });
+    const { $client } = db as unknown as { $client: PGlite };
+    const store = createRateLimitStore(drizzle($client, { casing: "snake_case" }), table);
+    const decision = await store.take("a", RULE);
+    await store.giveBack("a", decision);
+    assertEquals(summarize(await store.take("a", RULE)), "allowed, 2 remaining");
   },
 });
 

@@ -1,0 +1,73 @@
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { getColumns, getTableNames } from "../drizzle_table.ts";
+import { type PlainSql, rawSql } from "../plain_sql.ts";
+import { findSession } from "../session/statement_session.ts";
+import { qualify, quoteName } from "../sql/quote.ts";
+
+/** The names of a table of rate limits, as SQL. */
+export interface LimitTable {
+  /** The table, with its schema. */
+  readonly table: PlainSql;
+  /** The primary key; `undefined` if the database fills it. */
+  readonly id?: { readonly name: PlainSql; readonly type: PlainSql };
+  /** The columns. */
+  readonly key: PlainSql;
+  readonly count: PlainSql;
+  readonly lastRequest: PlainSql;
+}
+
+/**
+ * Reads the names of a table.
+ *
+ * @param db The client, which may derive the names of columns.
+ * @param table The table; by default the one of `RATE_LIMIT_MIGRATION_SQL`, which is not read here, so
+ * that a bundle needs no drizzle for it.
+ * @throws {ConfigurationError} If the table lacks a column.
+ */
+export function readLimitTable(db: object, table?: PgTable): LimitTable {
+  if (table === undefined) {
+    const [key, count, lastRequest] = ["key", "count", "last_request"].map(toName);
+    return { table: toName(DEFAULT_NAME), key, count, lastRequest };
+  }
+  const columns: Readonly<Record<string, PgColumn | undefined>> = getColumns(table) as never;
+  const { id, key, count, lastRequest } = columns;
+  if (key === undefined || count === undefined || lastRequest === undefined) {
+    throw new ConfigurationError(
+      "The table of rate limits lacks key, count or lastRequest: spread RATE_LIMIT_COLUMNS of " +
+        "@trellis/fn/database into it",
+    );
+  }
+  const names = getTableNames(table);
+  const getName = (column: PgColumn) => toName(getColumnName(db, column));
+  return {
+    table: rawSql(qualify(names.schema, names.name)),
+    // an id with a default of the database is left to it
+    id: id === undefined || (id.hasDefault && !id.defaultFn)
+      ? undefined
+      : { name: getName(id), type: rawSql(id.getSQLType()) },
+    key: getName(key),
+    count: getName(count),
+    lastRequest: getName(lastRequest),
+  };
+}
+
+const DEFAULT_NAME = "rate_limits";
+
+/** Returns the name of a table for messages. */
+export function getLimitTableName(table: PgTable | undefined): string {
+  return table === undefined ? DEFAULT_NAME : getTableNames(table).name;
+}
+
+function toName(name: string): PlainSql {
+  return rawSql(quoteName(name));
+}
+
+/** Returns the column's name in the database, which a client of drizzle with `casing` derives. */
+function getColumnName(db: object, column: PgColumn): string {
+  if (findSession(db) !== undefined) return column.name;
+  const { dialect } = db as {
+    dialect?: { casing?: { getColumnCasing(column: PgColumn): string } };
+  };
+  return dialect?.casing?.getColumnCasing(column) ?? column.name;
+}
