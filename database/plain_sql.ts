@@ -67,7 +67,7 @@ export class PlainSql {
  * of the text.
  */
 export function sql(
-  strings: TemplateStringsArray,
+  strings: readonly string[],
   ...values: readonly (SqlValue | PlainSql)[]
 ): PlainSql {
   const texts = [strings[0]];
@@ -88,7 +88,7 @@ export function sql(
 
 /** Returns a text without parameters, which is not escaped. */
 export function rawSql(text: string): PlainSql {
-  return new PlainSql([text], []);
+  return sql([text]);
 }
 
 /**
@@ -98,10 +98,5 @@ export function rawSql(text: string): PlainSql {
  * @param separator The text between them, such as `, `.
  */
 export function joinSql(parts: readonly PlainSql[], separator: string): PlainSql {
-  const texts = [""];
-  parts.forEach((part, at) => {
-    texts[texts.length - 1] += (at === 0 ? "" : separator) + part.texts[0];
-    texts.push(...part.texts.slice(1));
-  });
-  return new PlainSql(texts, parts.flatMap(({ params }) => params));
+  return sql(["", ...parts.slice(1).map(() => separator), ""], ...parts);
 }

@@ -7,6 +7,8 @@ import { qualify, quoteName } from "../sql/quote.ts";
 
 /** The names of a table of rate limits, as SQL. */
 export interface LimitTable {
+  /** The table's name for messages. */
+  readonly label: string;
   /** The table, with its schema. */
   readonly table: PlainSql;
   /** The primary key; `undefined` if the database fills it. */
@@ -16,6 +18,8 @@ export interface LimitTable {
   readonly count: PlainSql;
   readonly lastRequest: PlainSql;
 }
+
+const DEFAULT_NAME = "rate_limits";
 
 /**
  * Reads the names of a table.
@@ -28,7 +32,7 @@ export interface LimitTable {
 export function readLimitTable(db: object, table?: PgTable): LimitTable {
   if (table === undefined) {
     const [key, count, lastRequest] = ["key", "count", "last_request"].map(toName);
-    return { table: toName(DEFAULT_NAME), key, count, lastRequest };
+    return { label: DEFAULT_NAME, table: toName(DEFAULT_NAME), key, count, lastRequest };
   }
   const columns: Readonly<Record<string, PgColumn | undefined>> = getColumns(table) as never;
   const { id, key, count, lastRequest } = columns;
@@ -38,10 +42,11 @@ export function readLimitTable(db: object, table?: PgTable): LimitTable {
         "@trellis/fn/database into it",
     );
   }
-  const names = getTableNames(table);
+  const { name, schema } = getTableNames(table);
   const getName = (column: PgColumn) => toName(getColumnName(db, column));
   return {
-    table: rawSql(qualify(names.schema, names.name)),
+    label: name,
+    table: rawSql(qualify(schema, name)),
     // an id with a default of the database is left to it
     id: id === undefined || (id.hasDefault && !id.defaultFn)
       ? undefined
@@ -50,13 +55,6 @@ export function readLimitTable(db: object, table?: PgTable): LimitTable {
     count: getName(count),
     lastRequest: getName(lastRequest),
   };
-}
-
-const DEFAULT_NAME = "rate_limits";
-
-/** Returns the name of a table for messages. */
-export function getLimitTableName(table: PgTable | undefined): string {
-  return table === undefined ? DEFAULT_NAME : getTableNames(table).name;
 }
 
 function toName(name: string): PlainSql {

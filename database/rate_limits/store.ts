@@ -12,7 +12,7 @@ import { type PlainSql, sql, type SqlValue } from "../plain_sql.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
 import { runSql, runSqlRows } from "../run_sql.ts";
 import { isOccError } from "../sqlstate.ts";
-import { getLimitTableName, readLimitTable } from "./limit_table.ts";
+import { type LimitTable, readLimitTable } from "./limit_table.ts";
 import { buildTake, type TakenRow } from "./take_statement.ts";
 
 /** A drizzle client for PostgreSQL, of any driver and any schema. */
@@ -70,7 +70,7 @@ export function createRateLimitStore(db: RateLimitDatabase, table?: PgTable): Ra
       );
       return readDecisions(row, counts);
     } catch (error) {
-      if (!isOccError(error)) throw explainError(error, table);
+      if (!isOccError(error)) throw explainError(error, names);
       return counts.length > 1 ? await takeOneByOne(counts) : [refuseForNow(error)];
     }
   }
@@ -148,11 +148,11 @@ export async function checkRateLimitTable(
   db: RateLimitDatabase,
   table: PgTable,
 ): Promise<void> {
-  const { key, table: name } = readLimitTable(db, table);
+  const names = readLimitTable(db, table);
   try {
-    await runSql(db, sql`select ${key} from ${name} limit 0`);
+    await runSql(db, sql`select ${names.key} from ${names.table} limit 0`);
   } catch (error) {
-    const explained = explainError(error, table);
+    const explained = explainError(error, names);
     if (explained !== error) throw explained;
   }
 }
@@ -160,18 +160,17 @@ export async function checkRateLimitTable(
 /** SQLSTATE of a missing table, and of a role without grants. */
 const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
 
-function explainError(error: unknown, table: PgTable | undefined): unknown {
-  const name = getLimitTableName(table);
+function explainError(error: unknown, { label }: LimitTable): unknown {
   if (hasSqlState(error, [UNDEFINED_TABLE])) {
     return new ConfigurationError(
-      `The table ${name} does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +
+      `The table ${label} does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +
         "@trellis/fn/database to your migrations, or run `trellis generate auth-schema`",
       { cause: error },
     );
   }
   if (hasSqlState(error, [INSUFFICIENT_PRIVILEGE])) {
     return new ConfigurationError(
-      `The function's role may not use the table ${name}, in which rate limits are counted: run ` +
+      `The function's role may not use the table ${label}, in which rate limits are counted: run ` +
         "`trellis generate permissions` and apply the grants",
       { cause: error },
     );
