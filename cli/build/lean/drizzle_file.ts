@@ -11,7 +11,7 @@ import type { CompiledQueries } from "../precompile_queries/compile_queries.ts";
 import { DRIZZLE_FILE as OWN } from "../precompile_queries/lean_modules.ts";
 import { bundleSecondFiles } from "../second_files.ts";
 import { resolveOwnModule } from "../trellis_import.ts";
-import { isDrizzleModule } from "./drizzle_imports.ts";
+import { isDrizzleExport } from "./drizzle_imports.ts";
 import type { LeanSources } from "./read_lean.ts";
 import { DRIZZLE_FILE } from "./specifiers.ts";
 
@@ -52,16 +52,20 @@ export function createEntry(
 }
 
 /** Finds code that must not be in both files. */
-function findReason({ guards, packages }: Slice): string | undefined {
+function findReason({ code, guards, packages }: Slice): string | undefined {
   for (const { file, line, message } of guards) return `${file}:${line}: ${message}`;
-  for (const { file, line, specifier } of packages) {
+  for (const [, index, member] of code.matchAll(MEMBER)) {
+    const { file, line, specifier } = packages[Number(index)];
     const name = toBareSpecifier(specifier);
-    if (!isDrizzleModule(name)) {
+    if (!isDrizzleExport(name, JSON.parse(member))) {
       return `${file}:${line}: a table or a statement uses ${getPackageName(name)}`;
     }
   }
   return undefined;
 }
+
+/** An access to an export of a package in the code of a slice. */
+const MEMBER = /__slice_member\((\d+), ("(?:[^"\\]|\\.)*")\)/g;
 
 const ENTRY = "trellis-drizzle-of:";
 const NAMESPACE = ENTRY.slice(0, -1);
@@ -177,7 +181,7 @@ function renderMembers(
 /** Replaces accesses to packages by their imports, so that only used exports are bundled. */
 function writeMembers(code: string): string {
   return code.replace(
-    /__slice_member\((\d+), ("(?:[^"\\]|\\.)*")\)/g,
+    MEMBER,
     (_, index, name) => `__trellis${index}${JSON.parse(name) === "" ? "" : `.${JSON.parse(name)}`}`,
   );
 }

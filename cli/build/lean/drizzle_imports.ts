@@ -11,8 +11,31 @@ export function isDrizzleModule(specifier: string): boolean {
   return /^drizzle-orm(?:\/|$)/.test(specifier) || OWN.has(specifier);
 }
 
+/** Tables of drizzle that other entry points of this package export. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  [`${TRELLIS}/database`]: ["rateLimits", "RATE_LIMIT_COLUMNS"],
+  [`${TRELLIS}/jobs`]: ["trellisJobs"],
+};
+
+/** Returns true for exports of drizzle, and for tables and functions of drizzle that this package exports. */
+export function isDrizzleExport(specifier: string, name: string): boolean {
+  return isDrizzleModule(specifier) || TABLES[specifier]?.includes(name) === true;
+}
+
+/** Loads the tables that an entry point of this package exports. */
+export async function loadTables(
+  specifier: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  switch (specifier) {
+    case `${TRELLIS}/database`:
+      return await import("../../../database/rate_limits/table.ts");
+    case `${TRELLIS}/jobs`:
+      return await import("../../../jobs/jobs_table.ts");
+  }
+}
+
 /** Checks whether a name, or a member of a namespace, is an import of drizzle. */
 export function isDrizzleImport(project: Project, node: ts.Expression): boolean {
   const target = findNamespaceMember(project, node);
-  return target?.kind === "package" && isDrizzleModule(target.module);
+  return target?.kind === "package" && isDrizzleExport(target.module, target.name);
 }

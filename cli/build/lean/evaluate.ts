@@ -7,7 +7,7 @@ import { DatabaseOperation } from "../../../database/table_permission.ts";
 import { createPackageLoader, type PackageLoader } from "../../openapi/package_loader.ts";
 import { runSlice } from "../../openapi/run_slice.ts";
 import { withoutClock } from "../precompile_queries/without_clock.ts";
-import { isDrizzleModule } from "./drizzle_imports.ts";
+import { isDrizzleModule, loadTables } from "./drizzle_imports.ts";
 
 /**
  * Evaluates expressions with drizzle only: without a clock, the environment and other packages.
@@ -43,8 +43,10 @@ function createDrizzleLoader(): PackageLoader {
   const load = createPackageLoader();
   return async function loadDrizzle(specifier, from) {
     const name = toBareSpecifier(specifier);
-    if (name === `${TRELLIS}/database`) return { DatabaseOperation };
     if (isDrizzleModule(name)) return await load(specifier, from);
+    const tables = await loadTables(name);
+    if (name === `${TRELLIS}/database`) return { ...tables, DatabaseOperation };
+    if (tables !== undefined) return tables;
     throw new Error("trellis build evaluates no code of other packages");
   };
 }

@@ -7,7 +7,7 @@ import { type ValueVisitor, visitValues } from "../../analysis/value_references.
 import type { SourceStatement } from "../precompile_queries/find_statements.ts";
 import { COMPILED } from "../precompile_queries/specifiers.ts";
 import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
-import { isDrizzleModule } from "./drizzle_imports.ts";
+import { isDrizzleExport } from "./drizzle_imports.ts";
 import type { Constant } from "./find_constants.ts";
 import type { SourceQuery } from "./find_queries.ts";
 import type { SourceSchema } from "./find_schemas.ts";
@@ -99,7 +99,7 @@ export function renderLeanChanges(
   }
 
   function isNeeding(target: Target | undefined): boolean {
-    if (target?.kind === "package") return isDrizzleModule(target.module);
+    if (target?.kind === "package") return isDrizzleExport(target.module, target.name);
     // a namespace as a value may be used for any of its members
     if (target?.kind === "namespace") {
       return project.getExportNames(target.module)

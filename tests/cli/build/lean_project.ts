@@ -3,6 +3,8 @@
 const SCHEMA = `import { relations } from "drizzle-orm";
 import { integer, jsonb, pgEnum, pgTable, text, timestamp, unique, uuid } from "./columns.ts";
 export { authSessions, authUsers } from "@trellis/fn/auth/schema";
+export { rateLimits } from "@trellis/fn/database";
+export { trellisJobs } from "@trellis/fn/jobs";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 export const color = pgEnum("color", ["red", "blue"]);
