@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { installPackage } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { runOk } from "./support/run.ts";
 import { IS_FULL } from "./support/tools.ts";
 
@@ -94,8 +95,9 @@ for (const bundler of BUNDLERS) {
   });
 }
 
-async function bundleAndCall({ packages, args, file }: Bundler): Promise<void> {
-  const { folder } = await installPackage(["drizzle-orm@0.45.4", "zod@4.6.7", ...packages]);
+async function bundleAndCall({ name, packages, args, file }: Bundler): Promise<void> {
+  const install = SHORT.includes(name) ? pickPackages : installPackage;
+  const { folder } = await install(["drizzle-orm@0.45.4", "zod@4.6.7", ...packages]);
   const work = await Deno.makeTempDir({ dir: folder });
   try {
     await Deno.writeTextFile(join(work, "fn.js"), FUNCTION);

@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { withFaultTargets } from "../support/fault_targets.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { installPackage, makeConsumer, ROOT } from "./support/package.ts";
+import { makeConsumer, ROOT } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const DRIVERS = [
@@ -13,7 +14,7 @@ const DRIVERS = [
   "@aws-sdk/dsql-signer",
 ];
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-const installed = await installPackage(
+const installed = await pickPackages(
   DRIVERS.map((name) => imports[name].slice("npm:".length).replace("@^", "@")),
 );
 

@@ -2,12 +2,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { startPostgres } from "../support/postgres.ts";
-import { installPackage, makeConsumer, ROOT } from "./support/package.ts";
+import { makeConsumer, ROOT } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-const installed = await installPackage(
+const installed = await pickPackages(
   ["drizzle-orm", "postgres"].map((name) => imports[name].slice("npm:".length).replace("@^", "@")),
 );
 const folder = await makeConsumer(installed, { "isolation.mjs": undefined });

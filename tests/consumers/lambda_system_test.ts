@@ -7,13 +7,14 @@ import {
 } from "@std/assert";
 import { createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 import { join } from "node:path";
-import { DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
+import { DATABASE_PACKAGES, makeConsumer } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { run, runOk } from "./support/run.ts";
 import { type Outcome, startRuntimeApi } from "./support/runtime_api.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20"];
-const installed = await installPackage(DATABASE_PACKAGES);
+const installed = await pickPackages(DATABASE_PACKAGES);
 
 interface Result {
   statusCode: number;

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { CACHE, installPackage, ROOT } from "./support/package.ts";
+import { CACHE, ROOT } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { run, runOk } from "./support/run.ts";
 
 const EXAMPLE = join(ROOT, "examples", "notes-node");
@@ -10,7 +11,7 @@ const { dependencies, devDependencies } = JSON.parse(
 const others = Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) =>
   name !== "@trellis/fn"
 );
-const installed = await installPackage(others.map(([name, version]) => `${name}@${version}`));
+const installed = await pickPackages(others.map(([name, version]) => `${name}@${version}`));
 
 async function copy(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });

@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { installPackage, makeConsumer, ROOT } from "./support/package.ts";
+import { makeConsumer, ROOT } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { run, runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 // what `./auth` imports; the drivers are not installed
-const installed = await installPackage(
+const installed = await pickPackages(
   ["better-auth", "drizzle-orm"].map((name) =>
     imports[name].slice("npm:".length).replace("@^", "@")
   ),

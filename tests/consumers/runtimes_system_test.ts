@@ -1,13 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { DATABASE_PACKAGES, installPackage, makeConsumer, ROOT } from "./support/package.ts";
+import { DATABASE_PACKAGES, makeConsumer, ROOT } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 /** Packages that an entry point imports statically. */
-const IMPORTED = ["hono", "openapi-fetch"].map((name) => imports[name].slice("npm:".length));
-const installed = await installPackage([...DATABASE_PACKAGES, ...IMPORTED]);
+const IMPORTED = ["hono", "openapi-fetch"].map((name) =>
+  imports[name].slice("npm:".length).replace("@^", "@")
+);
+const installed = await pickPackages([...DATABASE_PACKAGES, ...IMPORTED]);
 const consumer = await makeConsumer(installed, {
   "use_every_entry.mjs": undefined,
   "use_require.cjs": undefined,

@@ -1,11 +1,11 @@
 /** `trellis build` where it cannot read what a function needs from the text of its sources. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
-import { installPackage } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { type Finished, run } from "./support/run.ts";
 
 // one driver and no auth library
-const installed = await installPackage([
+const installed = await pickPackages([
   "drizzle-orm@0.45.4",
   "postgres@3.4.9",
   "zod@4.6.7",

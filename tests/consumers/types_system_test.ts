@@ -1,10 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
+import { DATABASE_PACKAGES, makeConsumer } from "./support/package.ts";
+import { pickPackages } from "./support/pick_packages.ts";
 import { run } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
-const installed = await installPackage(DATABASE_PACKAGES);
+const installed = await pickPackages(DATABASE_PACKAGES);
 
 /** TypeScript 5.9 and 7 always; 6 and the second way to resolve modules with `TRELLIS_FULL_TESTS=1`. */
 const MATRIX: [Tool, "nodenext" | "bundler"][] = [

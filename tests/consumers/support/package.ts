@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNpm } from "../../../scripts/build_npm.ts";
+import { BUILD_PACKAGES, DATABASE_PACKAGES } from "../../../scripts/bundles/install.ts";
 import { runOk } from "./run.ts";
 
-export { BUILD_PACKAGES, DATABASE_PACKAGES } from "../../../scripts/bundles/install.ts";
+export { BUILD_PACKAGES, DATABASE_PACKAGES };
 
 /** Kept between runs, so that an unchanged package is installed once. */
 export const CACHE: string = join(tmpdir(), "trellis-consumers");
@@ -31,6 +32,7 @@ export interface Installed {
 export async function packPackage(): Promise<string> {
   const run = Deno.env.get("TRELLIS_TEST_RUN");
   if (run === undefined) return await buildAndPack();
+  using _lock = await lock(`run-${run}`);
   const note = join(CACHE, `run-${run}.txt`);
   const packed = await Deno.readTextFile(note).catch(() => undefined);
   if (packed !== undefined) return packed;
@@ -70,6 +72,7 @@ export async function installPackage(packages: readonly string[] = []): Promise<
   const tarball = await packPackage();
   const key = createHash("sha256").update(JSON.stringify([tarball, packages, 2])).digest("hex")
     .slice(0, 16);
+  using _lock = await lock(key);
   const folder = join(CACHE, `app-${key}`);
   const logFile = join(folder, "install.log");
   const present = await Deno.readTextFile(logFile).catch(() => undefined);
@@ -92,6 +95,14 @@ export async function installPackage(packages: readonly string[] = []): Promise<
   await Deno.writeTextFile(join(work, "install.log"), log);
   await Deno.rename(work, folder).catch(async () => await Deno.remove(work, { recursive: true }));
   return { folder, tarball, log };
+}
+
+/** Waits until no other process makes what the name stands for; a process that ends gives its lock up. */
+async function lock(name: string): Promise<Disposable> {
+  await Deno.mkdir(CACHE, { recursive: true });
+  const file = await Deno.open(join(CACHE, `${name}.lock`), { create: true, write: true });
+  await file.lock(true);
+  return file;
 }
 
 /** Earlier packages are of no use to anybody. */
