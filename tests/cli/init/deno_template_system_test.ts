@@ -22,9 +22,10 @@ Deno.test("the template for Deno type-checks, passes its test, builds and answer
   });
   const { root } = project;
   try {
-    for (const task of ["check", "test"]) {
+    // the task check includes the types of the tests, and checking types takes most of the time
+    for (const [task, ...args] of [["check"], ["test", "--no-check"]]) {
       const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["task", task],
+        args: ["task", task, ...args],
         cwd: root,
         // tasks call deno by its name
         env: { NO_COLOR: "1", PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
