@@ -85,6 +85,8 @@ for (const name of MODULE_NAMES) {
     fn: async () => {
       const folder = `${work}/modules/${name}`;
       await terraform(folder, ["fmt", "-check", "-diff", "-recursive"]);
+      // "each validation refuses" plans their values all at once
+      if (hasOffline) await removeRefusals(`${folder}/tests/validation.tftest.hcl`);
       await check([folder, `${folder}/examples/basic`]);
     },
   });
@@ -134,13 +136,17 @@ Deno.test({
     assertEquals(unproven, [], "these rules refuse nothing in validation.tftest.hcl");
 
     for (const entry of cases) {
-      const text = found.get(entry)?.map(({ detail }) => detail.split("\n\n")[0]).join("; ") ??
-        "not refused";
-      assertStringIncludes(
-        text,
-        entry.variable,
-        `${entry.module}: ${entry.run}: the message must name the input`,
+      const { module, variable } = entry;
+      const refused = found.get(entry) ?? [];
+      const place = `${module}: ${entry.run}`;
+      const text = refused.map(({ detail }) => detail.split("\n\n")[0]).join("; ");
+      assertStringIncludes(text, variable, `${place}: the message must name the input`);
+      const others = refused.filter(({ detail }) =>
+        !rules.some((rule) =>
+          rule.module === module && rule.variable === variable && detail.includes(rule.place)
+        )
       );
+      assertEquals(others, [], `${place}: refused by rules of other inputs`);
     }
   },
 });
@@ -267,6 +273,13 @@ async function validationCases(module: string): Promise<ValidationCase[]> {
       args: { ...base, ...blocks(block.variables)[0] },
     }))
   );
+}
+
+/** Leaves the runs that expect no refusal. */
+async function removeRefusals(file: string): Promise<void> {
+  const text = await Deno.readTextFile(file);
+  const runs = text.split(/^(?=run ")/m);
+  await Deno.writeTextFile(file, runs.filter((run) => !run.includes("expect_failures")).join(""));
 }
 
 /** A call of a module with nothing wrong in it: what its own tests start from. */
