@@ -10,11 +10,11 @@ const SKIPPED = ["fixtures", "mutation", "std_assert", "support"];
 const SYSTEM = "_system_test.ts";
 
 /**
- * Folders and files that take longest, measured on 2026-11-23. Each runs in its own process, and
- * they start first, so that no process is left alone with them in the end.
+ * Folders and files that take longest, measured on 2026-11-23. Each runs in its own process, or in
+ * several with `LONG_SIZE` files each, and they start first, so that no process is left alone with
+ * them in the end.
  */
 const LONGEST: readonly string[] = [
-  // its files share one installed package
   "consumers",
   "terraform_system_test.ts",
   "examples",
@@ -69,6 +69,9 @@ const OWN_ISOLATE: readonly string[] = [
   "core/with_observability_test.ts",
 ];
 
+/** Files of a long folder that share a process. */
+const LONG_SIZE = 7;
+
 /** Files that share a process, which costs some time to start. */
 const BATCH_SIZE = 12;
 
@@ -105,7 +108,9 @@ export function planBatches(folder: string, scope: TestScope): TestBatch[] {
 }
 
 function planFiles(files: readonly string[]): TestBatch[] {
-  const long = LONGEST.map((path) => files.filter((file) => isWithin(file, path)));
+  const long = LONGEST.flatMap((path) =>
+    divide(files.filter((file) => isWithin(file, path)), LONG_SIZE)
+  );
   const rest = files.filter((file) => !LONGEST.some((path) => isWithin(file, path)));
   const shared = SHARED_ISOLATES.map((folders) =>
     rest.filter((file) => canShareIsolate(file) && findSharedFolders(file) === folders)
@@ -113,8 +118,9 @@ function planFiles(files: readonly string[]): TestBatch[] {
   const separate = rest.filter((file) => !shared.flat().includes(file));
   return [
     ...long.map((each) => ({ files: each, sharesIsolate: false })),
-    ...shared.map((each) => ({ files: each, sharesIsolate: true })),
     ...divide(separate, BATCH_SIZE).map((each) => ({ files: each, sharesIsolate: false })),
+    // the last of them take seconds
+    ...shared.map((each) => ({ files: each, sharesIsolate: true })),
   ];
 }
 
