@@ -12,7 +12,7 @@ import type { AuthSettings } from "./config.ts";
 import { signHmac } from "./hmac.ts";
 import { findLimitedAccounts, type LimitedAccount } from "./limited_account.ts";
 import type { BetterAuthLibrary } from "./load_better_auth.ts";
-import type { AccountLimits } from "./rate_limit_settings.ts";
+import type { AccountLimits } from "./account_limit_options.ts";
 import { type Count, RequestCounts } from "./request_counts.ts";
 import { findRequestCounts } from "./request_scope.ts";
 import { readSessionCookies } from "./session_cookies.ts";

@@ -5,7 +5,8 @@ import type { AuditOption } from "./audit_option.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import type { LibraryOptions } from "./library_options.ts";
 import type { ResolvedProviders, SocialProviders } from "./providers.ts";
-import type { AccountLimits, RateLimitSettings } from "./rate_limit_settings.ts";
+import type { AccountLimits } from "./account_limit_options.ts";
+import type { RateLimitSettings } from "./rate_limit_settings.ts";
 import type { AuthSchema } from "./resolve_schema.ts";
 
 /**

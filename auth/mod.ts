@@ -52,7 +52,7 @@ export {
 export type { AuditOption, AuditSettings, AuthEventKind } from "./audit_option.ts";
 export type { AuthErrorBody } from "./auth_response.ts";
 export type { AuthConfig } from "./config.ts";
-export type { AccountLimits } from "./rate_limit_settings.ts";
+export type { AccountLimits } from "./account_limit_options.ts";
 export type { ClientAddressSource } from "../core/http/client_address.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
 export type { LibraryOptions } from "./library_options.ts";

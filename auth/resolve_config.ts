@@ -10,11 +10,13 @@ import { checkClientAddressSource } from "../core/http/client_address.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AccountMails } from "./account_mails.ts";
 import type { AuthConfig, AuthSettings } from "./config.ts";
-import { checkLibraryOptions, LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
+import { checkLibraryOptions } from "./check_library_options.ts";
+import { SESSION_TABLES } from "./default_tables.ts";
+import { LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { type ResolvedProviders, resolveProviders } from "./providers.ts";
 import { resolveRateLimits } from "./rate_limit_settings.ts";
-import { checkAdditionalFields, resolveSchema, SESSION_TABLES } from "./resolve_schema.ts";
+import { checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
 
 const OWN_RULES = {
   secret: ANY_OPTION,

@@ -1,22 +1,10 @@
 import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { COLUMN_NAMES } from "./column_names.ts";
-import { authSessions, authUsers } from "./session_tables.ts";
+import { SESSION_TABLES } from "./default_tables.ts";
 
 /** Tables by better-auth's model names. An application's tables have at least these columns. */
 export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
-
-/**
- * Default tables of session checks, which configurations without `schema` share. better-auth receives
- * the other tables when it starts.
- */
-export const SESSION_TABLES: {
-  readonly user: typeof authUsers;
-  readonly session: typeof authSessions;
-} = {
-  user: authUsers,
-  session: authSessions,
-};
 
 /**
  * Checks the tables of an application and adds the default ones.

@@ -1,11 +1,7 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
-import {
-  DATABASE_PROVIDERS,
-  type DatabaseConfig,
-  type DatabaseProvider,
-  getOwnRegion,
-  splitEndpoint,
-} from "./config.ts";
+import { checkDistSqlConfig } from "./check_distsql_config.ts";
+import { refuseConfig, showValue } from "./config_error.ts";
+import { DATABASE_PROVIDERS, type DatabaseConfig, type DatabaseProvider } from "./config.ts";
 
 /** Type and meaning of a field. */
 interface FieldRule {
@@ -49,8 +45,6 @@ const FIELDS: Readonly<Record<keyof DatabaseConfig, FieldRule>> = {
   ca: { type: "string", isSecret: true },
 };
 
-const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
-
 /**
  * Validates a configuration before anything is opened.
  *
@@ -62,15 +56,15 @@ const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
 export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
   if (typeof config !== "object" || config === null) {
     throw new ConfigurationError(
-      `The database configuration must be an object, got ${describe(config)}`,
+      `The database configuration must be an object, got ${showValue(config)}`,
     );
   }
   if (!DATABASE_PROVIDERS.includes(config.provider)) {
     const known = DATABASE_PROVIDERS.join(", ");
-    refuse(`.provider must be one of ${known}, got ${describe(config.provider)}`);
+    refuseConfig(`.provider must be one of ${known}, got ${showValue(config.provider)}`);
   }
   for (const [field, value] of Object.entries(config)) checkField(config.provider, field, value);
-  if (config.provider === "distsql") checkDistSql(config);
+  if (config.provider === "distsql") checkDistSqlConfig(config);
   // the address of postgres is checked by its provider, before anything is opened
   else if (config.provider !== "postgres") {
     checkConnectionString(config.provider, config.connectionString);
@@ -78,71 +72,30 @@ export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
   return config;
 }
 
-/** Throws an error whose message begins with `DatabaseConfig`. */
-function refuse(message: string): never {
-  throw new ConfigurationError(`DatabaseConfig${message}`);
-}
-
 function checkField(provider: DatabaseProvider, field: string, value: unknown): void {
   if (value === undefined) return;
   if (!Object.hasOwn(FIELDS, field)) {
-    refuse(` has no field ${JSON.stringify(field)}; it has ${Object.keys(FIELDS).join(", ")}`);
+    refuseConfig(
+      ` has no field ${JSON.stringify(field)}; it has ${Object.keys(FIELDS).join(", ")}`,
+    );
   }
   const { type, only, isSecret, isSeconds } = FIELDS[field as keyof DatabaseConfig];
   // never show this value: it may hold a password
-  const shown = isSecret ? typeof value : describe(value);
+  const shown = isSecret ? typeof value : showValue(value);
   if (!type.split(" or ").includes(typeof value) || value === null) {
-    refuse(`.${field} must be a ${type}, got ${shown}`);
+    refuseConfig(`.${field} must be a ${type}, got ${shown}`);
   }
-  if (value === "") refuse(`.${field} is empty: give a value or leave it out`);
+  if (value === "") refuseConfig(`.${field} is empty: give a value or leave it out`);
   if (only !== undefined && !only.includes(provider) && value !== false) {
-    refuse(`.${field} belongs to ${only.join(" and ")}: leave it out for provider ${provider}`);
+    refuseConfig(
+      `.${field} belongs to ${only.join(" and ")}: leave it out for provider ${provider}`,
+    );
   }
   if (field === "maxConnections" && !(Number.isInteger(value) && (value as number) >= 1)) {
-    refuse(`.maxConnections must be a whole number from 1, got ${shown}`);
+    refuseConfig(`.maxConnections must be a whole number from 1, got ${shown}`);
   }
   if (isSeconds && !((value as number) > 0 && (value as number) < 1e6)) {
-    refuse(`.${field} must be a number of seconds above 0, got ${shown}`);
-  }
-}
-
-function checkDistSql({ endpoint, region, username, isAdmin }: DatabaseConfig): void {
-  if (endpoint === undefined) {
-    refuse(".endpoint is missing: give the cluster's host name, <id>.dsql.<region>.on.aws");
-  }
-  const [host, port] = splitEndpoint(endpoint);
-  if (!/^[a-z0-9.-]+$/i.test(host) || (port !== undefined && !/^\d{1,5}$/.test(port))) {
-    const given = describe(redactUrl(endpoint));
-    refuse(`.endpoint must be a host name without scheme and path, got ${given}`);
-  }
-  if (region !== undefined && !REGION.test(region)) {
-    refuse(`.region must be a region such as eu-central-1, got ${describe(region)}`);
-  }
-  const own = getOwnRegion(endpoint);
-  if (region === undefined && own === undefined) {
-    const given = describe(endpoint);
-    refuse(`.region is missing, and the endpoint ${given} does not contain it: set the region`);
-  }
-  if (own !== undefined && region !== undefined && own !== region) {
-    const given = describe(region);
-    refuse(`.region is ${given}, but the endpoint is in ${own}: leave the region out`);
-  }
-  if (isAdmin === true && username !== undefined && username !== "admin") {
-    const given = describe(username);
-    refuse(
-      `.username is ${given} with isAdmin: the admin's name is admin, leave one of them out`,
-    );
-  }
-  if (isAdmin !== true && username === undefined) {
-    refuse(
-      ".username is missing: give the database role of this function, or isAdmin: true for " +
-        "migrations",
-    );
-  }
-  if (isAdmin !== true && username === "admin") {
-    refuse(
-      '.username is "admin" without isAdmin: set isAdmin: true, or the role of this function',
-    );
+    refuseConfig(`.${field} must be a number of seconds above 0, got ${shown}`);
   }
 }
 
@@ -152,7 +105,7 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
     const scheme = getScheme(value ?? "");
     // one letter is the drive of a path
     if (scheme.length > 1 && !/^(?:memory|file):\/\//.test(value!)) {
-      refuse(`${field} of embedded-pg is a folder or memory://, got a ${scheme} URL`);
+      refuseConfig(`${field} of embedded-pg is a folder or memory://, got a ${scheme} URL`);
     }
     return;
   }
@@ -160,26 +113,17 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
   if (provider === "serverless-pg") schemes.unshift("rds-data");
   if (value === undefined) {
     const forms = schemes.map((scheme) => `${scheme}://…`).join(" or ");
-    refuse(`${field} is missing: provider ${provider} needs ${forms}`);
+    refuseConfig(`${field} is missing: provider ${provider} needs ${forms}`);
   }
   const scheme = getScheme(value);
   if (!schemes.includes(scheme)) {
     const forms = schemes.map((scheme) => `${scheme}://`).join(" or ");
     const given = scheme === "" ? "a text without a scheme" : `${scheme}://`;
-    refuse(`${field} of ${provider} must begin with ${forms}, got ${given}`);
+    refuseConfig(`${field} of ${provider} must begin with ${forms}, got ${given}`);
   }
 }
 
 function getScheme(value: string): string {
   // the flag i beside a class would make V8 load tables of Unicode
   return /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(value)?.[1].toLowerCase() ?? "";
-}
-
-function redactUrl(value: string): string {
-  return value.replace(/(:\/\/)[^@/]*@/, "$1…@");
-}
-
-function describe(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 100));
-  return typeof value === "object" && value !== null ? "an object" : String(value);
 }

@@ -1,12 +1,6 @@
+import { type ApiContext, getOtelApi, type OtelSpan } from "./otel_provider.ts";
 import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
-
-/** Ids of a span from its provider. */
-export interface SpanIds {
-  traceId: string;
-  spanId: string;
-  traceFlags: number;
-}
 
 /** The caller's span in another process. */
 export interface RemoteSpan {
@@ -15,46 +9,9 @@ export interface RemoteSpan {
   sampled: boolean | undefined;
 }
 
-/** The members used here of a span of the registered OpenTelemetry provider. */
-export interface OtelSpan {
-  spanContext(): SpanIds;
-  setAttribute(key: string, value: SpanAttribute): unknown;
-  setStatus(status: { code: number; message?: string }): unknown;
-  recordException(exception: { name: string; message: string }, time?: number): unknown;
-  end(endTime?: number): void;
-}
-interface ApiContext {
-  getValue(key: symbol): unknown;
-  setValue(key: symbol, value: unknown): ApiContext;
-  deleteValue(key: symbol): ApiContext;
-}
-interface ApiGlobal {
-  trace?: {
-    getTracer(name: string): {
-      startSpan(name: string, options: Record<string, unknown>, context: ApiContext): OtelSpan;
-    };
-  };
-  context?: { active(): ApiContext };
-}
-
-/**
- * Location where every copy of `@opentelemetry/api` 1.x keeps what was registered, and the key of the span in a context; both
- * are fixed by the API so that copies share them (api/src/internal/global-utils.ts, api/src/trace/context-utils.ts).
- * Reading them keeps 16 KB out of every bundle that has no provider.
- */
-const API: symbol = Symbol.for("opentelemetry.js.api.1");
+/** The key of the span in a context, fixed by the API (api/src/trace/context-utils.ts). */
 const SPAN_KEY: symbol = Symbol.for("OpenTelemetry Context Key SPAN");
 const STATUS_ERROR = 2;
-
-/** Checks whether a provider is registered. */
-export function hasOtelProvider(): boolean {
-  return getApi()?.trace !== undefined;
-}
-
-function getApi(): ApiGlobal | undefined {
-  // dnt-shim-ignore
-  return (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
-}
 
 /** Starts a span at the registered provider; `undefined` when there is none, or when it fails. */
 export function startOtelSpan(
@@ -64,7 +21,7 @@ export function startOtelSpan(
   parent: OtelSpan | undefined,
   remote: RemoteSpan | undefined,
 ): OtelSpan | undefined {
-  const api = getApi();
+  const api = getOtelApi();
   if (api?.trace === undefined) return undefined;
   try {
     const context = getContext(api.context?.active() ?? new Context(), parent, remote);
@@ -95,14 +52,14 @@ function getContext(
   return context.setValue(SPAN_KEY, { spanContext: () => ({ ...ids, isRemote: true }) });
 }
 
-/** Hands an attribute over, when a provider is registered. */
+/** Hands an attribute over. */
 export function setOtelAttribute(
-  otel: OtelSpan | undefined,
+  otel: OtelSpan,
   key: string,
   value: SpanAttribute,
 ): void {
   try {
-    otel?.setAttribute(key, value);
+    otel.setAttribute(key, value);
   } catch (error) {
     reportFailure("the OpenTelemetry provider", error);
   }

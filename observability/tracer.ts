@@ -1,13 +1,8 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { Invocation } from "./invocation.ts";
 import { currentInvocation } from "./invocation_context.ts";
-import {
-  endOtelSpan,
-  hasOtelProvider,
-  type OtelSpan,
-  setOtelAttribute,
-  startOtelSpan,
-} from "./opentelemetry.ts";
+import { endOtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
+import { hasOtelProvider, type OtelSpan } from "./otel_provider.ts";
 import { redactValue } from "./redact.ts";
 import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
@@ -103,13 +98,10 @@ export function startSpanAt(name: string, options: StartSpanOptions, startedMs: 
       sampled: invocation.sampled,
     }
     : undefined;
-  const otel = startOtelSpan(
-    name,
-    startTimeMs,
-    attributes,
-    (parent as RunningSpan | undefined)?.otel,
-    remote,
-  );
+  const parentOtel = (parent as RunningSpan | undefined)?.otel;
+  const otel = hasOtelProvider()
+    ? startOtelSpan(name, startTimeMs, attributes, parentOtel, remote)
+    : undefined;
   const ids = otel?.spanContext();
   const span: RunningSpan = {
     name,
@@ -244,7 +236,7 @@ export function addAnnotation(key: string, value: SpanAttribute): void {
   const span = currentInvocation()?.span as RunningSpan | undefined;
   if (span === undefined) return;
   span.attributes[key] = value;
-  setOtelAttribute(span.otel, key, value);
+  if (span.otel !== undefined) setOtelAttribute(span.otel, key, value);
 }
 
 /**
@@ -263,6 +255,7 @@ export function addMetadata(key: string, value: unknown, namespace = "default"):
   const safe = redactValue({ [key]: value }) as Record<string, unknown>;
   span.metadata ??= {};
   span.metadata[namespace] = { ...span.metadata[namespace], ...safe };
+  if (span.otel === undefined) return;
   setOtelAttribute(span.otel, `metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
 }
 

@@ -105,7 +105,10 @@ export function defineApiHandler<
   checkApiOptions(options);
   const authenticate = createAuthenticator(options as AuthenticationOptions);
   const readInput = createInputReader(options);
-  const readResult = createResultReader(options);
+  // a function that `trellis build` has built loads the reader only if it is needed
+  const readResult = (options.responseSchema ?? options.responses) === undefined
+    ? undefined
+    : createResultReader(options);
   const { respondToPreflight, respond, respondToError } = createResponder(options);
 
   return function wrapHandler(handler) {

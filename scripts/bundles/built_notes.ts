@@ -23,10 +23,10 @@ interface BuiltFunction {
 
 /** The functions, with limits of what `trellis build` with `precompile` writes. */
 const FUNCTIONS: readonly BuiltFunction[] = [
-  { name: "GET /notes", folder: "NotesGet", goal: 120, entryCeiling: 170, ceiling: 413 },
-  { name: "GET /notes/{id}", folder: "NotesByIdGet", goal: 120, entryCeiling: 169, ceiling: 392 },
-  { name: "POST /notes", folder: "NotesPost", goal: 250, entryCeiling: 172, ceiling: 413 },
-  { name: "the webhook", folder: "WebhooksNotes", goal: 250, entryCeiling: 151, ceiling: 376 },
+  { name: "GET /notes", folder: "NotesGet", goal: 120, entryCeiling: 164, ceiling: 415 },
+  { name: "GET /notes/{id}", folder: "NotesByIdGet", goal: 120, entryCeiling: 163, ceiling: 394 },
+  { name: "POST /notes", folder: "NotesPost", goal: 250, entryCeiling: 166, ceiling: 415 },
+  { name: "the webhook", folder: "WebhooksNotes", goal: 250, entryCeiling: 146, ceiling: 378 },
   {
     name: "sign-in and sign-up",
     folder: "Auth",

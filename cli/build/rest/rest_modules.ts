@@ -19,16 +19,39 @@ export const COPIED_MODULES: ReadonlySet<string> = new Set([
   "observability/redacted",
 ]);
 
-const DATA_API = /\brds-data\b/;
-const ADDRESS = /\b(?:audit|clientAddress|getClientAddress|rateLimit)\b/;
 const ACCESS = /\b(?:authorize|freshWithin|optional|organization|roles)\s*:/;
-const LOGGED_EVENTS = /\blog(?:Event|Result)\b/;
-const BEARER = /["'`]bearer["'`]/;
+const ADDRESS = /\b(?:audit|clientAddress|getClientAddress|rateLimit)\b/;
+const AUTH_LIMITS = /\b(?:accountLimits|rateLimit)\b/;
+const AUTH_TABLES =
+  /\b(?:account|additionalFields|member|organization|session|user|verification)\s*:/;
 const AUTHORIZER = /authorizer|gateway/i;
+const BEARER = /["'`]bearer["'`]/;
+const DATA_API = /\brds-data\b/;
+const DISTSQL = /["'`]distsql["'`]/;
+/** Options of better-auth in `AuthConfig`. */
+const LIBRARY_OPTION =
+  /\b(?:account|advanced|appName|basePath|databaseHooks|disabledPaths|email(?:AndPassword|Verification)|experimental|hooks|logger|onAPIError|rateLimit|secondaryStorage|session|telemetry|user|verification)\s*:/;
+const LOGGED_EVENTS = /\blog(?:Event|Result)\b/;
+const OPEN_TELEMETRY = /opentelemetry/i;
+const RESPONSES = /\b(?:responses|responseSchema)\b/;
 const SOCIAL = /\bsocialProviders\b/;
+const TRANSACTION = /enqueue|sendAhead|transaction/i;
 
 /** The modules of the second file. A test compares the lists with the sources. */
 export const REST_MODULES: Readonly<Record<string, RestModule>> = {
+  "auth/check_library_options": {
+    functions: ["checkLibraryOptions"],
+    shared: { "errors/http_errors": ["ConfigurationError"] },
+    unless: LIBRARY_OPTION,
+  },
+  "auth/check_rate_limits": {
+    functions: ["resolveAccountLimits", "checkWindows"],
+    shared: {
+      "core/rate_limit/rate_limit": ["MAX_WINDOW_SECONDS"],
+      "errors/http_errors": ["ConfigurationError"],
+    },
+    unless: AUTH_LIMITS,
+  },
   "auth/identify_config": { functions: ["identifyConfig"] },
   "auth/providers": {
     functions: ["resolveProviders"],
@@ -37,6 +60,16 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
       "errors/http_errors": ["ConfigurationError"],
     },
     unless: SOCIAL,
+  },
+  "auth/resolve_schema": {
+    functions: ["resolveSchema", "checkAdditionalFields"],
+    shared: {
+      "database/drizzle_table": ["getColumns", "isTable"],
+      "errors/http_errors": ["ConfigurationError"],
+      "auth/column_names": ["COLUMN_NAMES"],
+      "auth/default_tables": ["SESSION_TABLES"],
+    },
+    unless: AUTH_TABLES,
   },
   "auth/session_access": {
     functions: ["authenticateWithAccess"],
@@ -90,6 +123,14 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
     unless: LOGGED_EVENTS,
   },
   "core/redact_paths": { functions: ["redactPaths"], unless: LOGGED_EVENTS },
+  "database/check_distsql_config": {
+    functions: ["checkDistSqlConfig"],
+    shared: {
+      "database/config": ["getOwnRegion", "splitEndpoint"],
+      "database/config_error": ["refuseConfig", "showValue"],
+    },
+    unless: DISTSQL,
+  },
   "database/providers/data_api": {
     functions: ["openDataApi"],
     uses: ["database/providers/data_api_driver", "database/providers/data_api_error"],
@@ -133,6 +174,11 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
     },
     unless: DATA_API,
   },
+  "database/providers/postgres_js_session": { functions: ["openDedicatedSession"] },
+  "database/providers/postgres_js_transaction": {
+    functions: ["beginSafely", "endsConnection"],
+    unless: TRANSACTION,
+  },
   "database/queries/constraint_answers": {
     functions: ["checkConstraintAnswers", "findConstraintAnswer"],
     shared: {
@@ -161,6 +207,18 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
     functions: ["describeStatement", "transactionEnded", "waitsForItself", "waitedForIdle"],
     shared: { "errors/transaction_misuse_error": ["TransactionMisuseError"] },
   },
+  "database/transaction_guard": {
+    functions: ["findTransactionState", "isFlatTransaction", "guardTransactions"],
+    shared: {
+      "database/session/statement_session": ["findSession"],
+      "database/session/transaction_state": [
+        "createSavepointError",
+        "POSTGRES_RULES",
+        "TransactionState",
+      ],
+    },
+    unless: TRANSACTION,
+  },
   "env/optional_package": {
     functions: ["explainMissing"],
     shared: { "errors/http_errors": ["ConfigurationError"] },
@@ -175,6 +233,12 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
     shared: { "errors/app_error": ["isAppError"] },
   },
   "observability/known_tokens": { functions: ["findPrivateKeys"] },
+  "observability/opentelemetry": {
+    functions: ["startOtelSpan", "setOtelAttribute", "endOtelSpan"],
+    uses: ["observability/report_failure"],
+    shared: { "observability/otel_provider": ["getOtelApi"] },
+    unless: OPEN_TELEMETRY,
+  },
   "observability/redact": {
     functions: ["redactDocument", "redactValue"],
     uses: ["observability/describe_error", "observability/redact_text"],
@@ -219,5 +283,17 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
       "errors/http_errors": ["ConfigurationError", "UnauthorizedError"],
     },
     unless: BEARER,
+  },
+  "validation/result_reader": {
+    functions: ["createResultReader"],
+    shared: {
+      "core/async/then": ["then"],
+      "core/http/response": ["buildValidatedResponse"],
+      "env/get_env": ["getOptionalEnv"],
+      "errors/http_errors": ["ConfigurationError", "UnexpectedError"],
+      "validation/reply": ["Reply"],
+      "validation/schema": ["createValidator"],
+    },
+    unless: RESPONSES,
   },
 };
