@@ -102,7 +102,7 @@ export async function openPostgres(
   async function findServer(run: StatementRunner): Promise<void> {
     try {
       if (isPooled === undefined) {
-        await run((sql) => sql.unsafe("select 1"), (query) => query);
+        await run((sql) => sql.unsafe("select 1"));
       } else if (await isPooled(run)) {
         assertMayStopPreparing(config);
         pool.stopPreparing();

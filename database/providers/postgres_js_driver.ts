@@ -1,4 +1,4 @@
-import type { PendingQuery, Sql, TransactionSql } from "postgres";
+import type { Sql, TransactionSql } from "postgres";
 import { isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
 import type {
   SqlDriver,
@@ -8,10 +8,9 @@ import type {
 } from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
-import type { Row } from "./provider.ts";
 import type { StartCheck } from "./start_check.ts";
 import type { StatementRunner } from "./statement_runner.ts";
-import { createTextQuery, sendTextQuery } from "./text_query.ts";
+import { createTextQuery, type TextQuery } from "./text_query.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
@@ -105,7 +104,7 @@ export function runOnPool(
   limit: StatementLimit,
 ): StatementRunner {
   const answers = new LastAnswers();
-  return function runStatement(start, ask, read = asItIs) {
+  return function runStatement(start, read = asItIs) {
     let query: { state?: object | null } | undefined;
     return runUnlessRefused(
       pool,
@@ -113,8 +112,8 @@ export function runOnPool(
       (sql, hasDeadline) => {
         const pending = start(sql);
         const sent = query = pending as { state?: object | null };
-        if (hasDeadline) return ask(pending);
-        return withinLimit(ask(pending), limit, () => answers.before(sent)).finally(() =>
+        if (hasDeadline) return pending;
+        return withinLimit(pending, limit, () => answers.before(sent)).finally(() =>
           answers.note(sent)
         );
       },
@@ -210,31 +209,27 @@ export function toSqlDriver(
     prepared.add(text);
     return true;
   }
-  function start(sql: Sql | TransactionSql, statement: Statement): PendingQuery<Row[]> {
+  function start(sql: Sql | TransactionSql, statement: Statement): TextQuery {
     const params = statement.params.map(toParameterText);
-    return createTextQuery(sql, statement.text, params, shouldPrepare(statement));
+    return createTextQuery(sql, statement.text, params, shouldPrepare(statement)).values();
   }
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       pipelines: true,
-      run: (statement) => gate.run(() => sendTextQuery(start(tx, statement)), toResult),
+      run: (statement) => gate.run(() => start(tx, statement), toResult),
       savepoint: (work) =>
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
   function run(statement: Statement): Promise<StatementResult> {
-    return runOn((sql) => start(sql, statement), sendTextQuery, toResult);
+    return runOn((sql) => start(sql, statement), toResult);
   }
   /** Runs a statement on the connection of the first one, before the answer to that. */
   async function follow(statement: Statement): Promise<StatementResult> {
     await check.open();
     const { answer } = check;
     try {
-      return await runOn(
-        (sql) => check.follow(sql, start(sql, statement)),
-        sendTextQuery,
-        toResult,
-      );
+      return await runOn((sql) => check.follow(sql, start(sql, statement)), toResult);
     } catch (error) {
       // the error of the first statement explains the loss of its connection
       await answer;

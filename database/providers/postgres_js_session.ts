@@ -1,4 +1,4 @@
-import type { PendingQuery, Sql, TransactionSql } from "postgres";
+import type { Sql, TransactionSql } from "postgres";
 import type { PostgresPool } from "./postgres_js_pool.ts";
 import type { StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
@@ -21,7 +21,11 @@ export interface SessionOptions {
   /** Creates the pool. */
   readonly open: (onEnd: () => void) => SessionPool;
   /** Creates a statement; a second statement in its text is rejected. */
-  readonly create: (sql: Sql | TransactionSql, text: string, params: Params) => PendingQuery<Row[]>;
+  readonly create: (
+    sql: Sql | TransactionSql,
+    text: string,
+    params: Params,
+  ) => PromiseLike<unknown>;
   /** Maximum duration of a statement, which the session may change. */
   readonly limit: StatementLimit;
   /** Adds advice to an error, if there is any. */
@@ -82,7 +86,7 @@ export async function openDedicatedSession(
   function toTransactionSession(tx: TransactionSql, gate: StatementGate): SqlSession {
     return {
       async query(text, params = []): Promise<Row[]> {
-        return await gate.run(() => create(tx, text, params), (rows) => [...rows]);
+        return await gate.run(() => create(tx, text, params), (rows) => [...rows as Row[]]);
       },
       async script(statements): Promise<void> {
         await gate.run(() => tx.unsafe(joinStatements(statements)), () => {});
@@ -91,15 +95,11 @@ export async function openDedicatedSession(
   }
   return {
     async query(text, params = []): Promise<Row[]> {
-      const rows = await explained(() =>
-        run((sql) => create(own(sql), text, params), (query) => query)
-      );
+      const rows = await explained(() => run((sql) => create(own(sql), text, params)));
       return [...rows as Row[]];
     },
     async script(statements): Promise<void> {
-      await explained(() =>
-        run((sql) => own(sql).unsafe(joinStatements(statements)), (query) => query)
-      );
+      await explained(() => run((sql) => own(sql).unsafe(joinStatements(statements))));
     },
     transaction: (fn) =>
       explained(() => begin((tx, gate) => fn(toTransactionSession(own(tx), gate)))),

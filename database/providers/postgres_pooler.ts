@@ -24,7 +24,7 @@ export async function isPooled(
   function start(sql: Sql): PendingQuery<Row[]> {
     return query = sql.unsafe<Row[]>("select pg_backend_pid() as pid");
   }
-  const [row] = await run(start, (pending) => pending) as Row[];
+  const [row] = await run(start) as Row[];
   if (configured !== undefined) return configured === "transaction";
   // postgres.js keeps the process id of the connection for cancel requests
   const { state } = query as unknown as { state?: { pid?: number } };

@@ -1,16 +1,15 @@
-import type { PendingQuery, Sql } from "postgres";
+import type { Sql } from "postgres";
 import type { StatementRunner } from "./statement_runner.ts";
-import type { Row } from "./provider.ts";
+import type { TextQuery } from "./text_query.ts";
 
 /** Connection of postgres.js 3.4.9, which hands it to the option `onexecute`. */
 interface PostgresConnection {
   execute(query: object): unknown;
 }
 
-/** Statement of postgres.js 3.4.9, with the members that choose its connection. */
+/** Statement of postgres.js 3.4.9, with the option that reports its connection. */
 interface RoutedQuery {
   readonly options: { onexecute?: (connection: PostgresConnection) => void };
-  handler: (query: object) => void;
 }
 
 /**
@@ -44,8 +43,8 @@ export class StartCheck {
    */
   open(): Promise<void> {
     return this.#sent ??= new Promise((resolve, reject) => {
-      this.answer = this.#ask((start, ask) =>
-        this.#run((sql) => this.#announce(sql, start(sql), resolve), ask)
+      this.answer = this.#ask((start, read) =>
+        this.#run((sql) => this.#announce(sql, start(sql), resolve), read)
       );
       this.answer.then(() => {
         this.isDone = true;
@@ -75,10 +74,9 @@ export class StartCheck {
    * @param query The statement, not sent yet.
    * @returns The statement.
    */
-  follow(sql: Sql, query: PendingQuery<Row[]>): PendingQuery<Row[]> {
-    const routed = query as unknown as RoutedQuery;
-    const { handler } = routed;
-    routed.handler = (self) => {
+  follow(sql: Sql, query: TextQuery): TextQuery {
+    const { handler } = query;
+    query.handler = (self) => {
       const connection = this.#asked.get(sql);
       if (connection === undefined) return handler(self);
       // only one: others that are sent at once get connections of their own
@@ -88,9 +86,12 @@ export class StartCheck {
     return query;
   }
 
-  #announce(sql: Sql, query: PendingQuery<Row[]>, onSent: () => void): PendingQuery<Row[]> {
-    const routed = query as unknown as RoutedQuery;
-    routed.options.onexecute = (connection) => {
+  #announce(
+    sql: Sql,
+    query: PromiseLike<unknown>,
+    onSent: () => void,
+  ): PromiseLike<unknown> {
+    (query as unknown as RoutedQuery).options.onexecute = (connection) => {
       this.#asked.set(sql, connection);
       onSent();
     };

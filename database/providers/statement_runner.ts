@@ -1,9 +1,7 @@
-import type { PendingQuery, Sql } from "postgres";
-import type { Row } from "./provider.ts";
+import type { Sql } from "postgres";
 
-/** Creates a statement, requests its rows, waits for them, and reads them. */
+/** Creates a statement, which is sent when it is awaited, and reads its answer. */
 export type StatementRunner = <R = unknown>(
-  start: (sql: Sql) => PendingQuery<Row[]>,
-  ask: (query: PendingQuery<Row[]>) => PromiseLike<unknown>,
+  start: (sql: Sql) => PromiseLike<unknown>,
   read?: (answer: unknown) => R,
 ) => Promise<R>;

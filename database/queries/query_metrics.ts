@@ -55,42 +55,55 @@ const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
  * await closeDrizzleClient();
  * ```
  */
-export async function withQueryMetrics<T>(
+export function withQueryMetrics<T>(
   queryName: string,
   fn: () => Promise<T> | T,
   options: QueryMetricsOptions = NO_OPTIONS,
 ): Promise<T> {
   const { retry = DEFAULT_RETRY } = options;
-  if (options.logInput !== undefined && isLevelEnabled("DEBUG")) {
-    logDebug("query input", { queryName, input: redactValue(options.logInput) });
-  }
   const startedMs = performance.now();
   // a query may run beside others, so none is the parent of what starts next
   const span = startLeafSpanAt(queryName, startedMs);
   const count: RetryCount = { retries: 0 };
-  try {
-    const limits = retry === false ? NO_RETRY : retry;
-    const attempts = new Attempts(fn, limits, count, isTransactionConflict);
-    let result: T;
-    try {
-      result = await attempts.run();
-    } catch (error) {
-      result = await attempts.retry(error);
-    }
+
+  function end(failure: unknown): void {
     const endedMs = performance.now();
-    emit(queryName, endedMs - startedMs, count.retries, 0);
-    if (span !== undefined) endSpanAt(span, undefined, endedMs);
+    emit(queryName, endedMs - startedMs, count.retries, failure === undefined ? 0 : 1);
+    if (span !== undefined) endSpanAt(span, failure, endedMs);
+  }
+  function succeed(result: T): T {
+    end(undefined);
     return result;
-  } catch (thrown) {
+  }
+  function fail(thrown: unknown): never {
     const { constraints } = options;
     const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
-    const isFailure = error.statusCode >= 500;
-    const endedMs = performance.now();
-    emit(queryName, endedMs - startedMs, count.retries, isFailure ? 1 : 0);
-    if (span !== undefined) endSpanAt(span, isFailure ? error : undefined, endedMs);
+    end(error.statusCode >= 500 ? error : undefined);
     logOnce(error, queryName, count.retries);
     throw error;
   }
+
+  // not an async function: that would take another promise
+  let attempts: Attempts<T> | undefined;
+  let first: Promise<T> | T;
+  try {
+    if (options.logInput !== undefined && isLevelEnabled("DEBUG")) {
+      logDebug("query input", { queryName, input: redactValue(options.logInput) });
+    }
+    attempts = new Attempts(
+      fn,
+      retry === false ? NO_RETRY : retry,
+      count,
+      isTransactionConflict,
+    );
+    first = attempts.run();
+  } catch (error) {
+    first = Promise.reject(error);
+  }
+  return Promise.resolve(first).then(
+    succeed,
+    (error) => attempts === undefined ? fail(error) : attempts.retry(error).then(succeed, fail),
+  );
 }
 
 const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();
