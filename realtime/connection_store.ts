@@ -1,9 +1,10 @@
-import { sql } from "drizzle-orm";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
-import { executeRows } from "../database/execute.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
+import { runSqlRows } from "../database/run_sql.ts";
+import { quoteName } from "../database/sql/quote.ts";
 import { SUBSCRIPTION_TABLE } from "./migration.ts";
 
 /** Options of {@link createConnectionStore}. */
@@ -43,7 +44,7 @@ const NAME: OptionRule = [
 /** Rows of a statement; Aurora DSQL changes up to 3,000 in one transaction. */
 const BATCH_ROWS = 1000;
 
-const TABLE = sql.identifier(SUBSCRIPTION_TABLE);
+const TABLE = rawSql(quoteName(SUBSCRIPTION_TABLE));
 
 /**
  * Creates the store of WebSocket connections. Its table is created by `SUBSCRIPTION_MIGRATION_SQL`, on
@@ -84,7 +85,7 @@ export function createConnectionStore<
   const { maxAgeSeconds = 7200 } = options;
 
   /** Deletes up to {@link BATCH_ROWS} rows that fulfil a condition, and returns their number. */
-  async function deleteBatch(name: string, condition: ReturnType<typeof sql>): Promise<number> {
+  async function deleteBatch(name: string, condition: PlainSql): Promise<number> {
     const rows = await run(
       name,
       sql`DELETE FROM ${TABLE} WHERE ${condition} AND (topic, connection_id) IN
@@ -94,9 +95,9 @@ export function createConnectionStore<
     return rows.length;
   }
 
-  async function run(name: string, statement: ReturnType<typeof sql>) {
+  async function run(name: string, statement: PlainSql) {
     const db = await getDb() as unknown as DrizzleClient;
-    return await withQueryMetrics(name, () => executeRows(db, statement));
+    return await withQueryMetrics(name, () => runSqlRows(db, statement));
   }
 
   return {
@@ -108,9 +109,7 @@ export function createConnectionStore<
       );
       await run(
         "subscribeConnection",
-        sql`INSERT INTO ${TABLE} (topic, connection_id, expires_at) VALUES ${
-          sql.join(rows, sql`, `)
-        }
+        sql`INSERT INTO ${TABLE} (topic, connection_id, expires_at) VALUES ${joinSql(rows, ", ")}
           ON CONFLICT (topic, connection_id) DO UPDATE SET expires_at = excluded.expires_at
           RETURNING topic`,
       );
@@ -149,8 +148,8 @@ export function createConnectionStore<
   };
 }
 
-function join(values: readonly string[]): ReturnType<typeof sql> {
-  return sql.join(values.map((value) => sql`${value}`), sql`, `);
+function join(values: readonly string[]): PlainSql {
+  return joinSql(values.map((value) => sql`${value}`), ", ");
 }
 
 function checkNames(names: readonly string[], connectionId?: string): void {

@@ -54,7 +54,7 @@ const LAYERS: Record<string, readonly string[]> = {
 /** Where each npm package may be named; types count. */
 const HOMES: Record<string, readonly string[]> = {
   "zod": ["validation", "env"],
-  "drizzle-orm": ["database", "jobs", "idempotency", "realtime", "auth", "testing"],
+  "drizzle-orm": ["database", "jobs", "auth", "testing"],
   "postgres": ["database"],
   "@neondatabase/serverless": ["database"],
   "@aws-sdk/client-apigatewaymanagementapi": ["realtime"],

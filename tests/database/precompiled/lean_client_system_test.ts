@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { createLeanImportMap } from "../../support/lean_import_map.ts";
 
-/** The suites of clients, which must pass with the client of a bundle without drizzle, too. */
+/** The suites that must pass with the client of a bundle without drizzle, too. */
 const SUITES = [
   "database/precompiled/lean_client_suite.ts",
   "database/queries/query_factory_test.ts",
@@ -11,6 +11,9 @@ const SUITES = [
   "database/session/lazy_schema_test.ts",
   "database/session/session_test.ts",
   "database/transaction_test.ts",
+  "idempotency/distsql_test.ts",
+  "jobs/distsql_test.ts",
+  "jobs/round_trips_test.ts",
   "cli/build/precompiled_statements_test.ts",
 ];
 

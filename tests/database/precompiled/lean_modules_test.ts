@@ -41,7 +41,7 @@ function readGraph(
   return { modules, packages };
 }
 
-/** The modules of a function with sessions, queries, transactions, jobs, idempotency and limits. */
+/** The modules of a function with everything that needs no drizzle. */
 const FUNCTION = [
   "auth/instance",
   "auth/session_access",
@@ -64,6 +64,7 @@ const FUNCTION = [
   "jobs/job_queue_handler",
   "jobs/job_relay_handler",
   "jobs/job_stream_handler",
+  "realtime/connection_store",
   "validation/define_api_handler",
   ...["branching_pg", "distsql", "embedded_pg", "postgres", "serverless_pg", "data_api"]
     .map((name) => `database/providers/${name}`),
