@@ -1,5 +1,9 @@
-/** Words of up to 16 letters with a space between them, or an id in the format of UUIDs. */
-const PLAIN = /^(?:(?:[A-Za-z]{1,16}(?: |$))*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+/**
+ * Words of up to 16 letters with a space between them, the code of an error such as `NOT_FOUND`, or an
+ * id in the format of UUIDs.
+ */
+const PLAIN =
+  /^(?:(?:[A-Za-z]{1,16}(?: |$))*|[A-Z]{1,16}(?:_[A-Z]{1,16})+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 /** Names of schemes, which credentials follow after a space. */
 const SCHEME = /bearer|basic/i;
 

@@ -1,6 +1,7 @@
 /**
  * The work of a warm request to the notes application, in functions that `trellis build` wrote: round
- * trips, created promises and named functions. All are counted, none is timed.
+ * trips, created promises and named functions, and that none of them loads `rest.cjs`. All are counted,
+ * none is timed.
  */
 import { assertEquals } from "@std/assert";
 import { dirname } from "node:path";
@@ -51,8 +52,9 @@ Deno.test("a warm request of a built function costs no more than before", async 
       const costs: Limits[] = [];
       for (let n = 0; n < WARM_UP + COUNTED; n++) {
         const before = proxy.count();
-        const { statusCode, body, promises, names } = await send[kind]();
+        const { statusCode, body, promises, names, rest } = await send[kind]();
         assertEquals(statusCode, status[kind], `${kind}: ${body}`);
+        assertEquals(rest, 0, `${kind} has loaded rest.cjs`);
         costs.push({ trips: proxy.count() - before, promises, names });
       }
       for (const what of ["trips", "promises", "names"] as const) {

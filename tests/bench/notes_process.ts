@@ -12,6 +12,8 @@ export interface CountedAnswer extends Answer {
   readonly promises: number;
   /** Functions that were given a name. */
   readonly names: number;
+  /** 1 once the function has loaded `rest.cjs`. */
+  readonly rest: number;
 }
 
 /** The built functions in a process of Node. */

@@ -8,6 +8,8 @@ const PLAIN = [
   "request completed",
   "The auth routes failed",
   "password hunter",
+  "NOT_FOUND",
+  "TOO_MANY_REQUESTS",
   "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e",
 ];
 const OTHERS = [
@@ -17,6 +19,7 @@ const OTHERS = [
   "password: x",
   "AIzaABCDEFGHIJKLMNOP",
   "AKIAABCDEFGHIJKLMNOP",
+  "AIza_ABCDEFGHIJKLMNOP",
   "https://a:b@example.com",
   "a".repeat(17),
   "word ".repeat(41),
@@ -34,7 +37,18 @@ Deno.test("isPlainText() accepts only texts that redactText() returns unchanged"
   const pieces = [
     ...["bearer", "Basic", "basi", "cAbcdef", "token", "password", "PRIVATE KEY", "BEGIN", "eyJ"],
     ...["AIza", "ABSK", "EAAM", "LTAI", "dapi", "EZAK", "FLWSECK", "AKIA", "identified by", "sid"],
-    ...["Abcdefghijklmnop", "abcDefghIjkl", "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e", "a", "Z", "9"],
+    ...[
+      "Abcdefghijklmnop",
+      "ABCDEFGHIJ",
+      "CODE",
+      "_",
+      "_",
+      "abcDefghIjkl",
+      "0b9f2c1e-6a54-4c53-9a57-0d6f2b3c4d5e",
+      "a",
+      "Z",
+      "9",
+    ],
     ...[" ", " ", " ", "-", "=", ":", "'", '"', ".", "_", "\n"],
   ];
   let found = 0;

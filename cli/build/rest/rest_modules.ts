@@ -26,6 +26,7 @@ const AUTH_TABLES =
   /\b(?:account|additionalFields|member|organization|session|user|verification)\s*:/;
 const AUTHORIZER = /authorizer|gateway/i;
 const BEARER = /["'`]bearer["'`]/;
+const CONSTRAINTS = /\bconstraints\b/;
 const DATA_API = /\brds-data\b/;
 const DISTSQL = /["'`]distsql["'`]/;
 /** Options of better-auth in `AuthConfig`. */
@@ -179,12 +180,14 @@ export const REST_MODULES: Readonly<Record<string, RestModule>> = {
     functions: ["beginSafely", "endsConnection"],
     unless: TRANSACTION,
   },
+  "database/queries/check_constraint_answers": {
+    functions: ["checkConstraintAnswers"],
+    shared: { "errors/http_errors": ["ConfigurationError"] },
+    unless: CONSTRAINTS,
+  },
   "database/queries/constraint_answers": {
-    functions: ["checkConstraintAnswers", "findConstraintAnswer"],
-    shared: {
-      "errors/http_errors": ["ConfigurationError"],
-      "database/distsql/sql_name": ["deriveName"],
-    },
+    functions: ["findConstraintAnswer"],
+    shared: { "database/distsql/sql_name": ["deriveName"] },
   },
   "database/queries/query_error": {
     functions: ["toQueryError"],

@@ -1,10 +1,11 @@
 /**
  * Answers requests with the built functions of the notes application and counts, for each, the
  * promises that were created and the functions that got a name (`build.keepNames`), libraries
- * included. Reads one request in JSON from each line of its input and prints one line for it.
+ * included, and whether the function has loaded its `rest.cjs`. Reads one request in JSON from each line of its input and prints one line for it.
  */
 import { createHook } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
+import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
@@ -29,10 +30,14 @@ createHook({
   },
 }).enable();
 
+/** Files that functions have loaded on demand. */
+const { cache } = createRequire(import.meta.url);
+
 /** Prints an answer, after what the request has left to do in this turn of the event loop. */
-function report(answer) {
+function report(name, answer) {
   setImmediate(() => {
-    process.stdout.write(`${JSON.stringify({ promises, names, ...answer })}\n`);
+    const rest = Object.keys(cache).filter((file) => file.endsWith(`${name}/rest.cjs`)).length;
+    process.stdout.write(`${JSON.stringify({ promises, names, rest, ...answer })}\n`);
   });
 }
 
@@ -45,7 +50,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   };
   promises = names = 0;
   handlers[name](event, context).then(
-    ({ statusCode, body }) => report({ statusCode, body }),
-    (error) => report({ body: String(error?.stack ?? error) }),
+    ({ statusCode, body }) => report(name, { statusCode, body }),
+    (error) => report(name, { body: String(error?.stack ?? error) }),
   );
 });
