@@ -1,6 +1,6 @@
-import { getTableColumns, is, Table } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { checkOptions, OBJECT_OPTION, type OptionRules } from "../core/option_rules.ts";
+import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** The options of better-auth's plugin `apiKey` that checks of keys read. It takes the others, too. */
@@ -151,12 +151,12 @@ function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown
 }
 
 function checkTable(table: unknown): ApiKeyTable {
-  if (!is(table, Table)) {
+  if (!isTable(table)) {
     throw new ConfigurationError(
       "configureApiKeyAuth needs schema.apikey: the drizzle table of better-auth's API keys",
     );
   }
-  const columns = getTableColumns(table);
+  const columns = getColumns(table);
   const missing = API_KEY_COLUMNS.filter((name) => !Object.hasOwn(columns, name));
   if (missing.length > 0) {
     throw new ConfigurationError(

@@ -1,48 +1,17 @@
 import { and, eq, getTableColumns, gt, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { ApiKeyTable } from "./api_key_options.ts";
-import type { ApiKeyRow, CounterStep, QuotaStep, UsagePlan, UsedKey } from "./api_key_usage.ts";
+import {
+  FOUND_COLUMNS,
+  getUsageKind,
+  type KeyQuery,
+  type KeyStatements,
+  USED_COLUMNS,
+  type UsageKind,
+  type UsageStatement,
+  type UsageValues,
+} from "./api_key_usage_kind.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { cacheByClient } from "./query_cache.ts";
-
-/** Values for the placeholders of {@link UsageStatement}. Each statement reads only some of them. */
-export interface UsageValues {
-  /** Id of the key. */
-  readonly id: string;
-  readonly now: Date;
-  /** Start of the window of requests that ends now. */
-  readonly windowStart: Date;
-  readonly rateLimitMax: number | null;
-  /** Time of the last refill, as it was read. */
-  readonly lastRefillAt: Date | null;
-  /** Remaining requests after a refill. */
-  readonly refilled: number;
-}
-
-/** A query of the key with a stored text. */
-export interface KeyQuery {
-  execute(values: { readonly key: string }): Promise<ApiKeyRow[]>;
-}
-
-/** An update that writes a plan if its conditions still hold. */
-export interface UsageStatement {
-  execute(values: UsageValues): Promise<UsedKey[]>;
-}
-
-/** The statements of a client and a table. */
-export interface KeyStatements {
-  readonly find: KeyQuery;
-  /** Returns the update for a plan, or `undefined` if there is nothing to write. */
-  getUsage(row: ApiKeyRow, plan: UsagePlan): UsageStatement | undefined;
-}
-
-/** The facts of a row and its plan on which the text of an update depends. */
-interface UsageKind {
-  readonly quota: QuotaStep;
-  readonly counter: CounterStep;
-  readonly isRefused: boolean;
-  readonly isFirstRefill: boolean;
-  readonly isFirstRequest: boolean;
-}
 
 let lastStatement = 0;
 
@@ -53,8 +22,8 @@ export const getKeyStatements: (db: AuthDatabase, table: ApiKeyTable) => KeyStat
     return {
       find: prepareFind(db, table),
       getUsage(row, plan) {
-        if (isUnchanged(plan)) return undefined;
-        const kind = getKind(row, plan);
+        const kind = getUsageKind(row, plan);
+        if (kind === undefined) return undefined;
         const name = Object.values(kind).join();
         const known = usages.get(name);
         if (known !== undefined) return known;
@@ -75,43 +44,16 @@ function getName(kind: "find" | "use"): string {
 
 function prepareFind(db: AuthDatabase, table: ApiKeyTable): KeyQuery {
   // without LIMIT, which drizzle passes as a parameter: PostgreSQL would plan the query again each time
-  return db.select({
-    id: table.id,
-    configId: table.configId,
-    name: table.name,
-    referenceId: table.referenceId,
-    refillInterval: table.refillInterval,
-    refillAmount: table.refillAmount,
-    lastRefillAt: table.lastRefillAt,
-    enabled: table.enabled,
-    rateLimitEnabled: table.rateLimitEnabled,
-    rateLimitTimeWindow: table.rateLimitTimeWindow,
-    rateLimitMax: table.rateLimitMax,
-    requestCount: table.requestCount,
-    remaining: table.remaining,
-    lastRequest: table.lastRequest,
-    expiresAt: table.expiresAt,
-    createdAt: table.createdAt,
-    permissions: table.permissions,
-    metadata: table.metadata,
-  }).from(table)
+  return db.select(pick(table, FOUND_COLUMNS)).from(table)
     .where(eq(table.key, sql.placeholder("key")))
     .prepare(getName("find")) as unknown as KeyQuery;
 }
 
-/** better-auth writes nothing for a request that it refuses, except its quota. */
-function isUnchanged({ quota, counter, refusal }: UsagePlan): boolean {
-  return refusal !== undefined && quota === "none" && counter === "none";
-}
-
-function getKind(row: ApiKeyRow, { quota, counter, refusal }: UsagePlan): UsageKind {
-  return {
-    quota,
-    counter,
-    isRefused: refusal !== undefined,
-    isFirstRefill: quota === "refill" && row.lastRefillAt === null,
-    isFirstRequest: counter === "start" && row.lastRequest === null,
-  };
+function pick<Name extends keyof ApiKeyTable>(
+  table: ApiKeyTable,
+  names: readonly Name[],
+): Record<Name, ApiKeyTable["id"]> {
+  return Object.fromEntries(names.map((name) => [name, table[name]])) as never;
 }
 
 function buildUsage(
@@ -126,15 +68,7 @@ function buildUsage(
     ...getQuotaConditions(table, kind),
     ...getCounterConditions(table, kind),
   ];
-  return db.update(table).set(changes).where(and(...conditions)).returning({
-    id: table.id,
-    configId: table.configId,
-    name: table.name,
-    referenceId: table.referenceId,
-    remaining: table.remaining,
-    expiresAt: table.expiresAt,
-    metadata: table.metadata,
-  });
+  return db.update(table).set(changes).where(and(...conditions)).returning(pick(table, USED_COLUMNS));
 }
 
 /** Creates a placeholder whose value is encoded for a column. */
@@ -169,9 +103,12 @@ function getQuotaConditions(table: ApiKeyTable, { quota, isFirstRefill }: UsageK
   if (quota === "none") return [];
   if (quota === "decrement") return [gt(table.remaining, 0)];
   if (isFirstRefill) return [isNull(table.lastRefillAt)];
-  // a Date has milliseconds, but the column has microseconds
-  const stored = sql`date_trunc('milliseconds', ${table.lastRefillAt})`;
-  return [eq(stored, bind("lastRefillAt", table.lastRefillAt))];
+  return [eq(truncate(table.lastRefillAt), bind("lastRefillAt", table.lastRefillAt))];
+}
+
+/** A Date has milliseconds, but the column has microseconds. */
+function truncate(column: ApiKeyTable["id"]): SQL {
+  return sql`date_trunc('milliseconds', ${column})`;
 }
 
 function getCounterConditions(table: ApiKeyTable, { counter, isFirstRequest }: UsageKind): SQL[] {
@@ -183,7 +120,6 @@ function getCounterConditions(table: ApiKeyTable, { counter, isFirstRequest }: U
       lt(table.requestCount, bind("rateLimitMax", table.requestCount)),
     ];
   }
-  return [
-    isFirstRequest ? isNull(table.lastRequest) : lte(table.lastRequest, windowStart),
-  ];
+  if (isFirstRequest) return [isNull(table.lastRequest)];
+  return [lte(truncate(table.lastRequest), windowStart)];
 }

@@ -67,7 +67,10 @@ export function planUsage(
   if (lastRequest === null) return { quota, counter: "start" };
   const sinceMs = nowMs - lastRequest.getTime();
   if (sinceMs > windowMs) return { quota, counter: "start" };
-  if ((key.requestCount ?? 0) < rateLimitMax) return { quota, counter: "increment" };
+  if ((key.requestCount ?? 0) < rateLimitMax) {
+    // better-auth repeats the check at the end of a window until the next millisecond starts another
+    return { quota, counter: sinceMs === windowMs ? "start" : "increment" };
+  }
   const retryAfterSeconds = Math.max(1, Math.ceil((windowMs - sinceMs) / 1000));
   const refusal = new TooManyRequestsError("The API key has no requests left for now", {
     retryAfterSeconds,

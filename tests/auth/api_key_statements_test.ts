@@ -156,6 +156,37 @@ Deno.test("getUsage() ignores microseconds of the last refill", async () => {
   resetApiKeyAuth();
 });
 
+Deno.test("a check at the end of a window starts the next one, unless no requests are left", async () => {
+  configureApiKeyAuth(() => Promise.resolve(db), {
+    schema: { apikey },
+    plugin: { disableKeyHashing: true },
+  });
+  for (const [requestCount, microseconds] of [[1, "000"], [1, "999"], [2, "000"]] as const) {
+    await pglite.exec("DELETE FROM api_keys");
+    await db.insert(apikey).values({
+      ...BASE,
+      requestCount,
+      rateLimitTimeWindow: 123,
+      rateLimitMax: 2,
+    });
+    await pglite.exec(
+      `UPDATE api_keys SET last_request = '2030-05-06 07:08:09.000${microseconds}Z'`,
+    );
+    queries.length = 0;
+    const answer = await atTime(NOW_MS, checkStored).catch((error) => error.code);
+    assertEquals(
+      [answer.userId ?? answer, queries.length],
+      requestCount === 1 ? ["u1", 2] : ["TOO_MANY_REQUESTS", 1],
+    );
+    const [after] = await db.select().from(apikey);
+    assertEquals(
+      [after.requestCount, after.lastRequest],
+      requestCount === 1 ? [1, new Date(NOW_MS)] : [2, ago(123)],
+    );
+  }
+  resetApiKeyAuth();
+});
+
 Deno.test("a check of a key builds no SQL if an earlier one had the same plan", async () => {
   let built = 0;
   const counted = new Proxy(db, {
