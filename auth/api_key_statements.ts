@@ -5,10 +5,10 @@ import {
   getUsageKind,
   type KeyQuery,
   type KeyStatements,
-  USED_COLUMNS,
   type UsageKind,
   type UsageStatement,
   type UsageValues,
+  USED_COLUMNS,
 } from "./api_key_usage_kind.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { cacheByClient } from "./query_cache.ts";
@@ -68,7 +68,9 @@ function buildUsage(
     ...getQuotaConditions(table, kind),
     ...getCounterConditions(table, kind),
   ];
-  return db.update(table).set(changes).where(and(...conditions)).returning(pick(table, USED_COLUMNS));
+  return db.update(table).set(changes).where(and(...conditions)).returning(
+    pick(table, USED_COLUMNS),
+  );
 }
 
 /** Creates a placeholder whose value is encoded for a column. */

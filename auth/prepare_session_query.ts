@@ -1,9 +1,8 @@
-import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { eq, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { AuthDatabase } from "./better_auth_types.ts";
-import { COLUMN_NAMES } from "./column_names.ts";
 import type { AuthSettings } from "./config.ts";
-import type { AuthSchema } from "./resolve_schema.ts";
+import { listSessionFields } from "./session_fields.ts";
 import type { SessionQuery } from "./session_row.ts";
 
 /** Tables that a query reads besides the session and its user. */
@@ -26,32 +25,12 @@ let lastQuery = 0;
  */
 export function prepareSessionQuery(
   db: AuthDatabase,
-  { schema, library }: Pick<AuthSettings, "schema" | "library">,
+  settings: Pick<AuthSettings, "schema" | "library">,
   joins?: SessionJoins,
 ): SessionQuery {
-  const { session, user } = schema;
-  const userFields = findAddedColumns(user, COLUMN_NAMES.user, library.user?.additionalFields);
-  const sessionFields = findAddedColumns(
-    session,
-    COLUMN_NAMES.session,
-    library.session?.additionalFields,
-  );
-  // column of better-auth's admin plugin
-  const { impersonatedBy } = getTableColumns(session) as { impersonatedBy?: typeof session.token };
+  const { session, user } = settings.schema;
   const query = db.select({
-    id: session.id,
-    token: session.token,
-    expiresAt: session.expiresAt,
-    userId: user.id,
-    email: user.email,
-    name: user.name,
-    image: user.image,
-    emailVerified: user.emailVerified,
-    createdAt: session.createdAt,
-    updatedAt: session.updatedAt,
-    ...(impersonatedBy && { impersonatedBy }),
-    ...(userFields && { userFields }),
-    ...(sessionFields && { sessionFields }),
+    ...listSessionFields(settings),
     ...(joins && { joined: joins.columns }),
   }).from(session).innerJoin(user, eq(user.id, session.userId)).$dynamic();
   for (const { table, on } of joins?.tables ?? []) query.leftJoin(table, on);
@@ -59,16 +38,4 @@ export function prepareSessionQuery(
   return query.where(eq(session.token, sql.placeholder("token")))
     // a distinct name for each statement, because a connection keeps one statement per name
     .prepare(`trellis_find_session_${++lastQuery}`) as unknown as SessionQuery;
-}
-
-/** Lists the columns beside the built-in ones, except those with `returned: false`. */
-function findAddedColumns(
-  table: AuthSchema["user"] | AuthSchema["session"],
-  builtIn: readonly string[],
-  additionalFields: Readonly<Record<string, { returned?: boolean | undefined }>> = {},
-): Record<string, PgColumn> | undefined {
-  const added = Object.entries<PgColumn>(getTableColumns(table)).filter(([name]) =>
-    !builtIn.includes(name) && additionalFields[name]?.returned !== false
-  );
-  return added.length === 0 ? undefined : Object.fromEntries(added);
 }

@@ -1,5 +1,5 @@
 /** Property of drizzle's classes with their name, registered globally. */
-const ENTITY_KIND = Symbol.for("drizzle:entityKind");
+export const ENTITY_KIND: unique symbol = Symbol.for("drizzle:entityKind");
 
 /**
  * Checks the class of an object of drizzle by its name, as drizzle's `is` does for objects of another

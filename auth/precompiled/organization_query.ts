@@ -1,7 +1,17 @@
+import type { AuthDatabase } from "../better_auth_types.ts";
+import type { AuthSettings } from "../config.ts";
+import type { ModelColumns } from "../organization_query.ts";
+import type { SessionQuery } from "../session_row.ts";
+import { getOwnStatements } from "./own_statements.ts";
+
 /**
- * Never called: the tables of organizations belong to the application, and a function that declares
- * tables contains drizzle.
+ * Prepares the query of a session with its organization, in a bundle without drizzle. Tables with
+ * organizations belong to the application.
  */
-export function prepareOrganizationQuery(): never {
-  throw new Error("trellis build omitted the query of organizations from this function");
+export function prepareOrganizationQuery(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  columns: ModelColumns,
+): SessionQuery {
+  return getOwnStatements(settings.schema)!.prepareOrganizationQuery(db, settings, columns);
 }

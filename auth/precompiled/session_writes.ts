@@ -2,7 +2,7 @@ import { definePrecompiledStatement } from "../../database/precompiled/statement
 import { decodeDate, encodeDate } from "../../database/queries/column_codecs.ts";
 import type { AuthDatabase } from "../better_auth_types.ts";
 import type { AuthSettings } from "../config.ts";
-import { assertDefaultTables } from "./session_query.ts";
+import { getOwnStatements } from "./own_statements.ts";
 
 /** A prepared write. */
 interface Write<Row> {
@@ -46,21 +46,24 @@ const getExtend = /* @__PURE__ */ definePrecompiledStatement({
 /** Ends a session that has not expired, in a bundle without drizzle. */
 export async function endSession(
   db: AuthDatabase,
-  { schema }: Tables,
+  tables: Tables,
   token: string,
   now: Date,
 ): Promise<{ id: string }[]> {
-  assertDefaultTables(schema);
+  const own = getOwnStatements(tables.schema);
+  if (own !== undefined) return await own.endSession(db, tables, token, now);
   return await (getEnd(db) as Write<{ id: string }>).execute({ token, now });
 }
 
 /** Extends a session if its expiry time is unchanged, in a bundle without drizzle. */
 export async function extendSession(
   db: AuthDatabase,
-  { schema }: Tables,
-  { token, expiresAt: found }: { readonly token: string; readonly expiresAt: Date },
+  tables: Tables,
+  session: { readonly token: string; readonly expiresAt: Date },
   changes: { readonly expiresAt: Date; readonly updatedAt: Date },
 ): Promise<{ expiresAt: Date }[]> {
-  assertDefaultTables(schema);
+  const own = getOwnStatements(tables.schema);
+  if (own !== undefined) return await own.extendSession(db, tables, session, changes);
+  const { token, expiresAt: found } = session;
   return await (getExtend(db) as Write<{ expiresAt: Date }>).execute({ token, found, ...changes });
 }

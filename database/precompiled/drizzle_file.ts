@@ -18,8 +18,11 @@ export interface DrizzleFile {
   createClients(schema: Record<string, unknown> | undefined, dialect?: object): DrizzleClients;
   /** Creates the dialect of the Data API. */
   createDataApiDialect(): object;
-  /** The original statements by key: `(db) => db.select().from(notes).prepare("list_notes")`. */
-  readonly statements: Readonly<Record<string, (db: object) => object>>;
+  /**
+   * The original statements by key: `(db) => db.select().from(notes).prepare("list_notes")`. Those of
+   * this package take the tables of the application, too.
+   */
+  readonly statements: Readonly<Record<string, (db: object, tables?: never) => object>>;
   /** The schemas of database configurations by key. */
   readonly schemas: Readonly<Record<string, Record<string, unknown>>>;
 }

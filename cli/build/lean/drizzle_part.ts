@@ -10,7 +10,7 @@ import { listIncluded, toLocation } from "../sizes.ts";
 import { bundleDrizzle, createEntry, type DrizzleEntry } from "./drizzle_file.ts";
 import { createModulePattern, leanPlugin } from "./lean_plugin.ts";
 import { findDrizzle } from "./read_drizzle_use.ts";
-import { DRIZZLE_FILE, SCHEMA } from "./specifiers.ts";
+import { AUTH_SCHEMA, DRIZZLE_FILE, SCHEMA } from "./specifiers.ts";
 
 /**
  * Creates the part of functions that replaces drizzle by compiled statements.
@@ -68,5 +68,6 @@ function readEntry(
     included.filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length));
   const own = Object.entries(OWN.statements).filter(([module]) => hasOwn(module))
     .map(([, statements]) => statements);
-  return createEntry(lean, { statements: listKeys(COMPILED), schemas: listKeys(SCHEMA) }, own);
+  const schemas = [...listKeys(SCHEMA), ...listKeys(AUTH_SCHEMA)];
+  return createEntry(lean, { statements: listKeys(COMPILED), schemas }, [...new Set(own)]);
 }

@@ -5,8 +5,22 @@ import { ts, unwrap } from "../../analysis/typescript.ts";
 import { type ValueVisitor, visitValues } from "../../analysis/value_references.ts";
 import { isTrellis } from "../../analysis/values.ts";
 
-/** The `schema` of a configuration that only `getDrizzleClient` reads. */
+/**
+ * The functions that read a configuration with a `schema`: the index of the argument, and what reads the
+ * tables.
+ */
+const READERS: ReadonlyMap<string, readonly [index: number, use: SourceSchema["use"]]> = new Map([
+  ["getDrizzleClient", [0, "client"]],
+  ["configureSessionAuth", [1, "auth"]],
+  ["createAuth", [1, "auth"]],
+  ["getAuth", [1, "auth"]],
+  ["configureApiKeyAuth", [1, "auth"]],
+]);
+
+/** The `schema` of a configuration that only functions of this package read. */
 export interface SourceSchema {
+  /** Whether a database client or a check of auth reads it. */
+  readonly use: "client" | "auth";
   /** Its file with its position: `src/database.ts#9:3`. */
   readonly key: string;
   /** The property of the configuration. */
@@ -16,8 +30,8 @@ export interface SourceSchema {
 }
 
 /**
- * Finds the schemas of database configurations: of objects that are arguments of `getDrizzleClient`, or
- * constants that are used for nothing else.
+ * Finds the schemas of configurations of database clients and of auth: of objects that are arguments of
+ * {@link READERS}, or constants that are used for nothing else.
  *
  * @param modules All modules in which a configuration may be used.
  */
@@ -34,7 +48,7 @@ export function findSchemas(project: Project, modules: readonly SourceModule[]):
     };
     const visitor: ValueVisitor = {
       name: (name) => {
-        if (isClientArgument(project, name) || ts.isExportSpecifier(name.parent)) return;
+        if (isConfiguration(project, name) || ts.isExportSpecifier(name.parent)) return;
         addOther(findNamespaceMember(project, name));
       },
       member: (node) => {
@@ -49,13 +63,13 @@ export function findSchemas(project: Project, modules: readonly SourceModule[]):
     }
     const visit = (node: ts.Node): void => {
       ts.forEachChild(node, visit);
-      if (!ts.isCallExpression(node) || !isGetClient(project, node)) return;
-      const config = node.arguments[0] && unwrap(node.arguments[0]);
-      if (config === undefined) return;
+      const reader = ts.isCallExpression(node) ? getReader(project, node) : undefined;
+      if (reader === undefined) return;
+      const config = unwrap(reader.argument);
       const declared = ts.isIdentifier(config) ? getConstant(project, config) : undefined;
       const object = declared?.initializer === undefined ? config : unwrap(declared.initializer);
       const schema = readSchema(project, object);
-      if (schema !== undefined) found.set(declared ?? config, schema);
+      if (schema !== undefined) found.set(declared ?? config, { ...schema, use: reader.use });
     };
     visit(source);
   }
@@ -71,20 +85,28 @@ function getConstant(project: Project, name: ts.Node): ts.VariableDeclaration | 
   return isConst ? target.node : undefined;
 }
 
-function isClientArgument(project: Project, name: ts.Identifier): boolean {
+function isConfiguration(project: Project, name: ts.Identifier): boolean {
   const { parent } = name;
-  return ts.isCallExpression(parent) && parent.arguments[0] === name &&
-    isGetClient(project, parent);
+  return ts.isCallExpression(parent) && getReader(project, parent)?.argument === name;
 }
 
-function isGetClient(project: Project, { expression }: ts.CallExpression): boolean {
-  if (!ts.isIdentifier(expression)) return false;
+/** Returns the argument of a call with a configuration. */
+function getReader(
+  project: Project,
+  { expression, arguments: given }: ts.CallExpression,
+): { readonly argument: ts.Expression; readonly use: SourceSchema["use"] } | undefined {
+  if (!ts.isIdentifier(expression)) return undefined;
   const target = project.getTarget(expression);
-  return target.kind === "package" && isTrellis(target.module) &&
-    target.name === "getDrizzleClient";
+  if (target.kind !== "package" || !isTrellis(target.module)) return undefined;
+  const [index, use] = READERS.get(target.name) ?? [];
+  if (index === undefined || use === undefined || given.length <= index) return undefined;
+  return given.some(ts.isSpreadElement) ? undefined : { argument: given[index], use };
 }
 
-function readSchema(project: Project, object: ts.Expression): SourceSchema | undefined {
+function readSchema(
+  project: Project,
+  object: ts.Expression,
+): Omit<SourceSchema, "use"> | undefined {
   if (!ts.isObjectLiteralExpression(object)) return undefined;
   const named = object.properties.filter((each) => each.name?.getText() === "schema");
   const [property] = named;

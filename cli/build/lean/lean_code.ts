@@ -11,7 +11,7 @@ import { isDrizzleExport } from "./drizzle_imports.ts";
 import type { Constant } from "./find_constants.ts";
 import type { SourceQuery } from "./find_queries.ts";
 import type { SourceSchema } from "./find_schemas.ts";
-import { KEPT, SCHEMA, TABLE } from "./specifiers.ts";
+import { AUTH_SCHEMA, KEPT, SCHEMA, TABLE } from "./specifiers.ts";
 
 /** The parts of a module that are changed in a bundle without drizzle. */
 export interface LeanModule {
@@ -71,8 +71,9 @@ export function renderLeanChanges(
       insert(node.end, ")()");
     } else insert(node.getStart(), PURE);
   }
-  for (const { key, property } of schemas) {
-    const name = importOnce(SCHEMA + key, "schema", "__trellisSchemaOf");
+  for (const { key, property, use } of schemas) {
+    const specifier = (use === "auth" ? AUTH_SCHEMA : SCHEMA) + key;
+    const name = importOnce(specifier, "schema", "__trellisSchemaOf");
     replace(property, `schema: ${name}`);
   }
   constants.forEach((constant, index) => addConstant(constant, index, insert));

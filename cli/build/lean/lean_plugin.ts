@@ -8,7 +8,7 @@ import { COMPILED } from "../precompile_queries/specifiers.ts";
 import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
 import { resolveOwnModule } from "../trellis_import.ts";
 import { renderSchema, renderTable } from "./lean_modules_code.ts";
-import { DRIZZLE_FILE, KEPT, RUNTIME, SCHEMA, TABLE } from "./specifiers.ts";
+import { AUTH_SCHEMA, DRIZZLE_FILE, KEPT, RUNTIME, SCHEMA, TABLE } from "./specifiers.ts";
 
 const LOADER = `let file;
 export function loadDrizzle() {
@@ -40,6 +40,7 @@ export function leanPlugin(
   const renderers: Readonly<Record<string, (key: string) => string>> = {
     [TABLE]: (key) => renderTable(lean.tables.get(key)!),
     [SCHEMA]: renderSchema,
+    [AUTH_SCHEMA]: (key) => lean.authSchemas.get(key)!,
     [KEPT]: () => MARK,
     [COMPILED]: (key) => lean.modules.get(key)!,
   };

@@ -1,10 +1,12 @@
+import { isWithin } from "../../analysis/node_checks.ts";
 import type { Project } from "../../analysis/project.ts";
 import type { SourceModule } from "../../analysis/source_module.ts";
 import type { ts } from "../../analysis/typescript.ts";
 import type { ChangedConstants } from "../precompile_queries/changed_constants.ts";
-import type { DrizzleModules } from "../precompile_queries/codecs.ts";
+import { type DrizzleModules, NotCompiled } from "../precompile_queries/codecs.ts";
 import type { SourceStatement } from "../precompile_queries/find_statements.ts";
 import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
+import { AuthSchemaRenderer } from "./auth_schema.ts";
 import { evaluate } from "./evaluate.ts";
 import { findConstants } from "./find_constants.ts";
 import { findQueries } from "./find_queries.ts";
@@ -21,6 +23,10 @@ export interface LeanSources {
   readonly tables: ReadonlyMap<string, PlainTable>;
   /** Schemas of clients by key. */
   readonly schemas: ReadonlyMap<string, SourceSchema>;
+  /** Code of the tables of configurations of auth, by the key of their schema. */
+  readonly authSchemas: ReadonlyMap<string, string>;
+  /** Reasons why tables of auth are left to drizzle, with their positions. */
+  readonly reasons: readonly string[];
   /** Code of compiled statements by key. */
   readonly modules: ReadonlyMap<string, string>;
   /** Compiled statements by key. */
@@ -59,12 +65,17 @@ export async function readLean(options: LeanOptions): Promise<LeanSources> {
     ),
     ...schemas.map(({ value }) => value),
   ]);
+  const { authSchemas, reasons } = renderAuthSchemas(options, schemas, values);
+  const replaced = schemas.filter(({ key, use, value }) =>
+    use === "auth" ? authSchemas.has(key) : values.has(value)
+  );
   const evaluated = found.map((each): LeanModule => ({
     ...each,
-    constants: each.constants.filter(({ initializer }) => values.has(initializer)),
-    schemas: schemas.filter(({ property, value }) =>
-      property.getSourceFile() === each.module.source && values.has(value)
+    // a configuration needs no drizzle without its schema
+    constants: each.constants.filter(({ initializer }) =>
+      values.has(initializer) && !replaced.some(({ property }) => isWithin(property, [initializer]))
     ),
+    schemas: replaced.filter(({ property }) => property.getSourceFile() === each.module.source),
   }));
   const omitted = new Set<ts.Node>(evaluated.flatMap(({ constants }) => constants));
   const renderer = new OptionsRenderer(drizzle);
@@ -85,7 +96,32 @@ export async function readLean(options: LeanOptions): Promise<LeanSources> {
     changes: new Map(changes.filter(([, { edits }]) => edits.length > 0)),
     tables: renderer.tables,
     schemas: new Map(evaluated.flatMap((each) => each.schemas).map((each) => [each.key, each])),
+    authSchemas,
+    reasons,
     modules: new Map(options.code),
     statements: new Map(statements.map((each) => [each.key, each])),
   };
+}
+
+/** Renders the tables of configurations of auth. */
+function renderAuthSchemas(
+  { project, drizzle }: LeanOptions,
+  schemas: readonly SourceSchema[],
+  values: ReadonlyMap<ts.Node, unknown>,
+): Pick<LeanSources, "authSchemas" | "reasons"> {
+  const renderer = new AuthSchemaRenderer(drizzle);
+  const authSchemas = new Map<string, string>();
+  const reasons: string[] = [];
+  for (const { key, use, property, value } of schemas) {
+    const tables = values.get(value);
+    if (use !== "auth" || typeof tables !== "object" || tables === null) continue;
+    try {
+      authSchemas.set(key, renderer.render(key, tables as Record<string, unknown>));
+    } catch (error) {
+      if (!(error instanceof NotCompiled)) throw error;
+      const at = `${project.getPath(property)}:${project.getLine(property)}`;
+      reasons.push(`${at}: schema of auth: ${error.message}`);
+    }
+  }
+  return { authSchemas, reasons };
 }

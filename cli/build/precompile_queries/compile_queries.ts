@@ -71,6 +71,7 @@ export async function compileQueries(
   const statements = sources.flatMap((each) => each.statements).filter(({ key }) => code.has(key));
   const drizzle = await loadDrizzle(createPackageLoader(), trellis.importer);
   const lean = await readLean({ project, modules, statements, changed, drizzle, code: leanCode });
+  reasons.push(...lean.reasons);
   return { sources: byPath, modules: code, reasons, trellis, lean };
 }
 

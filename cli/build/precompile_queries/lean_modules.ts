@@ -4,6 +4,7 @@
  * drizzle.
  */
 export const LEAN_MODULES: Readonly<Record<string, string>> = {
+  "auth/api_key_statements": "auth/precompiled/api_key_statements",
   "auth/column_names": "auth/precompiled/column_names",
   "auth/organization_query": "auth/precompiled/organization_query",
   "auth/session_query": "auth/precompiled/session_query",
@@ -20,6 +21,10 @@ export const LEAN_RUNTIME = {
   statement: "database/precompiled/statement",
   /** `definePrecompiledTable(name, columns, schema?)`. */
   table: "database/precompiled/table",
+  /** `useOwnSessions()`. */
+  ownSessions: "auth/precompiled/own_sessions",
+  /** `defineAuthTable(name, columns, schema, load)`. */
+  authTable: "auth/precompiled/table",
   /** `definePrecompiledSchema(key)`. */
   schema: "database/precompiled/schema",
   /** `loadDrizzle()`; replaced by a module that loads the second file. */
@@ -33,7 +38,11 @@ export const LEAN_RUNTIME = {
  */
 export const DRIZZLE_FILE = {
   file: "database/precompiled/drizzle_file",
-  statements: { "auth/precompiled/session_query": "auth/precompiled/session_statements" },
+  statements: {
+    "auth/precompiled/api_key_statements": "auth/precompiled/api_key_drizzle",
+    "auth/precompiled/session_query": "auth/precompiled/session_statements",
+    "auth/precompiled/session_writes": "auth/precompiled/session_statements",
+  },
 } as const;
 
 /**
@@ -41,12 +50,23 @@ export const DRIZZLE_FILE = {
  * modules that another one imports.
  */
 export const LEAN_PACKAGED_MODULES: readonly (() => Promise<unknown>)[] = [
+  () => import("../../../auth/precompiled/api_key_drizzle.ts"),
+  () => import("../../../auth/precompiled/api_key_statements.ts"),
+  () => import("../../../auth/precompiled/builtin_tables.ts"),
   () => import("../../../auth/precompiled/column_names.ts"),
   () => import("../../../auth/precompiled/organization_query.ts"),
+  () => import("../../../auth/precompiled/own_organization_query.ts"),
+  () => import("../../../auth/precompiled/own_session_query.ts"),
+  () => import("../../../auth/precompiled/own_session_writes.ts"),
+  () => import("../../../auth/precompiled/own_sessions.ts"),
+  () => import("../../../auth/precompiled/own_statements.ts"),
   () => import("../../../auth/precompiled/session_query.ts"),
   () => import("../../../auth/precompiled/session_statements.ts"),
   () => import("../../../auth/precompiled/session_tables.ts"),
   () => import("../../../auth/precompiled/session_writes.ts"),
+  () => import("../../../auth/precompiled/statement_text.ts"),
+  () => import("../../../auth/precompiled/table.ts"),
+  () => import("../../../auth/precompiled/update_text.ts"),
   () => import("../../../database/precompiled/client.ts"),
   () => import("../../../database/precompiled/data_api_dialect.ts"),
   () => import("../../../database/precompiled/drizzle_file.ts"),

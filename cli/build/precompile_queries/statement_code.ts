@@ -42,9 +42,12 @@ function renderText(text: string): string {
   return isPlain && !/`|\$\{/.test(text) ? `\`${text}\`` : quoted;
 }
 
-/** Lists the functions in the code of a codec: `decodeArray(decodeDate)`. */
 function listCodecs(part: ParameterSource | CellSource): string[] {
-  const code = "encode" in part ? part.encode : (part as CellSource).decode;
+  return listCodecNames("encode" in part ? part.encode : (part as CellSource).decode);
+}
+
+/** Lists the functions in the code of a codec that are imported: `decodeArray(decodeDate)`. */
+export function listCodecNames(code: string | undefined): string[] {
   const names = code?.split(/[()]/).filter((name) => name !== "") ?? [];
   return names.filter((name) => !GLOBAL_CODECS.has(name));
 }

@@ -23,7 +23,7 @@ const ACCESS = /\b(?:authorize|freshWithin|optional|organization|roles)\s*:/;
 const ADDRESS = /\b(?:audit|clientAddress|getClientAddress|rateLimit)\b/;
 const AUTH_LIMITS = /\b(?:accountLimits|rateLimit)\b/;
 const AUTH_TABLES =
-  /\b(?:account|additionalFields|member|organization|session|user|verification)\s*:/;
+  /\b(?:account|additionalFields|member|organization|session|user|verification)\s*:|\bschema\s*:\s*\{[^}]*\b(?:session|user)\b/;
 const AUTHORIZER = /authorizer|gateway/i;
 const BEARER = /["'`]bearer["'`]/;
 const CONSTRAINTS = /\bconstraints\b/;

@@ -14,6 +14,12 @@ export interface TestProject {
   build(...options: string[]): Promise<CliResult>;
   /** Calls a built function in a Node of its own. */
   call(name: string, options?: CallOptions): Promise<CallResult>;
+  /** Calls a built function with each event in turn, in one Node. */
+  callEach(
+    name: string,
+    events: readonly Record<string, unknown>[],
+    options?: CallOptions,
+  ): Promise<CallResult["answer"][]>;
   remove(): Promise<void>;
 }
 
@@ -49,7 +55,13 @@ export async function writeTestProject(
     root,
     build: (...options) =>
       runInProcess(["build", "--project", root, ...options], { commands: [build] }),
-    call: (name, options = {}) => callInNode(join(root, "dist", name, "index.mjs"), options),
+    call: async (name, options = {}) => {
+      const file = join(root, "dist", name, "index.mjs");
+      const { answers, logged } = await callInNode(file, [options.event ?? {}], options);
+      return { answer: answers[0], logged };
+    },
+    callEach: async (name, events, options = {}) =>
+      (await callInNode(join(root, "dist", name, "index.mjs"), events, options)).answers,
     remove: () => Deno.remove(root, { recursive: true }),
   };
 }
@@ -89,18 +101,22 @@ const REST_EVENT = {
 
 /** Standard output has log lines too: the answer goes to standard error. */
 const PROGRAM = `
-const [file, event] = process.argv.slice(1);
+const [file, events] = process.argv.slice(1);
 const { handler } = await import(file);
 const context = { awsRequestId: "a", functionName: "f", getRemainingTimeInMillis: () => 5000 };
-const answer = await handler(JSON.parse(event), context).catch((error) => ({ thrown: error.stack }));
-process.stderr.write("\\nANSWER" + JSON.stringify(answer));
+const answers = [];
+for (const event of JSON.parse(events)) {
+  answers.push(await handler(event, context).catch((error) => ({ thrown: error.stack })));
+}
+process.stderr.write("\\nANSWERS" + JSON.stringify(answers));
 process.exit();
 `;
 
 async function callInNode(
   file: string,
-  { event, env = {}, nodeArgs = [] }: CallOptions,
-): Promise<CallResult> {
+  events: readonly Record<string, unknown>[],
+  { env = {}, nodeArgs = [] }: CallOptions,
+): Promise<{ answers: CallResult["answer"][]; logged: string }> {
   const { stdout, stderr } = await new Deno.Command("node", {
     args: [
       ...nodeArgs,
@@ -109,12 +125,12 @@ async function callInNode(
       PROGRAM,
       "--",
       new URL(`file://${file}`).href,
-      JSON.stringify({ ...REST_EVENT, ...event }),
+      JSON.stringify(events.map((event) => ({ ...REST_EVENT, ...event }))),
     ],
     env,
   }).output();
   const [logged, message] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  const [, answer] = message.split("ANSWER");
-  if (answer === undefined) throw new Error(`${file} gave no answer:\n${message}\n${logged}`);
-  return { answer: JSON.parse(answer), logged };
+  const [, answers] = message.split("ANSWERS");
+  if (answers === undefined) throw new Error(`${file} gave no answer:\n${message}\n${logged}`);
+  return { answers: JSON.parse(answers), logged };
 }
