@@ -11,8 +11,13 @@ export function readCookieHeader(event: ApiEvent): string | undefined {
   if (isHttpApiEvent(event) && event.cookies !== undefined) return join(event.cookies);
   const several = (event as RestApiEvent).multiValueHeaders;
   if (!several) return getHeader(event, "Cookie", "cookie");
-  const values = Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie");
-  return join(values.flatMap(([, items]) => items ?? []));
+  const values: string[] = [];
+  for (const name in several) {
+    if (name.length === "cookie".length && name.toLowerCase() === "cookie") {
+      values.push(...several[name] ?? []);
+    }
+  }
+  return join(values);
 }
 
 function join(values: readonly string[]): string | undefined {

@@ -5,6 +5,7 @@ import {
   createCorsHeaders,
   getErrorCorsHeaders,
   NO_CORS_HEADERS,
+  OTHER_ORIGIN,
 } from "../core/http/cors.ts";
 import { type ErrorBodyFormat, getErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
@@ -54,6 +55,26 @@ export function createResponder(
     ? getOwnHeaders
     : (event: ApiEvent) => ({ ...getOwnHeaders(event), ...getRateLimitHeaders(event) });
 
+  let usual: Record<string, string> = {};
+  let usualOf: readonly unknown[] = [];
+
+  /** Returns the headers of a JSON response, except for the correlation id. They seldom change. */
+  function getUsual(
+    corsHeaders: Readonly<Record<string, string>>,
+    secure: Readonly<Record<string, string>>,
+  ): Readonly<Record<string, string>> {
+    if (usualOf[0] !== corsHeaders || usualOf[1] !== secure) {
+      usualOf = [corsHeaders, secure];
+      usual = {
+        "Content-Type": "application/json",
+        "X-Correlation-Id": "",
+        ...corsHeaders,
+        ...secure,
+      };
+    }
+    return usual;
+  }
+
   function addHeaders(
     event: ApiEvent,
     result: ProxyResult,
@@ -62,15 +83,10 @@ export function createResponder(
   ): ProxyResult {
     const source = getSource(event);
     const secure = getSecurityHeaders(event);
-    if (
-      corsHeaders === NO_CORS_HEADERS && source === "rest" && isReadyResponse(result, correlationId)
-    ) {
-      // assigned one by one: a spread of these is 15 times slower
-      const headers: Record<string, string> = {
-        "Content-Type": "application/json",
-        "X-Correlation-Id": correlationId,
-      };
-      for (const name in secure) headers[name] = secure[name];
+    const isUsual = corsHeaders === NO_CORS_HEADERS || corsHeaders === OTHER_ORIGIN;
+    if (isUsual && source === "rest" && isReadyResponse(result, correlationId)) {
+      // a spread of one object copies it at once, a second one would be added name by name
+      const headers = { ...getUsual(corsHeaders, secure), "X-Correlation-Id": correlationId };
       return { statusCode: result.statusCode, headers, body: result.body };
     }
     const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders, ...secure };

@@ -22,6 +22,9 @@ export type CorsOption = string | readonly string[] | CredentialedOrigins | fals
 /** No header at all. */
 export const NO_CORS_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
+/** The headers for a page that may not read the response, while others may. */
+export const OTHER_ORIGIN: Readonly<Record<string, string>> = Object.freeze({ Vary: "Origin" });
+
 /** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, no path and no slash at the end. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
 
@@ -79,13 +82,13 @@ export function createCorsHeaders(
     if (origin !== undefined && (credentialed?.includes(origin) || isTrusted?.(event, origin))) {
       return allowCredentials(origin);
     }
-    if (credentialed !== undefined) return { Vary: "Origin" };
+    if (credentialed !== undefined) return OTHER_ORIGIN;
     if (origins.length === 1 && origins[0] === "*") {
       return isTrusted === undefined ? ANY_ORIGIN : ANY_OTHER_ORIGIN;
     }
     const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
     return allowed === undefined
-      ? { Vary: "Origin" }
+      ? OTHER_ORIGIN
       : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
   };
 }
