@@ -23,7 +23,6 @@ import {
   given,
   join,
   listSelected,
-  quote,
   sql,
   type SqlPart,
   writeStatement,
@@ -78,7 +77,7 @@ function pick<Name extends keyof Columns>(
 function describeFind(table: AuthTable): PrecompiledStatement {
   const { key } = table[COLUMNS];
   const selected = listSelected(pick(table, FOUND_COLUMNS));
-  const names = selected.map(({ column }) => quote(column.name));
+  const names = selected.map(({ column }) => quoteName(column.name));
   return {
     name: getName("find"),
     ...writeStatement(

@@ -4,6 +4,7 @@ import type {
   PrecompiledStatement,
 } from "../../database/queries/precompiled_statement.ts";
 import type { Cell } from "../../database/session/row_mapper.ts";
+import { qualify, quoteName } from "../../database/sql/quote.ts";
 import { type AuthColumn, AuthTable } from "./table.ts";
 
 /** A part of a statement. A column is written with the name of its table. */
@@ -29,18 +30,13 @@ export function constant(value: number, column: AuthColumn): PrecompiledParamete
   return { value: (column.encode === undefined ? value : column.encode(value)) as number };
 }
 
-/** Quotes a name. */
-export function quote(name: string): string {
-  return `"${name.replace(/"/g, '""')}"`;
-}
-
 /** Returns the text and the parameters of a statement. */
 export function writeStatement(part: SqlPart): Pick<PrecompiledStatement, "text" | "params"> {
   const params: PrecompiledParameter[] = [];
   const write = (part: SqlPart): string => {
     if (typeof part === "string") return part;
-    if (part instanceof AuthTable) return writeTable(part);
-    if ("table" in part) return `${writeTable(part.table)}.${quote(part.name)}`;
+    if (part instanceof AuthTable) return qualify(part[SCHEMA], part[NAME]);
+    if ("table" in part) return `${write(part.table)}.${quoteName(part.name)}`;
     if (Symbol.iterator in part) return part.map(write).join("");
     params.push(part as PrecompiledParameter);
     return `$${params.length}`;
@@ -77,8 +73,4 @@ export function listSelected(fields: object, within: readonly string[] = []): Se
 
 function isColumn(field: AuthColumn | Fields): field is AuthColumn {
   return field.table instanceof AuthTable;
-}
-
-function writeTable({ [NAME]: name, [SCHEMA]: schema }: AuthTable): string {
-  return schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`;
 }

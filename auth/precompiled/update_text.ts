@@ -4,7 +4,6 @@ import {
   describeTable,
   join,
   listSelected,
-  quote,
   sql,
   type SqlPart,
   writeStatement,
@@ -29,9 +28,9 @@ export function describeUpdate(
 ): PrecompiledStatement {
   const set = Object.entries(table[COLUMNS])
     .filter(([property]) => Object.hasOwn(changes, property))
-    .map(([property, column]) => sql`${quote(column.name)} = ${changes[property]}`);
+    .map(([property, column]) => sql`${quoteName(column.name)} = ${changes[property]}`);
   const selected = listSelected(returning);
-  const returned = selected.map(({ column }) => quote(column.name));
+  const returned = selected.map(({ column }) => quoteName(column.name));
   return {
     name,
     ...writeStatement(
