@@ -4,6 +4,7 @@ import {
   definePrecompiledStatement,
   type PrecompiledStatement,
 } from "../../database/queries/precompiled_statement.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 import type { ApiKeyTable } from "../api_key_options.ts";
 import {
   FOUND_COLUMNS,

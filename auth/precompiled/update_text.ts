@@ -1,5 +1,6 @@
 import { COLUMNS } from "../../database/drizzle_table.ts";
 import type { PrecompiledStatement } from "../../database/queries/precompiled_statement.ts";
+import { quoteName } from "../../database/sql/quote.ts";
 import {
   describeTable,
   join,
