@@ -43,6 +43,7 @@ function readGraph(
 
 /** The modules of a function with everything that needs no drizzle. */
 const FUNCTION = [
+  "auth/api_key_auth",
   "auth/instance",
   "auth/session_access",
   "auth/session_auth",
