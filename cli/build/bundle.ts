@@ -97,7 +97,7 @@ interface BundleGroup {
   /** True if they may need the builders of all types of columns. */
   readonly columnBuilders: boolean;
   /** Modules that stay in the bundles although others load them on demand. */
-  readonly keptModules: readonly string[];
+  readonly keptModules: Set<string>;
 }
 
 async function createBuild(
@@ -249,11 +249,12 @@ function groupByParts(
     const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
     // better-auth and its plugins are not read
     const columnBuilders = own.columnBuilders || parts.betterAuth;
-    const { keptModules } = own;
-    const key = JSON.stringify([parts, required, columnBuilders, keptModules]);
+    const key = JSON.stringify([parts, required, columnBuilders]);
     const group: BundleGroup = groups.get(key) ??
-      { functions: [], parts, required, columnBuilders, keptModules };
+      { functions: [], parts, required, columnBuilders, keptModules: new Set() };
     group.functions.push(fn);
+    // those of one function stay in all: each further group takes as long to bundle as the first
+    for (const module of own.keptModules) group.keptModules.add(module);
     groups.set(key, group);
   }
   return [...groups.values()];

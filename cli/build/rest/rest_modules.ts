@@ -7,8 +7,8 @@ export interface RestModule {
   /** The values that it imports from modules of the bundle, by module. */
   readonly shared?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Keeps the module in the bundle if the function's own code matches, because its requests then run
-   * it. The functions are the same in both files, so the pattern only decides about time.
+   * Keeps the module in the bundles of functions if the own code of one of them matches, because its
+   * requests then run it. The module is the same in both files, so the pattern only decides about time.
    */
   readonly unless?: RegExp;
 }
@@ -23,7 +23,7 @@ const ACCESS = /\b(?:authorize|freshWithin|optional|organization|roles)\s*:/;
 const ADDRESS = /\b(?:audit|clientAddress|getClientAddress|rateLimit)\b/;
 const AUTH_LIMITS = /\b(?:accountLimits|rateLimit)\b/;
 const AUTH_TABLES =
-  /\b(?:account|additionalFields|member|organization|session|user|verification)\s*:|\bschema\s*:\s*\{[^}]*\b(?:session|user)\b/;
+  /\b(?:account|additionalFields|member|organization|session|user|verification)\s*:|\bschema\s*:\s*\{/;
 const AUTHORIZER = /authorizer|gateway/i;
 const BEARER = /["'`]bearer["'`]/;
 const CONSTRAINTS = /\bconstraints\b/;

@@ -26,13 +26,13 @@ export function listKept(code: string): string[] {
  * second file needs of the bundle is passed when it is loaded.
  *
  * @param parts The optional parts in the bundles.
- * @param kept The result of {@link listKept}.
+ * @param kept The results of {@link listKept}.
  * @returns The part; `undefined` without `build.precompile`.
  */
 export function createRestPart(
   build: Build,
   { betterAuth }: Parts,
-  kept: readonly string[],
+  kept: ReadonlySet<string>,
 ): CompiledPart | undefined {
   // the auth library takes so long to load that nothing is gained
   if (!build.settings.precompile || betterAuth) return undefined;
@@ -46,7 +46,7 @@ export function createRestPart(
     createPlugin: () =>
       restPlugin({
         paths,
-        kept: new Set(kept),
+        kept,
         onModule: (found) => location = found,
         onPostgres: (path) => postgres.set(basename(path, ".js"), path),
       }),
