@@ -1,3 +1,4 @@
+import { API_KEY_COLUMNS } from "./api_key_options.ts";
 import type { ApiKeyRow, CounterStep, QuotaStep, UsagePlan, UsedKey } from "./api_key_usage.ts";
 
 /** Values for the placeholders of {@link UsageStatement}. Each statement reads only some of them. */
@@ -59,26 +60,9 @@ export function getUsageKind(
 }
 
 /** The columns of the query of a key. */
-export const FOUND_COLUMNS = [
-  "id",
-  "configId",
-  "name",
-  "referenceId",
-  "refillInterval",
-  "refillAmount",
-  "lastRefillAt",
-  "enabled",
-  "rateLimitEnabled",
-  "rateLimitTimeWindow",
-  "rateLimitMax",
-  "requestCount",
-  "remaining",
-  "lastRequest",
-  "expiresAt",
-  "createdAt",
-  "permissions",
-  "metadata",
-] as const satisfies readonly (keyof ApiKeyRow)[];
+export const FOUND_COLUMNS = /* @__PURE__ */ API_KEY_COLUMNS.filter((name) =>
+  name !== "key" && name !== "updatedAt"
+) satisfies readonly (keyof ApiKeyRow)[];
 
 /** The columns that an update returns. */
 export const USED_COLUMNS = [

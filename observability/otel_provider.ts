@@ -22,7 +22,8 @@ export interface ApiContext {
   setValue(key: symbol, value: unknown): ApiContext;
   deleteValue(key: symbol): ApiContext;
 }
-/** What is registered. */
+
+/** The registered parts of the API. */
 export interface ApiGlobal {
   trace?: {
     getTracer(name: string): {

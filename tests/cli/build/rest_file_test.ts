@@ -35,6 +35,13 @@ const BEARER = `import { defineApiHandler } from "@trellis/fn/validation";
 const logging = JSON.parse('{ "logEvent": true, "level": "DEBUG" }');
 export const handler = defineApiHandler({ auth: process.env.AUTH, logging })(() => ({ statusCode: 204 }));
 `;
+/** Its responses are checked, so that the check is in its bundle. */
+const KEPT = `import { defineApiHandler, reply } from "@trellis/fn/validation";
+import * as z from "zod";
+export const handler = defineApiHandler({ auth: "none", responses: { 200: z.object({ n: z.number() }) } })(
+  () => reply(200, { n: 1, secret: 2 }),
+);
+`;
 const OPERATIONS = ["plain", "field", "secrets", "error", "thrown", "query"];
 
 /** Answers and lines of log, without what differs between two runs. */
@@ -65,6 +72,7 @@ Deno.test("rest.cjs has code that a usual request does not run", async (t) => {
     ...await denoProjectFiles(),
     "src/functions/api/rare.post.ts": FUNCTION,
     "src/functions/api/checked.get.ts": BEARER,
+    "src/functions/api/kept.get.ts": KEPT,
   });
   const build = async (settings: object): Promise<string> => {
     const config = `export default ${JSON.stringify({ build: settings })};`;
@@ -97,6 +105,11 @@ Deno.test("rest.cjs has code that a usual request does not run", async (t) => {
         const { answer } = await project.call("Rare", { event: { headers: { operation } } });
         assertEquals(answer.statusCode, 200, JSON.stringify(answer));
       }
+    });
+    await t.step("options that the code sets do not load it", async () => {
+      await Deno.remove(inDist("Kept/rest.cjs"));
+      const { answer } = await project.call("Kept");
+      assertEquals([answer.statusCode, answer.body], [200, '{"n":1}']);
     });
     await t.step("an error without the file still has an answer and a line", async () => {
       const event = { headers: { operation: "thrown" } };

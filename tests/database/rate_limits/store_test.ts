@@ -209,18 +209,20 @@ Deno.test({
   fn: async () => {
     const [embedded] = (await lab()).targets;
     const db = await getDrizzleClient(embedded.config);
-    const table = pgTable("my_limits", {
-      ...RATE_LIMIT_COLUMNS,
-      id: text("pk").primaryKey(),
-      note: text("note"),
-    });
     await db.execute(sql.raw(
       "create table my_limits (pk text primary key, key text unique not null, count int not null, " +
         "last_request bigint not null, note text)",
     ));
-    const store = createRateLimitStore(db, table);
-    assert((await store.take("a", RULE)).allowed);
-    assertEquals((await db.select().from(table))[0].id.length, 36);
+    const id = () => text("pk").primaryKey();
+    // a default of drizzle is none of the database
+    for (const column of [id(), id().$defaultFn(() => "not used")]) {
+      const columns = { ...RATE_LIMIT_COLUMNS, id: column, note: text("note") };
+      const table = pgTable("my_limits", columns);
+      const store = createRateLimitStore(db, table);
+      assert((await store.take("a", RULE)).allowed);
+      const rows = await db.delete(table).returning({ id: table.id });
+      assertEquals(rows.map(({ id }) => id.length), [36]);
+    }
   },
 });
 
