@@ -5,14 +5,12 @@ import { addKnownNames } from "../../errors/known_names.ts";
 import { getColumns, getTableNames } from "../drizzle_table.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
-import { getStatementSession } from "../session/statement_session.ts";
 import { type TransactionClient, withTransaction } from "../transaction.ts";
 import { isFlatTransaction } from "../transaction_guard.ts";
 import { checkConstraintAnswers } from "./check_constraint_answers.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
-import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
 import type { TableOperation, TablePermission } from "../table_permission.ts";
 
 /** Table of a query with its operations. */
@@ -95,9 +93,9 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
     fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
   ): DefinedQuery<TSchema, TArgs, TResult>;
   /**
-   * Declares a query whose statements are built once per client, also in transactions. Calls of
-   * `.prepare(name)` with the same name return the first statement, so use one name per statement,
-   * and `sql.placeholder` for values.
+   * Declares a query whose statements are prepared with `.prepare(name)`. The server parses and plans
+   * a prepared statement once per connection, and recognizes it by its text. The function runs at
+   * each call, as with `defineQuery`.
    *
    * @param options Tables and settings of the query.
    * @param fn The query; its first argument is the client.
@@ -159,17 +157,7 @@ export function createQueryFactory<
   }
   return {
     defineQuery: (options, fn) => define(getDb, options, fn),
-    definePreparedQuery(options, fn) {
-      // statements of this query by client; another query may use the same name
-      const statements: WeakMap<object, PreparedByName> = new WeakMap();
-      return define(getDb, options, function runPrepared(db, ...args) {
-        const session = getStatementSession(db);
-        const client = session?.statements ?? db;
-        let prepared = statements.get(client);
-        if (prepared === undefined) statements.set(client, prepared = new Map());
-        return fn(reusePrepared(db, prepared, session), ...args);
-      }, fn.name);
-    },
+    definePreparedQuery: (options, fn) => define(getDb, options, fn),
   };
 }
 
@@ -177,7 +165,6 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   getDb: () => DrizzleClient<TSchema> | Promise<DrizzleClient<TSchema>>,
   options: DefineQueryOptions,
   fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
-  functionName: string = fn.name,
 ): DefinedQuery<TSchema, TArgs, TResult> {
   const { transaction = false, retry, logInput = false, constraints } = options;
   if (constraints !== undefined) checkConstraintAnswers(constraints);
@@ -188,7 +175,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     })),
   );
   options.tables?.forEach(({ table }) => declaredTables.add(table));
-  const queryName = options.name ?? (functionName || describeTables(tables));
+  const queryName = options.name ?? (fn.name || describeTables(tables));
   const shared: QueryMetricsOptions = { retry, constraints };
   const lastClient = new LastFulfilled<DrizzleClient<TSchema>>();
 

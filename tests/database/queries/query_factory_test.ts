@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { alias, integer, PgDialect, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
+import { alias, integer, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
 import {
   closeDrizzleClient,
   createQueryFactory,
@@ -10,7 +10,7 @@ import {
   getDrizzleClient,
   withTransaction,
 } from "../../../database/mod.ts";
-import { eq, sql } from "../../../database/orm.ts";
+import { asc, desc, eq, or, sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -66,10 +66,9 @@ Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared 
       return ids.length;
     },
   );
-  let builds = 0;
   const find = definePreparedQuery({ tables }, function findNote(db, id: number) {
-    const select = db.select().from(notes).where(eq(notes.id, sql.placeholder("id")));
-    return (builds++, select).prepare("find").execute({ id });
+    return db.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("find")
+      .execute({ id });
   });
   const findRelational = definePreparedQuery({ tables }, function findRelational(db, id: number) {
     return db.query.notes.findFirst({ where: eq(notes.id, sql.placeholder("id")) }).prepare("find")
@@ -128,49 +127,55 @@ Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared 
   }
 });
 
-Deno.test("definePreparedQuery() builds a statement once for the client and all its transactions", async () => {
+Deno.test("definePreparedQuery() gives the rows of drizzle for the values of each call", async () => {
   const config: DatabaseConfig & { schema: typeof schema } = {
     provider: "embedded-pg",
-    connectionString: "memory://prepared_in_transactions",
+    connectionString: "memory://prepared_values",
     instrument: false,
     schema,
   };
   const getDb = () => getDrizzleClient(config);
   const { definePreparedQuery } = createQueryFactory(getDb);
-  const addAndFind = definePreparedQuery(
-    { tables, transaction: true },
-    async function addAndFind(tx, id: number, fail: boolean) {
-      await tx.insert(notes).values({ id: sql.placeholder("id"), title: "new" }).prepare("add")
-        .execute({ id });
-      if (fail) throw new Error("after the row");
-      return await tx.select().from(notes).where(eq(notes.id, sql.placeholder("id")))
-        .prepare("find").execute({ id });
-    },
-  );
-  let built = 0;
-  const { sqlToQuery } = PgDialect.prototype;
-  PgDialect.prototype.sqlToQuery = function countBuilds(...args) {
-    built++;
-    return sqlToQuery.apply(this, args);
+  type Client = Awaited<ReturnType<typeof getDb>>;
+  type Args = [title: string, id: number, isDescending: boolean];
+  const queries: Record<string, (db: Client, ...args: Args) => Promise<unknown>> = {
+    "an argument without a placeholder": (db, title) =>
+      db.select().from(notes).where(eq(notes.title, title)).prepare("by").execute(),
+    "a placeholder beside an argument": (db, title, id) =>
+      db.select().from(notes).where(or(eq(notes.title, title), eq(notes.id, sql.placeholder("id"))))
+        .orderBy(notes.id).prepare("by").execute({ id }),
+    "an argument that decides the form": (db, _title, id, isDescending) =>
+      db.select().from(notes).orderBy(isDescending ? desc(notes.id) : asc(notes.id)).limit(id)
+        .prepare("by").execute(),
+    "a relational query": (db, title) =>
+      db.query.notes.findMany({ where: eq(notes.title, title) }).prepare("by").execute(),
+    "a condition that is left out": (db, title, id) =>
+      db.select().from(notes).where(id > 1 ? eq(notes.title, title) : undefined).orderBy(notes.id)
+        .prepare("by").execute(),
   };
   const restore = setLogOutput(() => {});
   try {
     const db = await getDb();
     await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text NOT NULL)`);
-    assertEquals(await addAndFind(1, false), [{ id: 1, title: "new" }]);
-    const builtOnce = built;
-    assertEquals(await addAndFind(2, false), [{ id: 2, title: "new" }]);
-    await assertRejects(() => addAndFind(3, true));
-    await withTransaction(db, async (tx) => {
-      assertEquals(await addAndFind.on(tx as unknown as typeof db, 4, false), [
-        { id: 4, title: "new" },
-      ]);
-    });
-    assertEquals(built, builtOnce);
-    assertEquals((await db.select().from(notes)).map(({ id }) => id), [1, 2, 4]);
+    await db.insert(notes).values(["ada", "bob", "eve"].map((title, id) => ({ id, title })));
+    for (const [name, fn] of Object.entries(queries)) {
+      const query = definePreparedQuery({ tables }, fn);
+      for (const args of [["ada", 1, false], ["bob", 2, true], ["eve", 1, true]] as Args[]) {
+        assertEquals(await query(...args), await fn(db, ...args), `${name}: ${args}`);
+        await withTransaction(db, async (tx) => {
+          assertEquals(
+            await query.on(tx, ...args),
+            await fn(tx as unknown as Client, ...args),
+            `${name}: ${args}`,
+          );
+        });
+      }
+    }
+    const find = definePreparedQuery({ tables }, queries["an argument without a placeholder"]);
+    assertEquals(await find("ada", 0, false), [{ id: 0, title: "ada" }]);
+    assertEquals(await find("bob", 0, false), [{ id: 1, title: "bob" }]);
   } finally {
     restore();
-    PgDialect.prototype.sqlToQuery = sqlToQuery;
     await closeDrizzleClient(config);
   }
 });
