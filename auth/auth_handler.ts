@@ -35,9 +35,10 @@ import {
   isMounted,
 } from "./auth_routes.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
-import { refuseBody } from "./check_body.ts";
+import { readAuthBody, refuseBody } from "./check_body.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { withLocalAccess } from "./local_access.ts";
+import { createRedirectCheck } from "./redirects.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
 import { isSessionActive } from "./sessions.ts";
@@ -194,8 +195,13 @@ async function serve(
   request: Request,
   path: string,
 ): Promise<Response> {
-  const route = findAuthRoute(library.routes, request.method, path);
-  return await refuseBody(request, route) ?? await library.handler(request);
+  const redirects = await createRedirectCheck(request, library.context, path);
+  const body = await readAuthBody(request);
+  const refused = redirects.refuseTargets(body?.value) ??
+    (body && await refuseBody(body, findAuthRoute(library.routes, request.method, path)));
+  if (refused !== undefined) return refused;
+  const response = await library.handler(request);
+  return await redirects.refuseLocation(response) ?? response;
 }
 
 /**

@@ -1,39 +1,47 @@
 import type { AuthRoute, SchemaIssue } from "./auth_routes.ts";
 
+/** A parsed body. */
+export interface AuthBody {
+  readonly value: unknown;
+}
+
+/**
+ * Reads the body of a request as better-auth does. The request can be read again.
+ *
+ * @param request The request.
+ * @returns The body; `undefined` if it is malformed or of another type, which better-auth refuses.
+ */
+export async function readAuthBody(request: Request): Promise<AuthBody | undefined> {
+  if (request.body === null) return { value: undefined };
+  const type = request.headers.get("content-type") ?? "";
+  try {
+    if (/^application\/([a-z0-9.+-]*\+)?json/i.test(type)) {
+      return { value: await request.clone().json() };
+    }
+    if (!/application\/x-www-form-urlencoded|multipart\/form-data/i.test(type)) return undefined;
+    return { value: Object.fromEntries(await request.clone().formData()) };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Validates a body that is not a JSON object. Hooks of plugins read properties of the body before
  * better-auth validates it, and would fail with an unexpected error.
  *
- * @param request The request. Its body is not consumed.
+ * @param body The parsed body.
  * @param route The route of the request.
  * @returns better-auth's response to an invalid body; `undefined` if the body is an object or valid.
  */
 export async function refuseBody(
-  request: Request,
+  { value }: AuthBody,
   route: AuthRoute | undefined,
 ): Promise<Response | undefined> {
   if (route?.body === undefined) return undefined;
-  const body = await readSimpleBody(request);
-  if (body === undefined) return undefined;
-  const { issues } = await route.body["~standard"].validate(body.value);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return undefined;
+  const { issues } = await route.body["~standard"].validate(value);
   if (issues === undefined) return undefined;
   return Response.json({ message: getMessage(issues), code: "VALIDATION_ERROR" }, { status: 400 });
-}
-
-/** Returns a missing body, or a JSON value that is no object. Invalid JSON is left to better-auth. */
-async function readSimpleBody(request: Request): Promise<{ value: unknown } | undefined> {
-  if (request.body === null) return { value: undefined };
-  if (!/^application\/([a-z0-9.+-]*\+)?json/i.test(request.headers.get("content-type") ?? "")) {
-    return undefined;
-  }
-  try {
-    const value: unknown = await request.clone().json();
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? undefined
-      : { value };
-  } catch {
-    return undefined;
-  }
 }
 
 /** Formats issues as better-call does. */
