@@ -1,5 +1,5 @@
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { checkOptions, OBJECT_OPTION, type OptionRules } from "../core/option_rules.ts";
+import { checkOptions, OBJECT_OPTION, type OptionRules, protective } from "../core/option_rules.ts";
 import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
@@ -88,7 +88,10 @@ export interface ApiKeySettings {
 const RULES: OptionRules = {
   schema: OBJECT_OPTION,
   plugin: OBJECT_OPTION,
-  configId: [(value) => typeof value === "string" && value !== "", "the configId of the plugin"],
+  configId: protective([
+    (value) => typeof value === "string" && value !== "",
+    "the configId of the plugin",
+  ]),
 };
 
 /** Options of the plugin with which a check without better-auth would decide differently. */

@@ -17,6 +17,7 @@ import {
   checkOptions,
   FUNCTION_OPTION,
   type OptionRules,
+  protective,
 } from "../core/option_rules.ts";
 import { type LambdaHandler, withObservability } from "../core/with_observability.ts";
 import {
@@ -81,11 +82,11 @@ export interface AuthHandlerOptions {
 const RULES = {
   operationName: ANY_OPTION,
   logging: ANY_OPTION,
-  routes: [Array.isArray, 'a list of paths such as ["/sign-in/*", "/sign-out"]'],
-  cors: [
+  routes: protective([Array.isArray, 'a list of paths such as ["/sign-in/*", "/sign-out"]']),
+  cors: protective([
     isCorsOption,
     "* or origins such as https://example.com, without a path, { origins, credentials: true }, or false",
-  ],
+  ]),
   securityHeaders: [isSecurityHeadersOption, "false, or values by name"],
   errorBody: FUNCTION_OPTION,
 } as const satisfies OptionRules;

@@ -4,6 +4,7 @@ import {
   OBJECT_OPTION,
   type OptionRule,
   type OptionRules,
+  protective,
 } from "../core/option_rules.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import type { JwtClaims } from "../core/http/auth_registry.ts";
@@ -91,26 +92,26 @@ export const CLAIM_RULES = {
     "a string, or a list of strings, that is not empty",
   ],
   userIdClaim: TEXT,
-  claims: [
+  claims: protective([
     (value) => OBJECT_OPTION[0](value) && "_zod" in (value as object),
     "a schema of zod 4 or zod/mini",
-  ],
+  ]),
 } as const satisfies OptionRules;
 
 const RULES = {
   ...CLAIM_RULES,
   jwksUrl: [isKeyAddress, "an https URL, or an http URL of this machine"],
-  algorithms: [
+  algorithms: protective([
     (value) =>
       isTexts(value) &&
       (value as string[]).every((name) => (JWT_ALGORITHMS as readonly string[]).includes(name)),
     `a list of ${JWT_ALGORITHMS.join(", ")}: ` +
     '"none" and algorithms with a shared secret are refused',
-  ],
+  ]),
   clockToleranceSeconds: wholeNumber([0, 300, "seconds"]),
-  maxTokenAgeSeconds: wholeNumber([1, Infinity, "seconds"]),
-  requiredClaims: [isTexts, "a list of claims"],
-  typ: TEXT,
+  maxTokenAgeSeconds: protective(wholeNumber([1, Infinity, "seconds"])),
+  requiredClaims: protective([isTexts, "a list of claims"]),
+  typ: protective(TEXT),
   cooldownSeconds: wholeNumber([1, 3600, "seconds"]),
   cacheSeconds: wholeNumber([1, 86_400, "seconds"]),
 } as const satisfies Record<keyof JwtAuthOptions, OptionRule>;

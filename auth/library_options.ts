@@ -1,4 +1,4 @@
-import { ANY_OPTION, OBJECT_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { ANY_OPTION, OBJECT_OPTION, type OptionRule, protective } from "../core/option_rules.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 
 /** The options of better-auth that `AuthConfig` passes on. It replaces the others by its own. */
@@ -29,10 +29,10 @@ export const LIBRARY_RULES = {
   rateLimit: OBJECT_OPTION,
   advanced: OBJECT_OPTION,
   logger: OBJECT_OPTION,
-  databaseHooks: OBJECT_OPTION,
+  databaseHooks: protective(OBJECT_OPTION),
   onAPIError: OBJECT_OPTION,
-  hooks: OBJECT_OPTION,
-  disabledPaths: [Array.isArray, "a list of paths"],
+  hooks: protective(OBJECT_OPTION),
+  disabledPaths: protective([Array.isArray, "a list of paths"]),
   telemetry: OBJECT_OPTION,
   experimental: ANY_OPTION,
 } as const satisfies Record<keyof LibraryOptions, OptionRule>;

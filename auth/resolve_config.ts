@@ -5,6 +5,7 @@ import {
   FUNCTION_OPTION,
   OBJECT_OPTION,
   type OptionRule,
+  protective,
 } from "../core/option_rules.ts";
 import { checkClientAddressSource } from "../core/http/client_address.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -38,7 +39,7 @@ const OWN_RULES = {
   schema: OBJECT_OPTION,
   useSecureCookies: BOOLEAN_OPTION,
   databaseGenerateId: BOOLEAN_OPTION,
-  encryptOAuthTokens: BOOLEAN_OPTION,
+  encryptOAuthTokens: protective(BOOLEAN_OPTION),
   experimentalJoins: BOOLEAN_OPTION,
   audit: [
     (value) => typeof value === "boolean" || OBJECT_OPTION[0](value),

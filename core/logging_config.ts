@@ -5,6 +5,7 @@ import {
   checkOptions,
   OBJECT_OPTION,
   type OptionRules,
+  protective,
 } from "./option_rules.ts";
 
 /** Logging options of a handler. */
@@ -52,10 +53,10 @@ const RULES: OptionRules = {
     (value) => typeof value === "number" && value >= 0 && value <= 1,
     "a share from 0 to 1",
   ],
-  redact: [
+  redact: protective([
     (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
     "a list of key names",
-  ],
+  ]),
   fields: OBJECT_OPTION,
 };
 

@@ -1,7 +1,11 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 
-/** A check of a value, and a description of valid values. */
-export type OptionRule = readonly [fits: (value: unknown) => boolean, expected: string];
+/** A check of a value, and a description of valid values. `undefined` counts as omitted unless it is refused. */
+export type OptionRule = readonly [
+  fits: (value: unknown) => boolean,
+  expected: string,
+  refusesUndefined?: boolean,
+];
 
 /** The rules of all options of a function, by name. */
 export type OptionRules = Readonly<Record<string, OptionRule>>;
@@ -21,13 +25,22 @@ export const OBJECT_OPTION: OptionRule = [
 /** Accepts functions. */
 export const FUNCTION_OPTION: OptionRule = [(value) => typeof value === "function", "a function"];
 
+/**
+ * Returns the rule of an option that protects something, such as `auth`. A key with the value `undefined` is refused:
+ * it would lift the protection although the key is there.
+ */
+export function protective([fits, expected]: OptionRule): OptionRule {
+  return [fits, expected, true];
+}
+
 /** Accepts the strings of a list. */
 export function oneOf(choices: readonly string[]): OptionRule {
   return [(value) => choices.includes(value as string), choices.join(" or ")];
 }
 
 /**
- * Checks the options of a function when the module is loaded. An option that is `undefined` counts as omitted.
+ * Checks the options of a function when the module is loaded. An option that is `undefined` counts as omitted, except for
+ * {@link protective} ones.
  *
  * @param owner The function, or the outer option, that has the options. For messages.
  * @param options The options.
@@ -53,6 +66,11 @@ export function checkOptions(
       );
     }
     if (value !== undefined) checkOption(prefix + name, value, rules[name]);
+    else if (rules[name][2]) {
+      throw new ConfigurationError(
+        `${prefix}${name} is undefined, which would lift what it protects: set it, or leave the key out`,
+      );
+    }
   }
 }
 

@@ -3,11 +3,13 @@ import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/funct
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import {
   BOOLEAN_OPTION,
+  checkOptions,
   FUNCTION_OPTION,
   OBJECT_OPTION,
   oneOf,
   type OptionRule,
   type OptionRules,
+  protective,
 } from "../core/option_rules.ts";
 import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -26,39 +28,43 @@ const RULES: OptionRules = {
   bodyParser: OBJECT_OPTION,
   querySchema: SCHEMA,
   pathSchema: SCHEMA,
-  responseSchema: SCHEMA,
-  responses: [
+  responseSchema: protective(SCHEMA),
+  responses: protective([
     (value) => OBJECT_OPTION[0](value) && Object.values(value as object).every(SCHEMA[0]),
     "schemas of zod 4 or zod/mini by status",
-  ],
+  ]),
   validateResponses: oneOf(["always", "development", "never"]),
-  auth: [
+  auth: protective([
     (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
     `${AUTH_MODES.join(" or ")}, or the result of a function such as createJwtAuth()`,
-  ],
+  ]),
   optional: BOOLEAN_OPTION,
-  authorize: FUNCTION_OPTION,
-  roles: TEXTS,
-  organization: [
-    (rule) => OBJECT_OPTION[0](rule) && isOrganizationRule(rule as object),
-    '{} or { role } with a role such as "owner", or a list of them',
-  ],
-  freshWithin: wholeNumber([1, Infinity, "seconds"]),
-  permissions: [
+  authorize: protective(FUNCTION_OPTION),
+  roles: protective(TEXTS),
+  organization: protective([OBJECT_OPTION[0], "{} or { role }"]),
+  freshWithin: protective(wholeNumber([1, Infinity, "seconds"])),
+  permissions: protective([
     (needs) => OBJECT_OPTION[0](needs) && hasActions(needs as object),
     'actions by resource such as { notes: ["read"] }',
-  ],
+  ]),
   userIdClaim: [isText, "the name of a claim such as sub"],
   ...HTTP_RULES,
-  maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
-  idempotency: IDEMPOTENCY_OPTION,
-  rateLimit: OBJECT_OPTION,
+  maxBodyBytes: protective(wholeNumber([1, Infinity, "bytes"])),
+  idempotency: protective(IDEMPOTENCY_OPTION),
+  rateLimit: protective(OBJECT_OPTION),
   streaming: [
     (value) => OBJECT_OPTION[0](value) && "createDelivery" in (value as object),
     "the result of responseStreaming()",
   ],
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
+};
+
+const ORGANIZATION_RULES: OptionRules = {
+  role: protective([
+    (role) => isText(role) || isTexts(role),
+    'a role such as "owner", or a list of them',
+  ]),
 };
 
 function isTexts(value: unknown): boolean {
@@ -71,10 +77,6 @@ function isText(value: unknown): boolean {
 
 function isAuthMethod(value: unknown): boolean {
   return OBJECT_OPTION[0](value) && typeof (value as AuthMethod).authenticate === "function";
-}
-
-function isOrganizationRule({ role, ...others }: { role?: unknown }): boolean {
-  return Object.keys(others).length === 0 && (role === undefined || isText(role) || isTexts(role));
 }
 
 function hasActions(needs: object): boolean {
@@ -134,6 +136,9 @@ export function checkApiOptions(options: object): void {
         `${name} does not go with optional: a caller without a session cannot meet it`,
       );
     }
+  }
+  if (given.organization !== undefined) {
+    checkOptions("organization", given.organization, ORGANIZATION_RULES, "organization.");
   }
   if (given.streaming !== undefined) checkStreaming(given);
   if (given.rateLimit !== undefined) {

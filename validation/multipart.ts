@@ -1,7 +1,7 @@
 import { getHeader, readRawBody } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { wholeNumber } from "../core/function_options.ts";
-import { checkOptions } from "../core/option_rules.ts";
+import { checkOptions, protective } from "../core/option_rules.ts";
 import type { BodyInput } from "./read_body.ts";
 import { collectInput } from "./read_body.ts";
 
@@ -72,8 +72,8 @@ const TYPE = "multipart/form-data";
  */
 export function createMultipartParser(options: MultipartOptions = {}): BodyParser {
   checkOptions("createMultipartParser", options, {
-    maxFiles: wholeNumber([0, 1000, "files"]),
-    maxFields: wholeNumber([0, 10_000, "fields"]),
+    maxFiles: protective(wholeNumber([0, 1000, "files"])),
+    maxFields: protective(wholeNumber([0, 10_000, "fields"])),
   });
   const { maxFiles = 10, maxFields = 100 } = options;
 

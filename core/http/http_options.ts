@@ -1,5 +1,5 @@
 import type { FunctionOptions } from "../function_options.ts";
-import { FUNCTION_OPTION, type OptionRules } from "../option_rules.ts";
+import { FUNCTION_OPTION, type OptionRules, protective } from "../option_rules.ts";
 import { type CorsOption, isCorsOption } from "./cors.ts";
 import type { ErrorBodyFormat } from "./error_response.ts";
 import { isSecurityHeadersOption, type SecurityHeadersOption } from "./security_headers.ts";
@@ -27,10 +27,10 @@ export interface HttpOptions extends FunctionOptions {
 
 /** The rules of the options that only {@link HttpOptions} has. */
 export const HTTP_RULES: OptionRules = {
-  cors: [
+  cors: protective([
     isCorsOption,
     '"*", an origin such as "https://example.com", a list, { origins, credentials: true } or false',
-  ],
+  ]),
   securityHeaders: [isSecurityHeadersOption, "false, or values by name"],
   errorBody: FUNCTION_OPTION,
 };

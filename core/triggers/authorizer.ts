@@ -127,8 +127,6 @@ export function defineAuthorizerHandler(
     metrics,
     tracing,
   } = options;
-  checkChoice("anonymous", anonymous, ["allow", "deny"]);
-  checkChoice("unauthenticated", unauthenticated, ["allow", "deny"]);
   checkChoice("onError", onError, ["deny", "throw"]);
   const denied = new Set([
     ...(anonymous === "deny" ? [UserStatus.Anonymous] : []),

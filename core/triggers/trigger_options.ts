@@ -15,6 +15,7 @@ import {
   checkOption,
   oneOf,
   type OptionRules,
+  protective,
 } from "../option_rules.ts";
 
 /** Options of the handlers of all triggers. */
@@ -48,7 +49,9 @@ export const ASYNC_KEYS = [
 
 const RULES: OptionRules = {
   ...FUNCTION_RULES,
-  idempotency: IDEMPOTENCY_OPTION,
+  idempotency: protective(IDEMPOTENCY_OPTION),
+  anonymous: protective(oneOf(["allow", "deny"])),
+  unauthenticated: protective(oneOf(["allow", "deny"])),
   concurrency: wholeNumber([1, 10_000, "records at once"]),
   partialFailures: BOOLEAN_OPTION,
   // arktype's schemas are functions

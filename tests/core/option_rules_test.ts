@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { checkOptions, oneOf, type OptionRules } from "../../core/option_rules.ts";
+import { checkOptions, oneOf, type OptionRules, protective } from "../../core/option_rules.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const rules: OptionRules = { size: oneOf(["small", "large"]) };
@@ -30,6 +30,16 @@ for (const [value, shown] of SHOWN) {
     assertEquals(error.message, `box.size is ${shown}: it must be small or large`);
   });
 }
+
+Deno.test("checkOptions() refuses a protective option that is undefined", () => {
+  checkOptions("defineThing", {}, { size: protective(rules.size) });
+  assertThrows(
+    () =>
+      checkOptions("defineThing", { size: undefined }, { size: protective(rules.size) }, "box."),
+    ConfigurationError,
+    "box.size is undefined",
+  );
+});
 
 Deno.test("checkOptions() takes what fits and what is undefined, and names the options that there are", () => {
   checkOptions("defineThing", { size: "large" }, rules);

@@ -2,7 +2,18 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { defineApiHandler, type DefineApiHandlerOptions } from "../../validation/mod.ts";
+import { configureApiKeyAuth, createAuthHandler } from "../../auth/mod.ts";
+import { createJwtAuth } from "../../auth/jwt.ts";
+import { defineAuthorizerHandler, defineQueueHandler } from "../../triggers/mod.ts";
+import { defineRouter } from "../../router/mod.ts";
+import {
+  createMultipartParser,
+  defineApiHandler,
+  type DefineApiHandlerOptions,
+} from "../../validation/mod.ts";
+import { pgTable } from "drizzle-orm/pg-core";
+
+const apikey = pgTable("apikey", {});
 
 const GOOD: unknown[] = [
   {},
@@ -45,12 +56,78 @@ const GOOD: unknown[] = [
   { cors: "https://example.com" },
   { cors: ["https://a.example", "https://b.example"] },
   { cors: false },
-  { schema: undefined, timeout: undefined, auth: undefined, cors: undefined, logging: undefined },
+  { schema: undefined, timeout: undefined, optional: undefined, logging: undefined },
 ];
 
 Deno.test("defineApiHandler() takes every option within its range", () => {
   for (const options of GOOD) defineApiHandler(options as DefineApiHandlerOptions);
 });
+
+const PROTECTIVE: [options: object, name: string][] = [
+  [{}, "auth"],
+  [{}, "cors"],
+  [{}, "idempotency"],
+  [{}, "maxBodyBytes"],
+  [{}, "rateLimit"],
+  [{}, "responses"],
+  [{}, "responseSchema"],
+  [{ auth: "session" }, "authorize"],
+  [{ auth: "session" }, "freshWithin"],
+  [{ auth: "session" }, "organization"],
+  [{ auth: "session" }, "roles"],
+  [{ auth: "api-key" }, "permissions"],
+];
+
+for (const [options, name] of PROTECTIVE) {
+  Deno.test(`defineApiHandler() refuses ${name} when it is undefined`, () => {
+    const error = assertThrows(
+      () => defineApiHandler({ ...options, [name]: undefined } as DefineApiHandlerOptions),
+      ConfigurationError,
+    );
+    assertStringIncludes(error.message, `${name} is undefined`);
+  });
+}
+
+const ELSEWHERE: [open: () => unknown, inMessage: string][] = [
+  [
+    () => defineApiHandler({ auth: "session", organization: { role: undefined } }),
+    "organization.role is undefined",
+  ],
+  [() => defineApiHandler({ logging: { redact: undefined } }), "logging.redact is undefined"],
+  [() => createMultipartParser({ maxFiles: undefined }), "maxFiles is undefined"],
+  [() => defineRouter({ "GET /": answer }, { cors: undefined }), "cors is undefined"],
+  [() => defineQueueHandler({ idempotency: undefined }), "idempotency is undefined"],
+  [() => defineAuthorizerHandler({ anonymous: undefined }), "anonymous is undefined"],
+  [() => defineAuthorizerHandler({ unauthenticated: undefined }), "unauthenticated is undefined"],
+  [() => createAuthHandler(neverCalled, { routes: undefined }), "routes is undefined"],
+  [() => createAuthHandler(neverCalled, { cors: undefined }), "cors is undefined"],
+  [
+    () => createJwtAuth({ issuer: "https://a.example", audience: "b", algorithms: undefined }),
+    "algorithms is undefined",
+  ],
+  [
+    () => createJwtAuth({ issuer: "https://a.example", audience: "b", requiredClaims: undefined }),
+    "requiredClaims is undefined",
+  ],
+  [
+    () => configureApiKeyAuth(neverCalled, { schema: { apikey }, configId: undefined }),
+    "configId is undefined",
+  ],
+];
+
+for (const [open, inMessage] of ELSEWHERE) {
+  Deno.test(`a function refuses at load that ${inMessage}`, () => {
+    assertStringIncludes(assertThrows(open, ConfigurationError).message, inMessage);
+  });
+}
+
+function neverCalled(): never {
+  throw new Error("The options are refused before anything is called");
+}
+
+function answer() {
+  return Promise.resolve({ statusCode: 200, body: "" });
+}
 
 const BAD: [options: unknown, inMessage: string[]][] = [
   [{ roles: ["admin"] }, ["roles goes with auth 'session'"]],
@@ -63,8 +140,8 @@ const BAD: [options: unknown, inMessage: string[]][] = [
   [{ auth: "session", roles: "admin" }, ['roles is "admin"']],
   [{ auth: "session", roles: ["admin", ""] }, ["a list of roles"]],
   [{ auth: "session", organization: true }, ["organization is true"]],
-  [{ auth: "session", organization: { rolle: "owner" } }, ["organization is"]],
-  [{ auth: "session", organization: { role: [] } }, ["organization is"]],
+  [{ auth: "session", organization: { rolle: "owner" } }, ["organization has no option rolle"]],
+  [{ auth: "session", organization: { role: [] } }, ["organization.role is []"]],
   [{ auth: "session", freshWithin: 0 }, ["freshWithin is 0", "seconds"]],
   [{ auth: "session", authorize: "admin" }, ["authorize is", "a function"]],
   [{ auth: "session", optional: true, roles: ["admin"] }, ["roles does not go with optional"]],
