@@ -9,6 +9,8 @@ const MAX_ESCAPED = 3;
 
 /** Credentials after the scheme of an Authorization header. */
 const CREDENTIALS = /\b(bearer|basic)(\s+|%20)(["']?)[\w.~+/=-]+/gi;
+/** better-auth puts the token of a password reset into the path. */
+const RESET_PATH = /(\breset-password\/)[^\s/?#"'<>&]+/g;
 const DOTTED_WORD = /[\w.-]+/g;
 const WORD = /\S+/g;
 /** Letters, digits and signs that are written as `%3D` or `\u003d`; spaces and commas end values and stay. */
@@ -41,6 +43,7 @@ function redact(text: string, depth: number): string {
       REDACTED,
     );
   }
+  if (safe.includes("reset-password/")) safe = safe.replace(RESET_PATH, `$1${REDACTED}`);
   safe = redactNamedValues(safe);
   if (depth === MAX_ESCAPED || !(safe.includes("%") || safe.includes("\\u00"))) return safe;
   return safe.replace(WORD, (word) => redactEscaped(word, depth));

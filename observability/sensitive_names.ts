@@ -28,7 +28,7 @@ const LAST_WORDS = [
 const SENSITIVE_END = new RegExp(`(?:^|_)(?:${LAST_WORDS.join("|")})$`);
 
 /** Query parameters that carry a secret in URLs. Elsewhere these names mean other things. */
-const SENSITIVE_PARAMETERS = /^(?:code|key|sig|state|ticket|otp|hash|assertion)$/;
+const SENSITIVE_PARAMETERS = /^(?:code|key|sig|state|ticket|otp|hash|assertion|user_?code)$/;
 
 const MAX_REMEMBERED = 1000;
 /** Fields of this package's own lines: the patterns above take 2 ms to compile at a cold start. */

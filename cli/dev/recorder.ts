@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setLogOutput } from "../../observability/output.ts";
 import { redactValue } from "../../observability/redact.ts";
+import { redactText } from "../../observability/redact_text.ts";
 import type { Span } from "../../observability/span.ts";
 import { onSpanEnd } from "../../observability/tracer.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
@@ -180,6 +181,7 @@ function createCall(start: CallStart): Call {
     id: crypto.randomUUID(),
     startedAt: new Date().toISOString(),
     ...start,
+    title: redactText(start.title),
     isRunning: true,
     isFailed: false,
     logs: [],

@@ -20,9 +20,9 @@ export function toSafeInput(event: unknown): unknown {
   const { authorizer } = (requestContext ?? {}) as Record<string, unknown>;
   return {
     method: httpMethod,
-    path,
+    path: redactValue(path),
     ...(queryStringParameters ? { query: redactValue(queryStringParameters) } : {}),
-    ...(pathParameters ? { pathParameters } : {}),
+    ...(pathParameters ? { pathParameters: redactValue(pathParameters) } : {}),
     ...(authorizer ? { authorizer: redactValue(authorizer) } : {}),
     headers: redactValue(headers),
     ...(body ? { body: safeBody(body, isBase64Encoded === true) } : {}),

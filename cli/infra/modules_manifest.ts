@@ -2,9 +2,9 @@
 
 /** SHA-256 of each file of the Terraform modules, by its path under `modules/`. */
 export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
-  "cdn-api/main.tf": "632de18d0af604af6dae383efe8a051322e7639b9572b9f4f2ff32f72eb35dd3",
+  "cdn-api/main.tf": "486a2a1a9f36046c7cfb779eba831135e45b346a1ecf8f383e22794502f501d1",
   "cdn-api/outputs.tf": "210dfd10c8a10c8fdad2dde9c75075eb3d4dcb9f713fb11a247cdf26dacc657f",
-  "cdn-api/variables.tf": "02b9db6f9de50a0ce12871648918e8c419c4404a38d63e6a30eb2ab0c13475db",
+  "cdn-api/variables.tf": "d2b8d0ba424d297065edf74d44366a12ff1db5dcbda7675417498172d7e82f59",
   "cdn-api/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "core/main.tf": "e4e0b835f44694365440ad726acf58f5b88339a594054adc35415d2075399441",
   "core/outputs.tf": "dc24a2b7ea8a32cfab9d045cc5c8e5842d5856bc70de01fbb25654ecca1d63b9",
@@ -25,7 +25,7 @@ export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
   "function/variables.tf": "cbda371091e5da5ff90f2e96bfffe9232d3482470370e28ea7645152314778be",
   "function/versions.tf": "0e25f94915ce033000ed543ef6c931ff6b18c0ee36d2cdcee95de964983e8fed",
   "http-api/domain.tf": "0204410059a9b44bda6bcb0c97217d1ad37d194ed7aaaa98d4d2a9bde3ef0d96",
-  "http-api/main.tf": "ae86136748d901c6771e7ec677fcd0a9af7b0b4f210cd007ffedda278c8dd5de",
+  "http-api/main.tf": "fb5669aa90a0de6d624c72251ec7314529f6f9666e7d86f9a27a63114fc34a12",
   "http-api/outputs.tf": "75fb20b883e6a9b19fdada3f17294cc69b6500d6c1750d341abd27b86f1271ab",
   "http-api/variables.tf": "c209c44c532fdc8bb19183773d9a40840d2e4dad1e49ade23997af8aae9e8cac",
   "http-api/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
@@ -47,7 +47,7 @@ export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
   "queue/variables.tf": "e345ae3a6f8a00e4676408414ec5d2896277b452c2bd2ac7ae2ba96ae5407a80",
   "queue/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "rest-api/domain.tf": "d9b34a37f953d2b81b2bdbd6fa69e5c2df363f1ec42a221f3b5f81e50708c80f",
-  "rest-api/main.tf": "08b0f4507c2eaecb37b001a195d4969d8af67cb1deff838694b7e2c7ea12a933",
+  "rest-api/main.tf": "3158502f3b42b6478cf87807d01f02eb808e2359dac0312a0aaf233b5baf0b2b",
   "rest-api/outputs.tf": "8d53b1d426321cbabd06689cddee762ee61bf781cac9ca4596822acb65824737",
   "rest-api/variables.tf": "3e514485cc254102039fe99c8ee0400857907255154258d6eca863c0f65319e2",
   "rest-api/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",

@@ -13,7 +13,33 @@ locals {
 
   # CloudFront writes this header itself; what a viewer sends under its name does not arrive.
   viewer_address_header = "CloudFront-Viewer-Address"
+
+  # Neither path nor query, Referer and cookies: they may hold a secret, such as the
+  # token of a password reset. The pattern of the behaviour stands for the path.
+  access_log_fields = [
+    "date",
+    "time",
+    "x-edge-request-id",
+    "x-edge-location",
+    "c-ip",
+    "cs-method",
+    "x-host-header",
+    "cache-behavior-path-pattern",
+    "cs-protocol",
+    "cs-protocol-version",
+    "ssl-protocol",
+    "sc-status",
+    "sc-bytes",
+    "cs-bytes",
+    "time-taken",
+    "time-to-first-byte",
+    "x-edge-result-type",
+    "x-edge-detailed-result-type",
+    "cs(User-Agent)",
+  ]
 }
+
+data "aws_partition" "current" {}
 
 # The cache key. The origin gets all of it; Authorization can be forwarded in no
 # other way that also leaves other headers out. The times make sure that nothing
@@ -208,16 +234,6 @@ resource "aws_cloudfront_distribution" "this" {
     }
   }
 
-  dynamic "logging_config" {
-    for_each = var.access_log_bucket_domain_name == null ? [] : [var.access_log_bucket_domain_name]
-
-    content {
-      bucket          = logging_config.value
-      prefix          = "${local.name}/"
-      include_cookies = false
-    }
-  }
-
   restrictions {
     geo_restriction {
       restriction_type = var.geo_restriction_type
@@ -231,4 +247,39 @@ resource "aws_cloudfront_distribution" "this" {
     ssl_support_method             = var.certificate_arn == null ? null : "sni-only"
     minimum_protocol_version       = var.certificate_arn == null ? null : "TLSv1.2_2021"
   }
+}
+
+# The log of CloudFront's own (`logging_config`) has the whole path and query; this one
+# has only the fields above. Its resources exist in us-east-1 only.
+resource "aws_cloudwatch_log_delivery_source" "access" {
+  count = var.access_log_bucket_domain_name == null ? 0 : 1
+
+  region       = "us-east-1"
+  name         = local.name
+  log_type     = "ACCESS_LOGS"
+  resource_arn = aws_cloudfront_distribution.this.arn
+  tags         = var.tags
+}
+
+resource "aws_cloudwatch_log_delivery_destination" "access" {
+  count = var.access_log_bucket_domain_name == null ? 0 : 1
+
+  region        = "us-east-1"
+  name          = local.name
+  output_format = "json"
+  tags          = var.tags
+
+  delivery_destination_configuration {
+    destination_resource_arn = "arn:${data.aws_partition.current.partition}:s3:::${replace(var.access_log_bucket_domain_name, "/\\.s3[.-].*$/", "")}/${local.name}"
+  }
+}
+
+resource "aws_cloudwatch_log_delivery" "access" {
+  count = var.access_log_bucket_domain_name == null ? 0 : 1
+
+  region                   = "us-east-1"
+  delivery_source_name     = aws_cloudwatch_log_delivery_source.access[0].name
+  delivery_destination_arn = aws_cloudwatch_log_delivery_destination.access[0].arn
+  record_fields            = local.access_log_fields
+  tags                     = var.tags
 }

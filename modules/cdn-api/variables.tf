@@ -255,7 +255,12 @@ variable "web_acl_arn" {
 }
 
 variable "access_log_bucket_domain_name" {
-  description = "Host name of the bucket for the access log (`<bucket>.s3.amazonaws.com`); that bucket must allow access lists. Null for no log: the gateway has one."
+  description = "Host name of the bucket for the access log (`<bucket>.s3.amazonaws.com`); its policy must let delivery.logs.amazonaws.com write. Null for no log: the gateway has one."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.access_log_bucket_domain_name == null ? true : can(regex("^[a-z0-9][a-z0-9.-]+\\.s3[.-].*amazonaws\\.com(\\.cn)?$", var.access_log_bucket_domain_name))
+    error_message = "access_log_bucket_domain_name must be the host name of a bucket, such as logs.s3.amazonaws.com."
+  }
 }

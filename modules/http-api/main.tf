@@ -8,7 +8,8 @@ locals {
   name          = "${var.name_prefix}-http"
   log_group_arn = "arn:${data.aws_partition.current.partition}:logs:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:log-group:${aws_cloudwatch_log_group.access.name}"
 
-  # Names follow the access log variables. Numbers stay strings: a request that
+  # Names follow the access log variables. The route stands for the path, which may
+  # hold a secret, such as the token of a password reset. Numbers stay strings: a request that
   # failed early has "-" in their place.
   access_log_format = jsonencode({
     requestId          = "$context.requestId"
@@ -16,7 +17,6 @@ locals {
     requestTime        = "$context.requestTime"
     httpMethod         = "$context.httpMethod"
     routeKey           = "$context.routeKey"
-    path               = "$context.path"
     protocol           = "$context.protocol"
     status             = "$context.status"
     responseLength     = "$context.responseLength"

@@ -23,7 +23,8 @@ locals {
   # The same fields as the functions' own errors. messageString is quoted already.
   error_body = "{\"message\":$context.error.messageString,\"code\":\"$context.error.responseType\",\"requestId\":\"$context.requestId\",\"correlationId\":\"$context.requestId\"}"
 
-  # Names follow the access log variables. Numbers stay strings: a request that
+  # Names follow the access log variables. The route stands for the path, which may
+  # hold a secret, such as the token of a password reset. Numbers stay strings: a request that
   # failed early has "-" in their place.
   access_log_format = jsonencode({
     requestId          = "$context.requestId"
@@ -31,7 +32,6 @@ locals {
     requestTime        = "$context.requestTime"
     httpMethod         = "$context.httpMethod"
     resourcePath       = "$context.resourcePath"
-    path               = "$context.path"
     protocol           = "$context.protocol"
     status             = "$context.status"
     responseLength     = "$context.responseLength"

@@ -137,8 +137,18 @@ run "everything" {
   }
 
   assert {
-    condition     = one(one(aws_cloudfront_distribution.this.default_cache_behavior).lambda_function_association).event_type == "viewer-request" && one(aws_cloudfront_distribution.this.logging_config).prefix == "notes-dev-cdn-api/"
-    error_message = "Edge function and log must be there."
+    condition     = one(one(aws_cloudfront_distribution.this.default_cache_behavior).lambda_function_association).event_type == "viewer-request"
+    error_message = "The edge function must be there."
+  }
+
+  assert {
+    condition     = one(aws_cloudwatch_log_delivery_destination.access[0].delivery_destination_configuration).destination_resource_arn == "arn:aws:s3:::logs/notes-dev-cdn-api" && length(aws_cloudfront_distribution.this.logging_config) == 0
+    error_message = "The log must go to the bucket."
+  }
+
+  assert {
+    condition     = length(setintersection(aws_cloudwatch_log_delivery.access[0].record_fields, ["cs-uri-stem", "cs-uri-query", "cs(Referer)", "cs(Cookie)", "x-forwarded-for"])) == 0 && contains(aws_cloudwatch_log_delivery.access[0].record_fields, "sc-status")
+    error_message = "The log must have no path, query, page or cookie: they may hold secrets."
   }
 }
 

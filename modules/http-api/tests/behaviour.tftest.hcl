@@ -26,6 +26,11 @@ run "defaults" {
   }
 
   assert {
+    condition     = !strcontains(one(aws_apigatewayv2_stage.this.access_log_settings).format, "$context.path")
+    error_message = "The access log must have no path, which may hold a secret."
+  }
+
+  assert {
     condition     = output.base_url == "https://mocked.execute-api.eu-central-1.amazonaws.com" && output.origin_domain == "mocked.execute-api.eu-central-1.amazonaws.com"
     error_message = "The URL must be the gateway's, without a stage."
   }

@@ -36,6 +36,11 @@ run "defaults" {
   }
 
   assert {
+    condition     = jsondecode(one(aws_api_gateway_stage.this.access_log_settings).format).resourcePath == "$context.resourcePath" && !strcontains(one(aws_api_gateway_stage.this.access_log_settings).format, "$context.path")
+    error_message = "The access log must have the route and no path, which may hold a secret."
+  }
+
+  assert {
     condition     = one(aws_api_gateway_method_settings.all.settings).throttling_burst_limit == 50 && one(aws_api_gateway_method_settings.all.settings).throttling_rate_limit == 100 && !one(aws_api_gateway_method_settings.all.settings).data_trace_enabled && one(aws_api_gateway_method_settings.all.settings).logging_level == "ERROR" && aws_api_gateway_method_settings.all.method_path == "*/*"
     error_message = "All methods must be throttled, and whole requests never logged."
   }

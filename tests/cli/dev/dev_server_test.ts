@@ -85,6 +85,24 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "startDevServer() keeps tokens in paths and queries out of calls",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }) => {
+      await get(`${url}/reset-password/AbC1?token=DeF2`);
+      await get(`${url}/hello/x?token=DeF2`);
+      const { calls } = await getState(url);
+      assertEquals(calls.map(({ title }) => title), [
+        "GET /hello/x?token=[REDACTED]",
+        "GET /reset-password/[REDACTED]?token=[REDACTED]",
+      ]);
+      const detail = await (await fetch(`${url}/_trellis/api/calls/${calls[0].id}`)).json();
+      assertEquals(detail.input.query, { token: "[REDACTED]" });
+    });
+  },
+);
+
 Deno.test("startDevServer() keeps calls apart that run at the same time", SERVED, async () => {
   await withDevServer(async ({ url }) => {
     await Promise.all(["a", "b", "c", "d"].map((name) => get(`${url}/hello/${name}`)));

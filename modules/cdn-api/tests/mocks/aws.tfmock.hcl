@@ -7,3 +7,9 @@ mock_resource "aws_cloudfront_distribution" {
     domain_name = "mocked.cloudfront.net"
   }
 }
+
+mock_data "aws_partition" {
+  defaults = {
+    partition = "aws"
+  }
+}
