@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { listFiles } from "./list_files.ts";
@@ -52,13 +52,15 @@ export async function buildNpm(
   const config: PackageConfig = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   await emptyFolder(out, config.name);
   const dnt = engine === "deno-pack" ? undefined : await loadDnt();
-  if (dnt === undefined && engine === "dnt") {
-    throw new Error(`${DNT} cannot be loaded here: JSR is out of reach`);
+  if (dnt instanceof Error) {
+    if (engine === "dnt") throw dnt;
+    console.log(`${dnt.message}: deno pack builds`);
   }
-  if (dnt === undefined) await runDenoPack(out);
-  else await runDnt(dnt, config, out);
+  const usesDnt = dnt !== undefined && !(dnt instanceof Error);
+  if (usesDnt) await runDnt(dnt, config, out);
+  else await runDenoPack(out);
   await finish(config, out);
-  return dnt === undefined ? "deno-pack" : "dnt";
+  return usesDnt ? "dnt" : "deno-pack";
 }
 
 interface Dnt {
@@ -68,10 +70,13 @@ interface Dnt {
 /** Not in deno.json, where an offline `deno ci` would search for it. */
 const DNT = "jsr:@deno/dnt@0.43.2";
 
-async function loadDnt(): Promise<Dnt | undefined> {
+/** Loads dnt, or returns why it cannot be loaded. */
+async function loadDnt(): Promise<Dnt | Error> {
   // a variable, so that the type checker does not resolve a package that may be unreachable
   const specifier: string = DNT;
-  return await import(specifier).catch(() => undefined);
+  return await import(specifier).catch((cause: Error) =>
+    new Error(`${DNT} cannot be loaded: ${cause.message}`, { cause })
+  );
 }
 
 /**
@@ -83,27 +88,14 @@ async function runDnt(dnt: Dnt, config: PackageConfig, out: string): Promise<voi
   for (const { name } of [...Deno.readDirSync(join(out, "esm"))]) {
     await Deno.rename(join(out, "esm", name), join(out, name));
   }
-  for (const name of ["esm", ".npmignore", "_dnt.polyfills.js", "_dnt.polyfills.d.ts"]) {
+  for (const name of ["esm", ".npmignore"]) {
     await Deno.remove(join(out, name), { recursive: true }).catch(() => {});
-  }
-  for (const file of listFiles(out).filter((name) => /\.(?:js|d\.ts)$/.test(name))) {
-    await removePolyfills(join(out, file));
   }
   await copyFolder(join(ROOT, PAGE), join(out, PAGE));
 }
 
 /** Pages that the command line serves. */
 const PAGE = "cli/dev/page";
-
-/**
- * Removes dnt's polyfills: every supported Node has these functions, and the package must not have
- * side effects.
- */
-async function removePolyfills(file: string): Promise<void> {
-  const text = await Deno.readTextFile(file);
-  const without = text.replace(/^import "[./]*_dnt\.polyfills\.js";\n/gm, "");
-  if (without !== text) await Deno.writeTextFile(file, without);
-}
 
 function dntOptions(config: PackageConfig, out: string): Record<string, unknown> {
   return {
@@ -113,6 +105,8 @@ function dntOptions(config: PackageConfig, out: string): Record<string, unknown>
     })),
     outDir: out,
     shims: {},
+    // every supported Node has these functions, and `import.meta` stays as it is
+    polyfills: false,
     test: false,
     scriptModule: false,
     declaration: "inline",
@@ -158,6 +152,24 @@ async function finish(config: PackageConfig, out: string): Promise<void> {
   const modules = join(out, "modules");
   if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
   await removeUnused(modules);
+  await removeUnusedDeclarations(out, Object.values(exports).map(({ types }) => types));
+}
+
+/** Removes the declarations that no entry point refers to. dnt writes one for each module. */
+async function removeUnusedDeclarations(
+  folder: string,
+  entryPoints: readonly string[],
+): Promise<void> {
+  const used = new Set(entryPoints.map((file) => join(folder, file)));
+  for (const file of used) {
+    const text = await Deno.readTextFile(file);
+    for (const [, specifier] of text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]*)\.js"/g)) {
+      used.add(resolve(dirname(file), `${specifier}.d.ts`));
+    }
+  }
+  for (const file of listFiles(folder).filter((name) => name.endsWith(".d.ts"))) {
+    if (!used.has(join(folder, file))) await Deno.remove(join(folder, file));
+  }
 }
 
 /**
@@ -209,8 +221,5 @@ if (import.meta.main) {
   const out = values.out === undefined ? undefined : resolve(values.out);
   const wanted = parseEngine(values.engine);
   const engine = await buildNpm({ out, engine: wanted });
-  if (wanted === undefined && engine === "deno-pack") {
-    console.log(`${DNT} cannot be loaded here: deno pack builds`);
-  }
   console.log(`built the npm package in ${out ?? "npm/"} with ${engine}`);
 }
