@@ -11,6 +11,8 @@
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
+import { readSections } from "./docs/pages.ts";
+import { getSummary, renderLlmsTxt, rewriteLinks } from "./docs/site_pages.ts";
 import { listFiles } from "./list_files.ts";
 import { createManifest, type ExportTarget, type PackageConfig } from "./npm_manifest.ts";
 import { runOrThrow } from "./program.ts";
@@ -148,6 +150,7 @@ async function finish(config: PackageConfig, out: string): Promise<void> {
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) {
     await Deno.copyFile(join(ROOT, file), join(out, file));
   }
+  await writeDocs(out);
   // deno pack already includes them; the JavaScript finds them by a relative URL
   const modules = join(out, "modules");
   if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
@@ -170,6 +173,20 @@ async function removeUnusedDeclarations(
   for (const file of listFiles(folder).filter((name) => name.endsWith(".d.ts"))) {
     if (!used.has(join(folder, file))) await Deno.remove(join(folder, file));
   }
+}
+
+/** Writes the pages of the documentation, without those about decisions, and their index. */
+async function writeDocs(out: string): Promise<void> {
+  const groups = readSections(join(ROOT, "docs")).map(({ title, pages }) => ({
+    title,
+    pages: pages.filter(({ path }) => !path.startsWith("decisions/")),
+  }));
+  for (const { path, text } of groups.flatMap(({ pages }) => pages)) {
+    await Deno.mkdir(dirname(join(out, "docs", path)), { recursive: true });
+    await Deno.writeTextFile(join(out, "docs", path), rewriteLinks(text, `docs/${path}`, path));
+  }
+  const summary = getSummary(await Deno.readTextFile(join(ROOT, "README.md")));
+  await Deno.writeTextFile(join(out, "llms.txt"), renderLlmsTxt(groups, summary, "docs/"));
 }
 
 /**

@@ -23,6 +23,7 @@ const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^(mod|(auth|cli|client|core|database|env|errors|idempotency|jobs|mail|observability|realtime|router|streaming|testing|triggers|uploads|validation)\/[\w/-]+)\.(js|d\.ts)$/,
   /^cli\/dev\/page\/\w+\.(html|css)$/,
+  /^(docs\/[\w/]+\.md|llms\.txt)$/,
   /^modules\/[\w/-]+\.(tf|mjs)$/,
 ];
 

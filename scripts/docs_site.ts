@@ -11,13 +11,15 @@
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { readPages, SECTIONS } from "./docs/pages.ts";
+import { readSections } from "./docs/pages.ts";
 import { runOrThrow } from "./program.ts";
 import {
   addIcon,
+  getSummary,
   ICON,
   ICON_FILE,
   type PageGroup,
+  RAW_DOCS,
   renderLlmsTxt,
   renderSiteConfig,
   toSitePage,
@@ -48,15 +50,12 @@ export interface SiteOptions {
  */
 export async function writeSiteSources(folder: string, { base }: SiteOptions): Promise<void> {
   const docs = join(ROOT, "docs");
-  const groups: PageGroup[] = SECTIONS.map((section) => ({
-    title: section.title,
-    pages: readPages(docs, section),
-  }));
+  const groups: PageGroup[] = readSections(docs);
   const readme = await Deno.readTextFile(join(ROOT, "README.md"));
   const files: Record<string, string> = {
     ".vitepress/config.mjs": renderSiteConfig(groups, base),
     "index.md": toSitePage(readme, "README.md", "index.md"),
-    "public/llms.txt": renderLlmsTxt(groups, getSummary(readme)),
+    "public/llms.txt": renderLlmsTxt(groups, getSummary(readme), RAW_DOCS),
     [`public/${ICON_FILE}`]: ICON,
   };
   for (const { path, text } of groups.flatMap(({ pages }) => pages)) {
@@ -73,12 +72,6 @@ export async function writeSiteSources(folder: string, { base }: SiteOptions): P
 }
 
 /** Returns the README's first sentence, without Markdown. */
-function getSummary(readme: string): string {
-  const sentence = /^\*\*(.+?)\*\*/m.exec(readme)?.[1];
-  if (sentence === undefined) throw new Error("README.md has no summary in bold");
-  return sentence;
-}
-
 async function build(out: string, base: string): Promise<void> {
   const work = join(ROOT, ".trellis/docs_site");
   const sources = join(work, "src");

@@ -62,7 +62,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: "Reference",
-    paths: ["cli", "errors", "distsql", "licences"].map((name) => `reference/${name}.md`),
+    paths: ["cli", "errors", "distsql"].map((name) => `reference/${name}.md`),
   },
   {
     title: "Quality",
@@ -90,6 +90,14 @@ export function readPages(docsFolder: string, section: Section): Page[] {
     if (title === undefined) throw new Error(`docs/${path} has no title`);
     return { path, title, summary: summarize(text), text };
   });
+}
+
+/** Reads all pages. */
+export function readSections(docsFolder: string): { title: string; pages: Page[] }[] {
+  return SECTIONS.map((section) => ({
+    title: section.title,
+    pages: readPages(docsFolder, section),
+  }));
 }
 
 /** Returns the first paragraph without Markdown, or the empty string. */

@@ -18,13 +18,26 @@ export interface PageGroup {
  * @returns The Markdown for the site.
  */
 export function toSitePage(text: string, path: string, sitePath: string): string {
-  return mapProse(text, (prose) =>
-    prose
-      .replace(/\]\(([^)\s#]*)(#[^)\s]*)?\)/g, (_match, target: string, anchor = "") => {
+  return mapProse(
+    rewriteLinks(text, path, sitePath),
+    (prose) => prose.replace(/<(?!a id="|\/a>|!--)/g, "&lt;").replaceAll("{{", "&#123;&#123;"),
+  );
+}
+
+/**
+ * Makes links to other pages relative, and lets links to other files of the repository lead to GitHub.
+ *
+ * @param path Path of the page from the root of the repository.
+ * @param sitePath Path of the page from the folder of all pages.
+ */
+export function rewriteLinks(text: string, path: string, sitePath: string): string {
+  return mapProse(
+    text,
+    (prose) =>
+      prose.replace(/\]\(([^)\s#]*)(#[^)\s]*)?\)/g, (_match, target: string, anchor = "") => {
         return `](${rewriteTarget(path, sitePath, target)}${anchor})`;
-      })
-      .replace(/<(?!a id="|\/a>|!--)/g, "&lt;")
-      .replaceAll("{{", "&#123;&#123;"));
+      }),
+  );
 }
 
 function rewriteTarget(path: string, sitePath: string, target: string): string {
@@ -41,22 +54,38 @@ function mapProse(text: string, change: (prose: string) => string): string {
     .map((part, index) => index % 2 === 1 ? part : change(part)).join("");
 }
 
+/** Address of the pages' sources. */
+export const RAW_DOCS: string = `${
+  REPOSITORY.replace("github.com", "raw.githubusercontent.com")
+}/main/docs/`;
+
 /**
  * Renders `llms.txt`: an index of the documentation for language models (https://llmstxt.org).
  *
  * @param groups All pages, in order.
  * @param summary One sentence about the project.
+ * @param base Address or relative path of the pages, with a slash at its end.
  * @returns The file's text.
  */
-export function renderLlmsTxt(groups: readonly PageGroup[], summary: string): string {
-  const raw = REPOSITORY.replace("github.com", "raw.githubusercontent.com");
+export function renderLlmsTxt(
+  groups: readonly PageGroup[],
+  summary: string,
+  base: string,
+): string {
   const sections = groups.map(({ title, pages }) => {
     const lines = pages.map(({ path, title, summary }) =>
-      `- [${title}](${raw}/main/docs/${path}): ${summary}`
+      `- [${title}](${base}${path}): ${summary}`
     );
     return `## ${title}\n\n${lines.join("\n")}\n`;
   });
   return `# Trellis\n\n> ${summary}\n\n${sections.join("\n")}`;
+}
+
+/** Returns the sentence in bold with which the README starts. */
+export function getSummary(readme: string): string {
+  const sentence = /^\*\*(.+?)\*\*/m.exec(readme)?.[1];
+  if (sentence === undefined) throw new Error("README.md has no summary in bold");
+  return sentence;
 }
 
 /** The icon of the site: the slats of a trellis. */

@@ -3,6 +3,7 @@ import { REPOSITORY } from "../../scripts/docs/links.ts";
 import { SECTIONS } from "../../scripts/docs/pages.ts";
 import {
   addIcon,
+  RAW_DOCS,
   renderLlmsTxt,
   renderSiteConfig,
   toSitePage,
@@ -40,7 +41,7 @@ const GROUPS = [{
 
 Deno.test("renderLlmsTxt() lists each page with its summary", () => {
   assertEquals(
-    renderLlmsTxt(GROUPS, "A library."),
+    renderLlmsTxt(GROUPS, "A library.", RAW_DOCS),
     "# Trellis\n\n> A library.\n\n## Guides\n\n" +
       "- [A](https://raw.githubusercontent.com/trellis-fn/trellis/main/docs/guides/a.md): About a.\n",
   );
