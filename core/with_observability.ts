@@ -6,7 +6,6 @@ import { isLevelEnabled, log } from "../observability/logger.ts";
 import type { TraceContext } from "../observability/trace_context.ts";
 import { startSpan } from "../observability/tracer.ts";
 import { withinDeadline } from "./async/deadline.ts";
-import { compileReportLater } from "./compile_report.ts";
 import { HandlerInvocation } from "./handler_invocation.ts";
 import {
   type HandlerSettings,
@@ -116,7 +115,6 @@ export function observeHandler<E, R>(
       return fail(invocation, error);
     }
     if (!isThenable(result)) return succeed(invocation, result);
-    if (invocation.coldStart) compileReportLater(invocation, settings);
     return withinDeadline(
       invocation,
       result,

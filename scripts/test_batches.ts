@@ -23,8 +23,6 @@ const LONGEST: readonly string[] = [
   "cli/deploy/migration_function_system_test.ts",
   "cli/commands/generate_infra_terraform_system_test.ts",
   "faults",
-  "database/precompiled/lean_client_system_test.ts",
-  "cli/build/lean_system_test.ts",
   "doc_examples_test.ts",
   "cli/database/clone_killed_system_test.ts",
   "database/migrations/processes_system_test.ts",

@@ -30,20 +30,12 @@ export interface BuiltFunction {
   readonly compiledSchemas?: readonly string[];
   /** Size of the file with zod and these schemas. */
   readonly schemasBytes?: number;
-  /** The statements that were compiled ahead of time: `src/queries/notes.ts#find_note`. */
-  readonly compiledQueries?: readonly string[];
   /** The reason why its schemas were not compiled. */
   readonly notCompiled?: string;
-  /** Size of the file with drizzle, which is loaded on demand. */
-  readonly drizzleBytes?: number;
-  /** The reason why drizzle is in the bundle. */
-  readonly drizzleIncluded?: string;
 }
 
 interface BuildReport {
   readonly built: readonly BuiltFunction[];
-  /** Reasons why statements of prepared queries were not compiled. */
-  readonly queriesLeft: readonly string[];
   readonly errors: readonly BundleError[];
   readonly removed: readonly string[];
   readonly config: ResolvedConfig;
@@ -57,7 +49,7 @@ export function printReport(
   output: Output,
   report: BuildReport,
 ): CommandResult {
-  const { built, queriesLeft, errors, removed, config, functions, isCheck, isAnalysis } = report;
+  const { built, errors, removed, config, functions, isCheck, isAnalysis } = report;
   const over = built.filter(({ isOver }) => isOver);
   const warnings = findWarnings(built, config);
   const exitCode = errors.length > 0 || (isCheck && over.length > 0)
@@ -68,7 +60,6 @@ export function printReport(
     functions: built.map(({ modules, unreadProvider: _, ...fn }) =>
       isAnalysis ? { ...fn, modules } : fn
     ),
-    queriesLeft,
     removed,
     errors,
     warnings,
@@ -84,7 +75,7 @@ export function printReport(
     return result;
   }
   for (const line of renderSizeTable(built, output.red)) output.line(line);
-  for (const line of [...renderSchemas(built), ...renderQueries(report)]) output.line(line);
+  for (const line of renderSchemas(built)) output.line(line);
   if (isAnalysis) { for (const fn of built) printModules(output, fn); }
   output.line();
   for (const { name, bytes, budgetBytes, packages } of over) {
@@ -161,22 +152,6 @@ function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
     `${functions[0].providers.join(", ")} are bundled into ${nameSome(functions)}. ` +
     "Set build.databaseProviders in trellis.config.ts to the provider you deploy"
   );
-}
-
-/** Lists the functions with compiled statements, and the reasons for others. */
-function renderQueries({ built, queriesLeft }: BuildReport): string[] {
-  const lines = built.flatMap(({ name, compiledQueries, drizzleBytes, drizzleIncluded }) => {
-    const drizzle = drizzleIncluded !== undefined
-      ? `drizzle is included, ${drizzleIncluded}`
-      : drizzleBytes && `drizzle on demand, ${formatBytes(drizzleBytes)}`;
-    if (compiledQueries === undefined && !drizzle) return [];
-    const names = compiledQueries?.map((key) => key.slice(key.lastIndexOf("#") + 1));
-    const line = `  ${name}: ${names?.join(", ") ?? "no statements"}`;
-    return drizzle ? [line, `    ${drizzle}`] : [line];
-  });
-  const left = queriesLeft.map((reason) => `  not compiled: ${reason}`);
-  const all = [...lines, ...left];
-  return all.length === 0 ? [] : ["", "prepared queries compiled ahead of time:", ...all];
 }
 
 /** Returns the name of a schema, or the file and the line of one without a name. */

@@ -12,11 +12,11 @@ import {
 } from "./bundle_batch.ts";
 import { type BundleError, toBundleError } from "./bundle_error.ts";
 import { bundledProjectPlugin } from "./bundled_project.ts";
-import { type DenoGraph, findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
+import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
-import { createModulePaths, type ModulePaths } from "./module_paths.ts";
+import { createModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
 import {
   createExternalCheck,
@@ -32,13 +32,8 @@ import { columnBuildersPlugin } from "./column_builders.ts";
 import { bundleCompiled } from "./bundle_compiled.ts";
 import { finishCode } from "./finish_code.ts";
 import { installedSourcesPlugin } from "./installed_sources.ts";
-import { createDrizzlePart } from "./lean/drizzle_part.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
 import { createSchemasPart } from "./precompile/schemas_part.ts";
-import { createRestPart } from "./rest/rest_part.ts";
-import { compileQueries } from "./precompile_queries/compile_queries.ts";
-import { compiledQueriesPlugin } from "./precompile_queries/compiled_queries_plugin.ts";
-import { listAddedModules } from "./precompile_queries/specifiers.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -58,8 +53,6 @@ export interface BundleOptions {
   readonly onBundle: (bundle: Bundle) => void;
   /** Called with the number of finished bundles. */
   readonly onProgress: (done: number, total: number) => void;
-  /** Called with the reasons why prepared queries are not compiled ahead of time. */
-  readonly onQueriesLeft?: (reasons: readonly string[]) => void;
 }
 
 /**
@@ -96,8 +89,6 @@ interface BundleGroup {
   readonly required: Needs["providers"];
   /** True if they may need the builders of all types of columns. */
   readonly columnBuilders: boolean;
-  /** Modules that stay in the bundles although others load them on demand. */
-  readonly keptModules: Set<string>;
 }
 
 async function createBuild(
@@ -109,7 +100,7 @@ async function createBuild(
   const denoConfig = findDenoConfig(root);
   const graph = denoConfig === undefined
     ? undefined
-    : await loadFunctionGraph(denoConfig, functions, { paths, settings });
+    : await loadDenoGraph(denoConfig, functions.map(({ file }) => pathToFileURL(file).href));
   const common = getBuildOptions(root, settings);
   const createResolvers = () => graph === undefined ? [] : [denoPlugin(graph, paths)];
   const isExternal = createExternalCheck([
@@ -121,40 +112,9 @@ async function createBuild(
     ? await compileSchemas({ esbuild, root, files, paths, common, createResolvers })
       .catch((error: Error) => error)
     : undefined;
-  const queries = settings.precompile
-    ? await tryCompileQueries({ root, files, paths }, options)
-    : undefined;
   const isDeno = denoConfig !== undefined;
   const shared = { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers };
-  return { ...shared, schemas, queries, readProject };
-}
-
-/** Loads the graph of the functions, with the modules that compiled queries import. */
-async function loadFunctionGraph(
-  config: string,
-  functions: readonly FunctionFile[],
-  { paths, settings }: { readonly paths: ModulePaths; readonly settings: BundleSettings },
-): Promise<DenoGraph> {
-  const urls = functions.map(({ file }) => pathToFileURL(file).href);
-  const graph = await loadDenoGraph(config, urls);
-  const added = settings.precompile ? listAddedModules(graph, paths) : [];
-  return added.length === 0 ? graph : await loadDenoGraph(config, [...urls, ...added]);
-}
-
-/** Compiles prepared queries. Without the result, functions build them with drizzle. */
-async function tryCompileQueries(
-  sources: Parameters<typeof compileQueries>[0],
-  { onQueriesLeft }: BundleOptions,
-): Promise<Build["queries"]> {
-  try {
-    const queries = await compileQueries(sources);
-    if (queries !== undefined) onQueriesLeft?.(queries.reasons);
-    return queries;
-  } catch (error) {
-    const [line] = (error as Error).message.split("\n");
-    onQueriesLeft?.([`the prepared queries cannot be evaluated: ${line}`]);
-    return undefined;
-  }
+  return { ...shared, schemas, readProject };
 }
 
 const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
@@ -194,11 +154,7 @@ async function bundleAll(
   for (const group of groupByParts(functions, needs, settings)) {
     const { parts } = group;
     const plugins = createPlugins(build, group);
-    const compiled = [
-      createRestPart(build, parts, group.keptModules),
-      createSchemasPart(build, parts),
-      createDrizzlePart(build, parts, group.columnBuilders),
-    ].filter((part) => part !== undefined);
+    const compiled = [createSchemasPart(build, parts)].filter((part) => part !== undefined);
     for (const batch of batches(group.functions)) {
       const bundles = await bundleCompiled(build, batch, plugins, compiled);
       for (const bundle of bundles) {
@@ -251,10 +207,8 @@ function groupByParts(
     const columnBuilders = own.columnBuilders || parts.betterAuth;
     const key = JSON.stringify([parts, required, columnBuilders]);
     const group: BundleGroup = groups.get(key) ??
-      { functions: [], parts, required, columnBuilders, keptModules: new Set() };
+      { functions: [], parts, required, columnBuilders };
     group.functions.push(fn);
-    // those of one function stay in all: each further group takes as long to bundle as the first
-    for (const module of own.keptModules) group.keptModules.add(module);
     groups.set(key, group);
   }
   return [...groups.values()];
@@ -266,12 +220,9 @@ function createPlugins(
 ): Plugin[] {
   const { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers } = build;
   const { providers, betterAuth } = parts;
-  const { queries, readProject } = build;
+  const { readProject } = build;
   return [
     optionalPartsPlugin({ betterAuth, paths, isExternal }),
-    ...queries === undefined
-      ? []
-      : [compiledQueriesPlugin(queries, { paths, omitsAuth: !betterAuth })],
     ...betterAuth ? [] : [authConfigPlugin(paths)],
     // Deno downloads packages
     providerModulesPlugin({

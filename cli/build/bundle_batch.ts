@@ -9,7 +9,6 @@ import type { ModulePaths } from "./module_paths.ts";
 import type { Parts } from "./optional_parts.ts";
 import type { BundledFile, PartUse } from "./part_use.ts";
 import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
-import type { CompiledQueries } from "./precompile_queries/compile_queries.ts";
 import type { SourcePosition } from "./provider_location.ts";
 import type { BuildSettings } from "../config/build.ts";
 import { toPortablePath } from "../inside_folder.ts";
@@ -56,8 +55,6 @@ export interface Build {
   readonly readProject: () => BundledProject;
   /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
   readonly schemas?: CompiledSchemas | Error;
-  /** Set with `build.precompile`, unless the prepared queries cannot be evaluated. */
-  readonly queries?: CompiledQueries;
 }
 
 /** The metadata of a bundle. */

@@ -73,7 +73,7 @@ class DenoResolver {
     this.#modules = new Map(graph.modules.map((module) => [module.specifier, module]));
     // esbuild reports real paths
     this.#packagesByFolder = new Map(
-      Object.values(graph.npmPackages).map((each) => [realPath(each.localPath), each]),
+      Object.values(graph.npmPackages).map((each) => [findFolder(each), each]),
     );
   }
 
@@ -186,11 +186,12 @@ class DenoResolver {
 
 async function resolveInPackage(
   build: PluginBuild,
-  { name, localPath }: DenoPackage,
+  target: DenoPackage,
   subpath: string,
   { kind, importer }: OnResolveArgs,
 ): Promise<OnResolveResult> {
-  const options = { kind, importer, resolveDir: localPath, pluginData: NATIVE };
+  const { name } = target;
+  const options = { kind, importer, resolveDir: findFolder(target), pluginData: NATIVE };
   // a package with `exports` may import itself by name; one without is resolved as a folder
   const own = await build.resolve(name + subpath, options);
   const found = own.errors.length === 0
@@ -201,6 +202,11 @@ async function resolveInPackage(
   return { path, namespace, sideEffects, external, ...isFailed && { errors: own.errors } };
 }
 
-function realPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
+/**
+ * Returns the real path of a package's folder. Deno copies a package for each set of peers (`0.45.4_1`),
+ * but only when it runs a program.
+ */
+function findFolder({ localPath }: DenoPackage): string {
+  const folder = existsSync(localPath) ? localPath : localPath.replace(/_\d+$/, "");
+  return existsSync(folder) ? realpathSync(folder) : folder;
 }

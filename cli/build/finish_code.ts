@@ -5,7 +5,6 @@ import { removeLibraryNames, removesNames } from "./library_names.ts";
 import type { BundledFile } from "./part_use.ts";
 import { COMPILED as SCHEMA } from "./precompile/schema_code.ts";
 import { addSourceContents } from "./precompile/source_contents.ts";
-import { COMPILED as QUERY } from "./precompile_queries/specifiers.ts";
 
 /**
  * Removes names that nothing reads from the files of a function, and adds the code of generated
@@ -32,11 +31,10 @@ export function finishCode(
 }
 
 /** Adds the code of generated modules to a source map. */
-function addGenerated({ schemas, queries }: Build, map: string | undefined): string | undefined {
+function addGenerated({ schemas }: Build, map: string | undefined): string | undefined {
   let added = map;
   if (schemas !== undefined && "modules" in schemas) {
     added &&= addSourceContents(added, SCHEMA, schemas.modules);
   }
-  if (queries !== undefined) added &&= addSourceContents(added, QUERY, queries.modules);
   return added;
 }

@@ -14,9 +14,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { isAlive } from "../dev/instance_lock.ts";
 import { MARKER } from "./bundle.ts";
 import type { BundledFile } from "./part_use.ts";
-import { DRIZZLE_FILE } from "./lean/specifiers.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
-import { REST_FILE } from "./rest/specifiers.ts";
 
 /** The change of a function's bundle. */
 export type BundleChange = "created" | "updated" | "unchanged";
@@ -51,7 +49,7 @@ export interface OutputFolder {
 }
 
 const CODE = "index.mjs";
-const SOURCES = [CODE, SCHEMA_FILE, DRIZZLE_FILE, REST_FILE];
+const SOURCES = [CODE, SCHEMA_FILE];
 const MAPS = SOURCES.map((file) => `${file}.map`);
 const FILES = [...SOURCES, ...MAPS];
 const TEMPORARY = ".building-";

@@ -8,7 +8,6 @@ import { type ImportedNames, listImportedNames } from "./imported_names.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
-import { listKept } from "./rest/rest_part.ts";
 import { findProviderPosition, type SourcePosition } from "./provider_location.ts";
 
 const SCANNED = { isScanned: true };
@@ -19,8 +18,6 @@ export interface ScannedNeeds extends Needs {
   /** True if it may create a table with a callback that gets all builders of columns. */
   readonly columnBuilders: boolean;
   readonly importedNames: ImportedNames;
-  /** Modules that stay in the bundle although others load them on demand. */
-  readonly keptModules: readonly string[];
 }
 
 /**
@@ -60,7 +57,6 @@ export async function scanNeeds(
       unreadPosition,
       columnBuilders,
       importedNames: listImportedNames(text),
-      keptModules: listKept(text),
     }];
   }));
 }

@@ -6,11 +6,9 @@ import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle_batch.ts";
 import type { BundledFile, PartUse } from "../build/part_use.ts";
-import { DRIZZLE_FILE } from "../build/lean/specifiers.ts";
 import { SCHEMA_FILE } from "../build/precompile/specifiers.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
-import { COMPILED as QUERY } from "../build/precompile_queries/specifiers.ts";
 import { sumByPackage } from "../build/sizes.ts";
 import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -28,10 +26,7 @@ export const build: Command = {
     "its source map. Optional parts of the package (database drivers, the auth library) are included\n" +
     "only in functions whose sources use them. Builds are reproducible.",
     "With build.precompile in the configuration, schemas are compiled into plain code, and zod is in\n" +
-    "dist/<Function>/schemas.cjs, which is loaded for values that do not fit. Prepared queries get\n" +
-    "their SQL, encoders and decoders from the build, and drizzle is in dist/<Function>/drizzle.cjs if\n" +
-    "nothing else in the function needs it. Code that usual requests do not run is in\n" +
-    "dist/<Function>/rest.cjs.",
+    "dist/<Function>/schemas.cjs, which is loaded for values that do not fit.",
     "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
     "removed; files without the generated first line are never changed.",
     "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +
@@ -85,7 +80,6 @@ async function run(context: CommandContext): Promise<CommandResult> {
     const unmanaged = isCheck ? [] : target.unmanagedFiles(names);
     if (unmanaged.length > 0) return reportUnmanaged(output, unmanaged, config.build.dir);
     const built: BuiltFunction[] = [];
-    let queriesLeft: readonly string[] = [];
     const errors = await bundleFunctions({
       root,
       functions,
@@ -94,14 +88,12 @@ async function run(context: CommandContext): Promise<CommandResult> {
       onBundle: (bundle) =>
         built.push(toBuiltFunction(bundle, config, isCheck ? undefined : target)),
       onProgress: (done, total) => output.progress("Bundling functions", done, total),
-      onQueriesLeft: (reasons) => void (queriesLeft = reasons),
     });
     output.endProgress();
     built.sort((a, b) => a.name < b.name ? -1 : 1);
     const removed = isCheck || errors.length > 0 ? [] : target.commit(names);
     return printReport(output, {
       built,
-      queriesLeft,
       errors,
       removed,
       config,
@@ -143,8 +135,7 @@ function toBuiltFunction(
   const bytes = byteLength(code);
   const budgetBytes = Object.hasOwn(budgets, name) ? budgets[name] : budgets["*"];
   const packages = sumByPackage(modules);
-  const usesDatabase = packages.some((each) => each.name === "drizzle-orm") ||
-    files?.has(DRIZZLE_FILE) === true;
+  const usesDatabase = packages.some((each) => each.name === "drizzle-orm");
   return {
     name,
     source,
@@ -161,18 +152,7 @@ function toBuiltFunction(
     modules,
     unreadProvider,
     ...describeSchemas(uses?.get("zod"), files?.get(SCHEMA_FILE)),
-    ...describeQueries(modules),
-    ...describeDrizzle(uses?.get("drizzle-orm"), files?.get(DRIZZLE_FILE)),
   };
-}
-
-function describeQueries(
-  modules: Bundle["modules"],
-): Pick<BuiltFunction, "compiledQueries"> {
-  const keys = modules.filter(({ path }) => path.startsWith(QUERY)).map(({ path }) => {
-    return path.slice(QUERY.length);
-  });
-  return keys.length === 0 ? {} : { compiledQueries: keys.sort() };
 }
 
 function describeSchemas(
@@ -183,14 +163,6 @@ function describeSchemas(
   return "reason" in use
     ? { notCompiled: use.reason }
     : { compiledSchemas: use.keys, schemasBytes: byteLength(file!.code) };
-}
-
-function describeDrizzle(
-  use: PartUse,
-  file: BundledFile | undefined,
-): Pick<BuiltFunction, "drizzleBytes" | "drizzleIncluded"> {
-  if (use !== undefined && "reason" in use) return { drizzleIncluded: use.reason };
-  return file === undefined ? {} : { drizzleBytes: byteLength(file.code) };
 }
 
 function byteLength(text: string): number {

@@ -58,10 +58,7 @@ export interface BuildSettings {
   /**
    * Compiles schemas into plain code during the build. zod and the schemas are then in a second file
    * (`schemas.cjs`), which is loaded only for values that do not fit. Functions for which this is not
-   * possible are built as usual, and the build prints why. Statements of `definePreparedQuery` get
-   * their SQL, encoders and decoders from the build. Functions that need drizzle for nothing else have
-   * it in a second file (`drizzle.cjs`). Code of this package that usual requests do not run, such as
-   * the description of errors, is in `rest.cjs`.
+   * possible are built as usual, and the build prints why.
    * @default false
    */
   precompile?: boolean;

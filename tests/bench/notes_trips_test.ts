@@ -1,7 +1,6 @@
 /**
  * The round trips of the notes application in `bench/apps`: a change that adds one to a request
- * fails here. On a network each costs 0.3 to 1 ms. notes_costs_system_test.ts counts those of the
- * built functions.
+ * fails here. On a network each costs 0.3 to 1 ms.
  */
 import { assertEquals } from "@std/assert";
 import { closeDrizzleClient } from "../../database/mod.ts";

@@ -1,8 +1,7 @@
-import type { Plugin } from "esbuild";
+import type { Loader, Plugin } from "esbuild";
 import { dirname, extname } from "node:path";
+import { omitAuthImports } from "../auth_config_parts.ts";
 import type { ModulePaths } from "../module_paths.ts";
-import { loadContents } from "../precompile_queries/changed_module.ts";
-import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
 import { resolveOwnModule } from "../trellis_import.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
 import { COMPILED, renderCompiledModule } from "./schema_code.ts";
@@ -42,12 +41,7 @@ ${
  */
 export function compiledSchemasPlugin(
   schemas: CompiledSchemas,
-  { paths, omitsAuth, getChanges }: {
-    readonly paths: ModulePaths;
-    readonly omitsAuth: boolean;
-    /** Returns the changes of other plugins, which do not see modules with schemas. */
-    readonly getChanges: (path: string) => ModuleChanges | undefined;
-  },
+  { paths, omitsAuth }: { readonly paths: ModulePaths; readonly omitsAuth: boolean },
 ): Plugin {
   const { sources, modules, trellis } = schemas;
   return {
@@ -86,12 +80,13 @@ export function compiledSchemasPlugin(
       build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {
         const source = sources.modules.get(path);
         if (source === undefined || !hasSchemas(source)) return undefined;
-        const contents = renderCompiledModule(
-          source,
-          ({ key }) => modules.has(key),
-          getChanges(path),
-        );
-        return loadContents(path, contents, omitsAuth);
+        const contents = renderCompiledModule(source, ({ key }) => modules.has(key));
+        return {
+          // the plugin for modules with an auth configuration does not see this module
+          contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,
+          loader: extname(path).slice(1).replace(/^[cm]/, "") as Loader,
+          resolveDir: dirname(path),
+        };
       });
     },
   };

@@ -2,7 +2,6 @@ import { applyEdits, type Edit } from "../../analysis/slice_names.ts";
 import type { ts } from "../../analysis/typescript.ts";
 import { USED } from "./specifiers.ts";
 import type { SchemaModuleSource, SourceSchema } from "./schema_module.ts";
-import type { ModuleChanges } from "../precompile_queries/statement_code.ts";
 
 /** The prefix of specifiers for schemas that are compiled. */
 export const COMPILED = "trellis-schema:";
@@ -13,19 +12,14 @@ export const ORIGINAL = "trellis-original:";
  * Renders a module whose compiled schemas come from separate modules. Lines keep their numbers.
  *
  * @param isCompiled Checks whether a schema is compiled.
- * @param changes Further changes of the module.
  */
 export function renderCompiledModule(
   { module, schemas, others }: SchemaModuleSource,
   isCompiled: (schema: SourceSchema) => boolean,
-  changes?: ModuleChanges,
 ): string {
   const { text } = module.source;
-  const edits: Edit[] = [...changes?.edits ?? []];
-  const imports = [
-    `import { used as __trellisUsed } from ${JSON.stringify(USED)};`,
-    ...changes?.imports ?? [],
-  ];
+  const edits: Edit[] = [];
+  const imports = [`import { used as __trellisUsed } from ${JSON.stringify(USED)};`];
   const replace = (node: ts.Expression, code: (text: string) => string): void => {
     const start = node.getStart();
     edits.push({ start, end: node.end, text: code(text.slice(start, node.end)) });

@@ -1,8 +1,6 @@
 import type { Build } from "../bundle_batch.ts";
 import type { CompiledPart } from "../compiled_part.ts";
 import type { Parts } from "../optional_parts.ts";
-import { getLeanChanges } from "../lean/lean_plugin.ts";
-import { getQueryChanges } from "../precompile_queries/compiled_queries_plugin.ts";
 import { bundleSchemas, readSchemaUse } from "./bundle_schemas.ts";
 import { compiledSchemasPlugin } from "./compiled_schemas_plugin.ts";
 import { SCHEMA_FILE } from "./specifiers.ts";
@@ -17,7 +15,7 @@ export function createSchemasPart(
   build: Build,
   { betterAuth }: Parts,
 ): CompiledPart | undefined {
-  const { schemas, queries, paths, root } = build;
+  const { schemas, paths, root } = build;
   if (schemas === undefined) return undefined;
   const description = { package: "zod", file: SCHEMA_FILE } as const;
   if (schemas instanceof Error) {
@@ -28,14 +26,7 @@ export function createSchemasPart(
   }
   return {
     ...description,
-    createPlugin: (packages) =>
-      compiledSchemasPlugin(schemas, {
-        paths,
-        omitsAuth: !betterAuth,
-        getChanges: (path) =>
-          queries && (packages.has("drizzle-orm") && getLeanChanges(queries, path) ||
-            getQueryChanges(queries, path)),
-      }),
+    createPlugin: () => compiledSchemasPlugin(schemas, { paths, omitsAuth: !betterAuth }),
     read: ({ file }, { metafile: { inputs }, output }) =>
       readSchemaUse(schemas, file, output, { inputs, root, paths }),
     bundle: (keys) => bundleSchemas(keys, schemas, build),
