@@ -2,7 +2,6 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
-import { toParameterText } from "../session/parameter_text.ts";
 import type { TransactionRules } from "../session/transaction_state.ts";
 import { createSessionClient } from "../session/client.ts";
 import { loadPostgres } from "./load_postgres.ts";
@@ -10,16 +9,15 @@ import { loadPostgresSession } from "./load_postgres_session.ts";
 import {
   begin,
   type ConnectRetry,
+  queryRows,
   runOnPool,
-  type ServerState,
+  ServerState,
   toSqlDriver,
 } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Invalidate } from "./provider.ts";
-import { StartCheck } from "./start_check.ts";
 import { getLimit } from "./statement_limit.ts";
 import type { StatementRunner } from "./statement_runner.ts";
-import { createTextQuery } from "./text_query.ts";
 
 /** Differences between a provider's server and PostgreSQL. */
 export interface ServerTraits {
@@ -58,6 +56,7 @@ function getCommonOptions(config: DatabaseConfig, options: PostgresOptions): Pos
     // postgres.js would only query array types, which drizzle parses and formats itself
     fetch_types: false,
     onnotice: () => {},
+    types: TEXT_TYPES,
     ...options,
   };
 }
@@ -85,28 +84,22 @@ export async function openPostgres(
 ): Promise<Connection> {
   const { default: postgres } = await loadPostgres();
   const common = getCommonOptions(config, options);
-  const pool = new PostgresPool(
-    postgres,
-    { ...common, types: TEXT_TYPES },
-    () => invalidate("ended"),
-  );
-  const mayPrepare = config.prepare !== false;
-  const server: ServerState = {
-    prepares: mayPrepare && isPooled === undefined,
-    check: new StartCheck(runOnPool(pool, connectRetry, getLimit(config)), findServer),
-  };
+  const pool = new PostgresPool(postgres, common, () => invalidate("ended"));
+  const server = new ServerState(config.prepare !== false, findServer);
   const driver = toSqlDriver(pool, server, connectRetry, getLimit(config));
   const slots = new ConnectionSlots(Number(common.max));
 
   /** Runs the first statement: behind a pooler, nothing is prepared. */
-  async function findServer(run: StatementRunner): Promise<void> {
+  async function findServer(): Promise<void> {
+    const run = runOnPool(pool, connectRetry, getLimit(config));
     try {
       if (isPooled === undefined) {
         await run((sql) => sql.unsafe("select 1"));
       } else if (await isPooled(run)) {
         assertMayStopPreparing(config);
         pool.stopPreparing();
-      } else server.prepares = mayPrepare;
+        server.prepares = false;
+      }
     } catch (error) {
       throw explain(error);
     }
@@ -114,8 +107,7 @@ export async function openPostgres(
   return {
     async check(): Promise<void> {
       try {
-        // statements that must be prepared cannot be sent before the answer
-        await (config.prepare === true ? server.check.finish() : server.check.open());
+        await server.check();
       } catch (error) {
         await pool.close();
         invalidate("refused", error);
@@ -138,8 +130,7 @@ export async function openPostgres(
             begin: (fn) => begin(own, connectRetry, limit, fn),
           };
         },
-        create: (sql, text, params) =>
-          createTextQuery(sql, text, params.map(toParameterText), false),
+        query: queryRows,
         limit,
         explain,
         keepsSession,

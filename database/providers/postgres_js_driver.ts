@@ -1,16 +1,17 @@
-import type { Sql, TransactionSql } from "postgres";
-import { isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
+import type { PendingQuery, Sql, TransactionSql } from "postgres";
+import { isConnectFailure, isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
 import type {
   SqlDriver,
   Statement,
   StatementResult,
   TransactionDriver,
 } from "../session/driver.ts";
+import { toQueryResult } from "../session/decode_rows.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
-import type { StartCheck } from "./start_check.ts";
+import type { Row } from "./provider.ts";
 import type { StatementRunner } from "./statement_runner.ts";
-import { createTextQuery, type TextQuery } from "./text_query.ts";
+import { createTextQuery } from "./text_query.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
@@ -42,14 +43,14 @@ const MAX_PREPARED = 500;
  * @param pool The connections.
  * @param connectRetry Retry policy.
  * @param send Runs the work; gets true if an invocation's deadline applies.
- * @param wasSent Returns true once the work may have been sent, after which it is not sent again.
+ * @param wasSent Returns true if the work may have been sent, after which it is not sent again.
  * @param read Reads the result.
  */
 function runUnlessRefused<T, R>(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
   send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
-  wasSent: () => boolean,
+  wasSent: (error: unknown) => boolean,
   read: (value: T) => R,
 ): Promise<R> {
   const startedAt = performance.now();
@@ -73,12 +74,12 @@ function rethrow(error: unknown): never {
 async function retryUnsent<R>(
   failure: unknown,
   run: () => Promise<R>,
-  wasSent: () => boolean,
+  wasSent: (error: unknown) => boolean,
   getDelayMs: (error: unknown, attempt: number) => number | undefined,
 ): Promise<R> {
   let error = failure;
   for (let attempt = 1;; attempt++) {
-    if (wasSent()) throw isReplaced(error) ? createLoss(error) : error;
+    if (wasSent(error)) throw isReplaced(error) ? createLoss(error) : error;
     const delayMs = isReplaced(error) ? 0 : getDelayMs(error, attempt);
     if (delayMs === undefined) throw error;
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -103,45 +104,79 @@ export function runOnPool(
   connectRetry: ConnectRetry,
   limit: StatementLimit,
 ): StatementRunner {
-  const answers = new LastAnswers();
+  const underWay = new UnderWay();
   return function runStatement(start, read = asItIs) {
-    let query: { state?: object | null } | undefined;
     return runUnlessRefused(
       pool,
       connectRetry,
       (sql, hasDeadline) => {
         const pending = start(sql);
-        const sent = query = pending as { state?: object | null };
         if (hasDeadline) return pending;
-        return withinLimit(pending, limit, () => answers.before(sent)).finally(() =>
-          answers.note(sent)
+        const sent = underWay.add();
+        return withinLimit(pending, limit, () => underWay.lastAnswerMs(sent)).finally(() =>
+          underWay.remove(sent)
         );
       },
-      // a statement without a server process was not sent
-      () => query?.state !== null,
+      wasStatementSent,
       read,
     );
   };
+}
+
+/**
+ * Checks whether a statement may have been sent on the connection that failed. A server refuses a
+ * connection with the severity FATAL before it reads statements; the retry policy selects the errors
+ * that occur only then.
+ */
+function wasStatementSent(error: unknown): boolean {
+  const { severity, severity_local } = error as Record<string, unknown>;
+  return !isReplaced(error) && !isConnectFailure(error) && (severity ?? severity_local) !== "FATAL";
 }
 
 function asItIs<R>(answer: unknown): R {
   return answer as R;
 }
 
-/** Times of the last answer per connection. postgres.js pipelines statements on a connection. */
-class LastAnswers {
-  readonly #byConnection: WeakMap<object, number> = new WeakMap();
+/** A statement that waits for its answer. */
+interface Waiting {
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+  /** Time of the last answer to a statement between `before` and this one. */
+  answeredMs: number;
+}
 
-  note({ state }: { state?: object | null }): void {
-    if (state) this.#byConnection.set(state, performance.now());
+/**
+ * The statements of a pool that wait for their answers, in the order in which they were sent.
+ * postgres.js pipelines statements on a connection, so that a statement waits for others. Only those
+ * that were sent before it can be among them.
+ */
+class UnderWay {
+  #last: Waiting | undefined;
+
+  /** Adds a statement that is sent now. */
+  add(): Waiting {
+    const sent: Waiting = { before: this.#last, after: undefined, answeredMs: 0 };
+    if (sent.before !== undefined) sent.before.after = sent;
+    return this.#last = sent;
   }
 
-  /**
-   * Returns when the statements before this one were answered; the current time while it waits for
-   * a connection.
-   */
-  before({ state }: { state?: object | null }): number {
-    return state ? this.#byConnection.get(state) ?? 0 : performance.now();
+  /** Removes a statement that was answered. */
+  remove({ before, after }: Waiting): void {
+    if (before !== undefined) before.after = after;
+    if (after === undefined) this.#last = before;
+    else {
+      after.before = before;
+      after.answeredMs = performance.now();
+    }
+  }
+
+  /** Returns when a statement that was sent before this one was answered last. */
+  lastAnswerMs(sent: Waiting): number {
+    let lastMs = 0;
+    for (let one: Waiting | undefined = sent; one !== undefined; one = one.before) {
+      lastMs = Math.max(lastMs, one.answeredMs);
+    }
+    return lastMs;
   }
 }
 
@@ -173,11 +208,36 @@ export function begin<T>(
 }
 
 /** The server of a pool, as its first statement finds it. */
-export interface ServerState {
-  /** Statements may be prepared: false while it is not known. */
+export class ServerState {
+  /** True if statements are prepared. Final once the first statement was answered. */
   prepares: boolean;
-  /** The first statement of the pool. */
-  readonly check: StartCheck;
+  /** True once the first statement was answered. */
+  isKnown = false;
+  readonly #ask: () => Promise<void>;
+  #asking: Promise<void> | undefined;
+
+  /**
+   * @param prepares Statements are prepared unless the first statement finds a pooler.
+   * @param ask Runs the first statement, and reads its answer.
+   */
+  constructor(prepares: boolean, ask: () => Promise<void>) {
+    this.prepares = prepares;
+    this.#ask = ask;
+  }
+
+  /**
+   * Waits for the answer to the first statement. Sends it again if it failed.
+   *
+   * @throws The error of the server or the network.
+   */
+  check(): Promise<void> {
+    return this.#asking ??= this.#ask().then(() => {
+      this.isKnown = true;
+    }, (error) => {
+      this.#asking = undefined;
+      throw error;
+    });
+  }
 }
 
 /**
@@ -196,7 +256,6 @@ export function toSqlDriver(
   connectRetry: ConnectRetry,
   limit: StatementLimit,
 ): SqlDriver {
-  const { check } = server;
   const prepared: Set<string> = new Set();
   const runOn = runOnPool(pool, connectRetry, limit);
 
@@ -209,9 +268,10 @@ export function toSqlDriver(
     prepared.add(text);
     return true;
   }
-  function start(sql: Sql | TransactionSql, statement: Statement): TextQuery {
+  function start(sql: Sql | TransactionSql, statement: Statement): PendingQuery<never> {
     const params = statement.params.map(toParameterText);
-    return createTextQuery(sql, statement.text, params, shouldPrepare(statement)).values();
+    return createTextQuery(sql, statement.text, params, shouldPrepare(statement))
+      .values() as never;
   }
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
@@ -224,26 +284,32 @@ export function toSqlDriver(
   function run(statement: Statement): Promise<StatementResult> {
     return runOn((sql) => start(sql, statement), toResult);
   }
-  /** Runs a statement on the connection of the first one, before the answer to that. */
-  async function follow(statement: Statement): Promise<StatementResult> {
-    await check.open();
-    const { answer } = check;
-    try {
-      return await runOn((sql) => check.follow(sql, start(sql, statement)), toResult);
-    } catch (error) {
-      // the error of the first statement explains the loss of its connection
-      await answer;
-      throw error;
-    }
-  }
   return {
     client: pool,
-    run: (statement) => check.isDone ? run(statement) : follow(statement),
+    run: (statement) => server.isKnown ? run(statement) : server.check().then(() => run(statement)),
     async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
-      // postgres.js prepares COMMIT
-      if (!check.isDone) await check.finish();
+      if (!server.isKnown) await server.check();
       return await begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate)));
     },
+  };
+}
+
+/** A statement of a session, and how its rows are read. */
+interface RowQuery {
+  start(sql: Sql | TransactionSql): PromiseLike<unknown>;
+  read(answer: unknown): Row[];
+}
+
+/**
+ * Creates a statement that is not prepared. Its rows have the value types of all providers.
+ *
+ * @param text One statement, with `$1` for the first parameter.
+ * @param params The parameters.
+ */
+export function queryRows(text: string, params: readonly unknown[] = []): RowQuery {
+  return {
+    start: (sql) => createTextQuery(sql, text, params.map(toParameterText), false).values(),
+    read: (answer) => toQueryResult(toResult(answer)).rows,
   };
 }
 
@@ -257,16 +323,10 @@ type PostgresJsResult = (string | null)[][] & {
 function toResult(answer: unknown): StatementResult {
   const result = answer as PostgresJsResult;
   const { columns = [], command = "", count } = result;
-  // Taken out of the result: statements of postgres.js reach the old generation, and would keep
-  // their rows in memory until the next full collection. One by one, because methods of an array
-  // that create another are slow on a class of arrays.
-  const rows: StatementResult["rows"] = [];
-  for (let i = 0; i < result.length; i++) rows.push(result[i]);
-  result.length = 0;
   const space = command.indexOf(" ");
   return {
     columns,
-    rows,
+    rows: [...result],
     command: space === -1 ? command : command.slice(0, space),
     rowCount: count,
   };

@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
@@ -27,6 +27,14 @@ interface Visit {
 }
 
 const REPLACED = "CONNECTION_REPLACED";
+
+/** Errors of sockets that could not be opened. */
+const connectFailures: WeakSet<object> = new WeakSet();
+
+/** Checks whether an error was raised while a socket was opened, before anything was sent on it. */
+export function isConnectFailure(error: unknown): boolean {
+  return connectFailures.has(error as object);
+}
 
 /** Checks whether a statement was rejected unsent because its connection had ended. */
 export function isReplaced(error: unknown): boolean {
@@ -157,6 +165,7 @@ export class PostgresPool {
     const sockets: Set<Socket> = new Set();
     const options: PostgresOptions = {
       ...this.#options,
+      ssl: withServerName(this.#options),
       // called per connection: a connection that ended must not reconnect
       socket: () =>
         generation.isSpent
@@ -230,8 +239,16 @@ function replaced(): Error {
 }
 
 /**
- * Opens a socket. postgres.js takes a connected socket, and uses its host as the TLS server name.
+ * Returns the TLS options with the name of the server, which postgres.js does not know of a socket that
+ * it did not open. An IP address is no server name.
  */
+function withServerName({ ssl, host }: PostgresOptions): PostgresOptions["ssl"] {
+  if (ssl === undefined || ssl === false || typeof ssl === "string") return ssl;
+  const name = String(host);
+  return { ...(isIP(name) === 0 ? { servername: name } : {}), ...(ssl === true ? {} : ssl) };
+}
+
+/** Opens a socket: postgres.js takes a connected one. */
 function openSocket(options: PostgresOptions, open: Set<Socket>): Promise<Socket> {
   const host = String(options.host);
   return new Promise((resolve, reject) => {
@@ -245,12 +262,13 @@ function openSocket(options: PostgresOptions, open: Set<Socket>): Promise<Socket
     }, Number(options.connect_timeout) * 1000);
     socket.once("error", (error) => {
       clearTimeout(timer);
+      connectFailures.add(error);
       reject(error);
     });
     socket.once("connect", () => {
       clearTimeout(timer);
       socket.removeAllListeners("error");
-      resolve(Object.assign(socket, { host }));
+      resolve(socket);
     });
   });
 }

@@ -1,11 +1,10 @@
 import type { Sql, TransactionSql } from "postgres";
+import type { queryRows } from "./postgres_js_driver.ts";
 import type { PostgresPool } from "./postgres_js_pool.ts";
 import type { StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
 import type { StatementLimit } from "./statement_limit.ts";
 import type { StatementRunner } from "./statement_runner.ts";
-
-type Params = readonly (string | number | boolean | null)[];
 
 /** The session's own pool of one connection. */
 export interface SessionPool {
@@ -20,12 +19,8 @@ export interface SessionPool {
 export interface SessionOptions {
   /** Creates the pool. */
   readonly open: (onEnd: () => void) => SessionPool;
-  /** Creates a statement; a second statement in its text is rejected. */
-  readonly create: (
-    sql: Sql | TransactionSql,
-    text: string,
-    params: Params,
-  ) => PromiseLike<unknown>;
+  /** Runs a statement; a second statement in its text is rejected. */
+  readonly query: typeof queryRows;
   /** Maximum duration of a statement, which the session may change. */
   readonly limit: StatementLimit;
   /** Adds advice to an error, if there is any. */
@@ -49,7 +44,7 @@ function joinStatements(statements: readonly string[]): string {
  * @returns The session.
  */
 export async function openDedicatedSession(
-  { open, create, limit, explain, keepsSession, isPooled }: SessionOptions,
+  { open, query, limit, explain, keepsSession, isPooled }: SessionOptions,
 ): Promise<DedicatedSession> {
   let isKept = keepsSession;
   let hasWorked = false;
@@ -86,7 +81,8 @@ export async function openDedicatedSession(
   function toTransactionSession(tx: TransactionSql, gate: StatementGate): SqlSession {
     return {
       async query(text, params = []): Promise<Row[]> {
-        return await gate.run(() => create(tx, text, params), (rows) => [...rows as Row[]]);
+        const { start, read } = query(text, params);
+        return await gate.run(() => start(tx), read);
       },
       async script(statements): Promise<void> {
         await gate.run(() => tx.unsafe(joinStatements(statements)), () => {});
@@ -95,8 +91,8 @@ export async function openDedicatedSession(
   }
   return {
     async query(text, params = []): Promise<Row[]> {
-      const rows = await explained(() => run((sql) => create(own(sql), text, params)));
-      return [...rows as Row[]];
+      const { start, read } = query(text, params);
+      return await explained(() => run((sql) => start(own(sql)), read));
     },
     async script(statements): Promise<void> {
       await explained(() => run((sql) => own(sql).unsafe(joinStatements(statements))));

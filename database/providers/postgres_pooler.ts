@@ -1,4 +1,4 @@
-import type { PendingQuery, Sql } from "postgres";
+import type { RowList } from "postgres";
 import type { PoolerMode } from "../config.ts";
 import type { StatementRunner } from "./statement_runner.ts";
 import type { Row } from "./provider.ts";
@@ -20,13 +20,7 @@ export async function isPooled(
   run: StatementRunner,
   configured?: PoolerMode,
 ): Promise<boolean> {
-  let query: PendingQuery<Row[]> | undefined;
-  function start(sql: Sql): PendingQuery<Row[]> {
-    return query = sql.unsafe<Row[]>("select pg_backend_pid() as pid");
-  }
-  const [row] = await run(start) as Row[];
+  const answer = await run((sql) => sql.unsafe("select pg_backend_pid() as pid")) as RowList<Row[]>;
   if (configured !== undefined) return configured === "transaction";
-  // postgres.js keeps the process id of the connection for cancel requests
-  const { state } = query as unknown as { state?: { pid?: number } };
-  return Number(row.pid) !== state?.pid;
+  return Number(answer[0].pid) !== answer.state.pid;
 }

@@ -1,4 +1,4 @@
-/** The first statements of a pool: before the answer to the check, on its connection. */
+/** The first statements of a pool, which follow the check of the server. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   closeDrizzleClient,
@@ -22,20 +22,23 @@ const config = (connectionString: string): DatabaseConfig => ({
   instrument: false,
 });
 const viaPort = (port: number) =>
-  config(`postgres://postgres@127.0.0.1:${port}/postgres?application_name=start_check`);
+  config(`postgres://postgres@127.0.0.1:${port}/postgres?application_name=first_statements`);
 
-Deno.test("getDrizzleClient() and the first statement take two round trips", async () => {
+Deno.test("getDrizzleClient() takes two round trips, and a prepared statement one after its first", async () => {
   const proxy = await countRoundTrips(postgres.url);
   const database = config(proxy.url);
   try {
     const db = await getDrizzleClient(database);
-    assertEquals(await executeRows(db, sql`select ${"a"}::text as a`), [{ a: "a" }]);
+    // the login and the check
     assertEquals(proxy.count(), 2);
-    // the check was answered before: this one is prepared, with its text and values in one message
-    assertEquals(await executeRows(db, sql`select ${7}::int + ${1}::int as n`), [{ n: 8 }]);
-    assertEquals(proxy.count(), 3);
+    const add = (n: number) => executeRows(db, sql`select ${7}::int + ${n}::int as n`);
+    // the driver asks for the types of the parameters once
+    assertEquals(await add(1), [{ n: 8 }]);
+    assertEquals(proxy.count(), 4);
+    assertEquals(await add(2), [{ n: 9 }]);
+    assertEquals(proxy.count(), 5);
     await withTransaction(db, (tx) => tx.execute(sql`select ${7}::int + ${1}::int as n`));
-    assertEquals(proxy.count(), 6);
+    assertEquals(proxy.count(), 8);
   } finally {
     await closeDrizzleClient(database);
     await proxy.stop();
@@ -71,14 +74,14 @@ Deno.test("a statement that fails before the answer rejects alone", async () => 
   await closeDrizzleClient(database);
 });
 
-Deno.test("a connection that ends before the answer rejects, and the next call connects again", async () => {
+Deno.test("getDrizzleClient() rejects if the connection ends before the answer, and the next call connects again", async () => {
   let isBroken = true;
   let messages = 0;
   const proxy = await startTcpProxy(postgres.port, () => {
     let own = 0;
     return {
       onSent(pass): void {
-        // the first message is the login, the second the check with the statement
+        // the first message is the login, the second the check
         messages++;
         if (!isBroken || ++own < 2) pass();
         else void stopConnections();
@@ -91,14 +94,14 @@ Deno.test("a connection that ends before the answer rejects, and the next call c
     const { default: connect } = await import("postgres");
     const client = connect(postgres.url, { max: 1 });
     await client`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'start_check'`;
+      where application_name = 'first_statements'`;
     await client.end();
   }
   const database = viaPort(proxy.port);
   try {
-    const db = await getDrizzleClient(database);
-    await assertRejects(() => db.execute(sql`select ${1}::int`));
+    await assertRejects(() => getDrizzleClient(database));
     assert(messages >= 2);
+    const db = await getDrizzleClient(database);
     assertEquals(await executeRows(db, sql`select ${2}::int as n`), [{ n: 2 }]);
     await withTransaction(db, (tx) => tx.execute(sql`select 1`));
   } finally {
