@@ -17,7 +17,7 @@ import {
   type MailUser,
 } from "./add_link_senders.ts";
 import { showName } from "./mail_names.ts";
-import { addStatement, findAuthTransaction } from "./statement_scope.ts";
+import { addMail, findAuthTransaction } from "./statement_scope.ts";
 import type { LibraryOptions } from "./library_options.ts";
 import {
   ACCOUNT_TEMPLATES,
@@ -120,7 +120,7 @@ export function createAccountMails(options: AccountMailsOptions): AccountMails {
   ) as Record<AccountMailKind, Mail<AccountMailData, AccountMailData>>;
 
   const send: SendMail = async function sendMail(kind, to, data) {
-    addStatement();
+    addMail();
     // in better-auth's transaction: the mail is sent if the account is stored
     const client = findAuthTransaction() ?? await getDb();
     await mails[kind].send(client, { to, data: { ...NO_DATA, appName, ...data } });

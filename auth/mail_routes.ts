@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { JobClient } from "../jobs/enqueue.ts";
+import { deliverDecoy, type JobClient } from "../jobs/enqueue.ts";
 import { checkOutbox } from "./check_outbox.ts";
 import { isMessageRoute } from "./limited_account.ts";
 import { countStatements } from "./statement_scope.ts";
@@ -24,8 +24,9 @@ const FIRST_STATEMENTS: Readonly<Record<string, number>> = {
 /**
  * Prepares the routes that send a mail to an address of the request. Before the first one, the
  * outbox is checked, so that a missing table fails for all addresses. A request that sent fewer
- * statements than another one to its route sends empty statements before the response: the number
- * of round trips does not show whether an address has an account.
+ * statements than another one to its route sends empty statements before the response, and one that
+ * sent no mail hands over the id of no job: the round trips to the database and to the queue do not
+ * show whether an address has an account.
  *
  * @param handler better-auth's routes.
  * @param db The client.
@@ -47,10 +48,16 @@ export function withMailRoutes(handler: Handler, db: JobClient, basePath: string
     const path = new URL(request.url).pathname.slice(basePath.length).replace(/\/$/, "");
     if (request.method !== "POST" || !isMessageRoute(path)) return await handler(request);
     await checkOnce();
-    const { result, statements } = await countStatements(() => handler(request));
+    const { result, statements, mails } = await countStatements(() => handler(request));
     const least = most.get(path) ?? 0;
     if (statements > least) most.set(path, statements);
     for (let sent = statements; sent < least; sent++) await db.execute(sql`select 1`);
+    if (mails === 0 && isSilent(path, result)) await deliverDecoy();
     return result;
   };
+}
+
+/** Checks for a response that does not show whether a mail was sent: it neither fails nor signs in. */
+function isSilent(path: string, { ok, headers }: Response): boolean {
+  return Object.hasOwn(FIRST_STATEMENTS, path) && ok && headers.getSetCookie().length === 0;
 }

@@ -2,9 +2,17 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { builtinModule } from "../env/builtin_module.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 
+/** What a request of the auth routes has sent. */
+interface Counter {
+  /** Statements to the database. */
+  statements: number;
+  /** Mails to the outbox. */
+  mails: number;
+}
+
 /** The running request of the auth routes. */
 interface StatementScope {
-  readonly counter: { statements: number };
+  readonly counter: Counter;
   /** Client of better-auth's transaction, while one is open. */
   readonly transaction?: JobClient;
 }
@@ -19,23 +27,30 @@ function runInScope<T>(scope: StatementScope, run: () => T): T {
 }
 
 /**
- * Runs a request and counts the statements that it sends to the database.
+ * Runs a request and counts the statements that it sends to the database, and its mails.
  *
  * @param run The request.
- * @returns The result, and the number of statements.
+ * @returns The result, and the numbers.
  */
 export async function countStatements<T>(
   run: () => Promise<T>,
-): Promise<{ readonly result: T; readonly statements: number }> {
-  const counter = { statements: 0 };
+): Promise<{ readonly result: T } & Readonly<Counter>> {
+  const counter = { statements: 0, mails: 0 };
   const result = await runInScope({ counter }, run);
-  return { result, statements: counter.statements };
+  return { result, ...counter };
 }
 
 /** Counts a statement of the current request. */
 export function addStatement(): void {
   const counter = storage?.getStore()?.counter;
   if (counter !== undefined) counter.statements++;
+}
+
+/** Counts a mail of the current request, which is one statement. */
+export function addMail(): void {
+  addStatement();
+  const counter = storage?.getStore()?.counter;
+  if (counter !== undefined) counter.mails++;
 }
 
 /** Returns the client of the transaction in which better-auth calls a function. */
@@ -77,7 +92,7 @@ export function trackStatements<T extends object>(db: T): T {
 
 function trackTransaction(target: object, begin: AnyFunction): AnyFunction {
   return (run, ...options) => {
-    const counter = storage?.getStore()?.counter ?? { statements: 0 };
+    const counter = storage?.getStore()?.counter ?? { statements: 0, mails: 0 };
     // BEGIN and COMMIT
     counter.statements += 2;
     return begin.call(

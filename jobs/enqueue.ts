@@ -9,7 +9,7 @@ import type { TransactionState } from "../database/session/transaction_state.ts"
 import { findTransactionState } from "../database/transaction_guard.ts";
 import { buildInsert, splitRows } from "./insert_jobs.ts";
 import type { NewJob } from "./job_row.ts";
-import { findTestClock, getJobsConfig } from "./job_settings.ts";
+import { type CommittedJob, findTestClock, getJobsConfig } from "./job_settings.ts";
 
 /** Client or transaction of `@trellis/fn/database`. */
 export interface JobClient {
@@ -82,6 +82,26 @@ async function onCommitted(jobs: readonly NewJob[]): Promise<void> {
     await delivery?.deliver(jobs);
   } catch (error) {
     log("WARN", "jobs were not delivered, the relay will do it", { jobs: jobs.length, error });
+  }
+}
+
+/**
+ * Hands over the id of no job, which a worker ignores. A request that must not show whether it has
+ * enqueued a job waits for the queue as long as one that has.
+ */
+export async function deliverDecoy(): Promise<void> {
+  const { delivery } = getJobsConfig();
+  const decoy: CommittedJob = {
+    id: crypto.randomUUID(),
+    name: "",
+    group: null,
+    delaySeconds: 0,
+    correlationId: null,
+  };
+  try {
+    await delivery?.deliver([decoy]);
+  } catch (error) {
+    log("WARN", "the queue did not accept a message", { error });
   }
 }
 
