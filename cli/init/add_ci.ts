@@ -47,6 +47,7 @@ export function printCiSteps(output: Output, name?: string): void {
   output.line(`  in trellis.config.ts, infra: { ${boundary}state: { bucket, region } }`);
   output.line("  trellis generate infra");
   output.line(
-    "  on GitHub: the environments plan, preview, dev and prod, with AWS_REGION and AWS_DEPLOY_ROLE",
+    "  on GitHub: the environments plan, dev and prod, with AWS_REGION and AWS_DEPLOY_ROLE",
   );
+  output.line("  for previews: an account of their own (the first lines of infra-ci/main.tf)");
 }

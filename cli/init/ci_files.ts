@@ -11,21 +11,34 @@ import type { ProjectRuntime } from "./project_runtime.ts";
  */
 export function ciFiles(name: string, runtime: ProjectRuntime): Record<string, string> {
   return {
-    ".github/workflows/deploy.yml": renderWorkflow(runtime),
+    ".github/workflows/deploy.yml": renderWorkflow(name, runtime),
     "infra-ci/main.tf": renderCiRole(name),
   };
 }
 
+/** Actions by commit: a tag can be moved to other code. */
+const ACTIONS = {
+  checkout: "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
+  node: "actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0",
+  tofu: "opentofu/setup-opentofu@a1320f892987e89d278cc92dc5adc984fb93aca4 # v2.0.2",
+  deno: "denoland/setup-deno@667a34cdef165d8d2b2e98dde39547c9daac7282 # v2.0.4",
+  aws: "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c # v6.2.3",
+} as const;
+
+const CHECKOUT = `|      - uses: ${ACTIONS.checkout}
+|        with:
+|          persist-credentials: false
+`;
+
 const SETUP: Readonly<Record<ProjectRuntime, string>> = {
-  node: `|      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
+  node: `${CHECKOUT}|      - uses: ${ACTIONS.node}
 |        with:
 |          node-version: 24
 |      - run: npm ci
 `,
-  deno: `|      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
+  deno: `${CHECKOUT}|      - uses: ${ACTIONS.deno}
 |        with:
-|          node-version: 24
-|      - run: npm install --global deno@2.9.6
+|          deno-version: 2.9.6
 |      - run: deno ci
 `,
 };
@@ -40,7 +53,7 @@ const REPOSITORY_BRANCH = "github.event.pull_request.head.repo.full_name == gith
 const PULL_REQUEST =
   `github.event_name == 'pull_request' && github.event.action != 'closed' && ${REPOSITORY_BRANCH}`;
 const PUSH = "github.event_name == 'push'";
-const PREVIEW = "preview-${{ github.event.number }}";
+const HAS_PREVIEWS = "vars.PREVIEWS == 'true'";
 
 interface Job {
   readonly name: string;
@@ -48,8 +61,18 @@ interface Job {
   readonly needs?: string;
   readonly environment: string;
   readonly concurrency?: string;
-  /** Arguments of `trellis`. */
-  readonly command: string;
+  /** Further permissions of its token. */
+  readonly permissions?: string;
+  /** The last step. */
+  readonly step: (trellis: string, project: string) => string;
+}
+
+function runTrellis(command: string): Job["step"] {
+  return (trellis) =>
+    `|      - run: ${trellis} ${command}
+|        env:
+|          TF_VAR_region: \${{ vars.AWS_REGION }}
+${command.includes("$PREVIEW") ? "|          PREVIEW: preview-${{ github.event.number }}\n" : ""}`;
 }
 
 const JOBS: readonly Job[] = [
@@ -58,22 +81,27 @@ const JOBS: readonly Job[] = [
     when: PULL_REQUEST,
     needs: "check",
     environment: "plan",
-    command: "deploy --stage prod --plan",
+    step: runTrellis("deploy --stage prod --plan"),
   },
   {
     name: "preview",
-    when: PULL_REQUEST,
-    needs: "plan",
+    when: `${HAS_PREVIEWS} && ${PULL_REQUEST}`,
+    needs: "check",
     environment: "preview",
-    concurrency: PREVIEW,
-    command: `deploy --stage ${PREVIEW} --yes --allow-destroy --generate-secrets`,
+    step: runTrellis('deploy --stage "$PREVIEW" --yes --allow-destroy --generate-secrets'),
   },
   {
     name: "close",
-    when: `github.event.action == 'closed' && ${REPOSITORY_BRANCH}`,
+    when: `${HAS_PREVIEWS} && github.event.action == 'closed' && ${REPOSITORY_BRANCH}`,
     environment: "preview",
-    concurrency: PREVIEW,
-    command: `destroy --stage ${PREVIEW} --confirm ${PREVIEW}`,
+    step: runTrellis('destroy --stage "$PREVIEW" --confirm "$PREVIEW"'),
+  },
+  {
+    name: "sweep",
+    when: `${HAS_PREVIEWS} && github.event_name == 'schedule'`,
+    environment: "preview",
+    permissions: "|      pull-requests: read # to see which are closed\n",
+    step: renderSweep,
   },
   {
     name: "dev",
@@ -81,7 +109,7 @@ const JOBS: readonly Job[] = [
     needs: "check",
     environment: "dev",
     concurrency: "dev",
-    command: "deploy --stage dev --yes",
+    step: runTrellis("deploy --stage dev --yes"),
   },
   {
     name: "prod",
@@ -89,58 +117,95 @@ const JOBS: readonly Job[] = [
     needs: "dev",
     environment: "prod",
     concurrency: "prod",
-    command: "deploy --stage prod --yes",
+    step: runTrellis("deploy --stage prod --yes"),
   },
 ];
 
-function renderWorkflow(runtime: ProjectRuntime): string {
+/** Destroys the previews of closed pull requests by their states; a state is deleted with its preview. */
+function renderSweep(trellis: string, project: string): string {
+  return `|      - shell: bash
+|        run: |
+|          keys=$(aws s3api list-objects-v2 --bucket "$STATE_BUCKET" --prefix "${project}/preview-" --query 'Contents[].Key' --output text)
+|          failed=0
+|          for number in $(tr '\\t' '\\n' <<< "$keys" | sed -nE 's#^${project}/preview-([0-9]+)\\.tfstate$#\\1#p'); do
+|            state=$(gh pr view "$number" --json state --jq .state)
+|            if [ "$state" = OPEN ]; then continue; fi
+|            preview="preview-$number"
+|            if ${trellis} destroy --stage "$preview" --confirm "$preview"; then
+|              aws s3api delete-object --bucket "$STATE_BUCKET" --key "${project}/$preview.tfstate"
+|            else
+|              failed=1
+|            fi
+|          done
+|          exit "$failed"
+|        env:
+|          GH_TOKEN: \${{ github.token }}
+|          STATE_BUCKET: \${{ vars.STATE_BUCKET }}
+|          TF_VAR_region: \${{ vars.AWS_REGION }}
+`;
+}
+
+function renderWorkflow(name: string, runtime: ProjectRuntime): string {
   return withoutMargin(`|name: deploy
-|# Needs the environments plan, preview, dev and prod with the variables AWS_REGION and AWS_DEPLOY_ROLE
-|# (outputs of infra-ci/). Let prod require a review.
+|# Needs the environments plan, dev and prod with the variables AWS_REGION and AWS_DEPLOY_ROLE (outputs of
+|# infra-ci/). Let prod require a review, and dev and prod accept the branch main only.
+|#
+|# A pull request runs its own code, also in this file, with the roles of plan and preview: plan reads the
+|# configuration and the state of prod, preview belongs to an account that has no other stage. For previews
+|# set the variable PREVIEWS of the repository to true, and add the environment preview with AWS_REGION,
+|# AWS_DEPLOY_ROLE and STATE_BUCKET.
 |on:
 |  push:
 |    branches: [main]
 |  pull_request:
 |    types: [opened, synchronize, reopened, closed]
-|permissions:
-|  contents: read
-|  id-token: write # a short-lived token for AWS: there are no keys
+|  schedule:
+|    - cron: "17 3 * * *"
+|# One run of a pull request at a time: a preview is destroyed after the deployment of the last push.
+|concurrency:
+|  group: deploy-\${{ github.event.number || github.run_id }}
+|permissions: {}
 |jobs:
 |  check:
-|    if: github.event.action != 'closed'
+|    if: github.event_name != 'schedule' && github.event.action != 'closed'
 |    runs-on: ubuntu-latest
 |    timeout-minutes: 20
 |    permissions:
 |      contents: read
 |    steps:
-|      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
 ${SETUP[runtime]}|      - run: ${COMMANDS[runtime].ci}
-${JOBS.map((job) => renderJob(job, runtime)).join("")}`);
+${JOBS.map((job) => renderJob(job, name, runtime)).join("")}`);
 }
 
+const COMMENTS: Readonly<Record<string, string>> = {
+  sweep:
+    "|  # GitHub runs nothing for a pull request with a merge conflict, so that close may be missing.\n",
+};
+
 function renderJob(
-  { name, when, needs, environment, concurrency, command }: Job,
+  { name, when, needs, environment, concurrency, permissions = "", step }: Job,
+  project: string,
   runtime: ProjectRuntime,
 ): string {
   const optional = Object.entries({ needs, concurrency }).filter(([, value]) =>
     value !== undefined
   );
   const settings = [["environment", environment], ...optional];
-  return `|  ${name}:
+  return `${COMMENTS[name] ?? ""}|  ${name}:
 |    if: ${when}
 ${settings.map(([key, value]) => `|    ${key}: ${value}\n`).join("")}|    runs-on: ubuntu-latest
 |    timeout-minutes: 60
-|    steps:
-|      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-${SETUP[runtime]}|      - uses: opentofu/setup-opentofu@v1
+|    permissions:
+|      contents: read
+|      id-token: write # a short-lived token for AWS: there are no keys
+${permissions}|    steps:
+${SETUP[runtime]}|      - uses: ${ACTIONS.tofu}
 |        with:
+|          tofu_version: 1.12.6
 |          tofu_wrapper: false
-|      - uses: aws-actions/configure-aws-credentials@v4
+|      - uses: ${ACTIONS.aws}
 |        with:
 |          role-to-assume: \${{ vars.AWS_DEPLOY_ROLE }}
 |          aws-region: \${{ vars.AWS_REGION }}
-|      - run: ${COMMANDS[runtime].trellis} ${command}
-|        env:
-|          TF_VAR_region: \${{ vars.AWS_REGION }}
-`;
+${step(COMMANDS[runtime].trellis, project)}`;
 }

@@ -9,10 +9,15 @@ export function renderCiRole(name: string): string {
 
 const TEMPLATE =
   `|# What .github/workflows/deploy.yml needs in AWS: the bucket with the states of all stages, and a role
-|# for each environment of the repository, which nothing else can assume. Apply it once by hand, with a
-|# local state. A separate account for prod is better still: apply it there, too.
+|# for each environment of the repository. Apply it once by hand, with a local state.
 |#
 |#   cd infra-ci && tofu init && tofu apply -var repository=owner/<project> -var region=eu-central-1
+|#
+|# A preview runs the code of a pull request with the rights to create resources, so it needs an account
+|# of its own. Apply this a second time there, with another state, and then again here with the account:
+|#
+|#   tofu apply -state=preview.tfstate -var 'environments=["preview"]' -var state_bucket=... (same repository, region)
+|#   tofu apply -var preview_account=123456789012 ... (same repository, region)
 |
 |terraform {
 |  required_version = ">= 1.9"
@@ -37,6 +42,45 @@ const TEMPLATE =
 |  nullable    = false
 |}
 |
+|variable "environments" {
+|  description = "Environments of the workflow whose stages are in this account."
+|  type        = set(string)
+|  default     = ["plan", "dev", "prod"]
+|  nullable    = false
+|
+|  validation {
+|    condition     = length(setsubtract(var.environments, ["plan", "preview", "dev", "prod"])) == 0
+|    error_message = "environments must be some of plan, preview, dev and prod."
+|  }
+|
+|  validation {
+|    condition     = !contains(var.environments, "preview") || length(var.environments) == 1
+|    error_message = "preview runs the code of pull requests: it needs an account without other stages."
+|  }
+|}
+|
+|variable "state_bucket" {
+|  description = "In the account of previews: the bucket with the states, which is in the other account."
+|  type        = string
+|  default     = null
+|
+|  validation {
+|    condition     = (var.state_bucket != null) == contains(var.environments, "preview")
+|    error_message = "state_bucket is needed for preview, and only there."
+|  }
+|}
+|
+|variable "preview_account" {
+|  description = "Account of previews, whose role may use their states."
+|  type        = string
+|  default     = null
+|
+|  validation {
+|    condition     = var.preview_account == null ? true : can(regex("^[0-9]{12}$", var.preview_account))
+|    error_message = "preview_account must have 12 digits."
+|  }
+|}
+|
 |provider "aws" {
 |  region = var.region
 |}
@@ -46,21 +90,23 @@ const TEMPLATE =
 |locals {
 |  account = data.aws_caller_identity.current.account_id
 |
-|  # The environments of the workflow. A plan reads only, so that a pull request cannot change a stage.
-|  policies = {
-|    plan    = "ReadOnlyAccess"
-|    preview = "PowerUserAccess"
-|    dev     = "PowerUserAccess"
-|    prod    = "PowerUserAccess"
-|  }
+|  is_preview = contains(var.environments, "preview")
+|  bucket     = local.is_preview ? var.state_bucket : aws_s3_bucket.state[0].id
+|
+|  # Stages that can be changed. The plan of a pull request only reads.
+|  deploying = setsubtract(var.environments, ["plan"])
 |}
 |
 |resource "aws_s3_bucket" "state" {
+|  count = local.is_preview ? 0 : 1
+|
 |  bucket = "<project>-state-\${local.account}"
 |}
 |
 |resource "aws_s3_bucket_versioning" "state" {
-|  bucket = aws_s3_bucket.state.id
+|  count = local.is_preview ? 0 : 1
+|
+|  bucket = aws_s3_bucket.state[0].id
 |
 |  versioning_configuration {
 |    status = "Enabled"
@@ -68,11 +114,42 @@ const TEMPLATE =
 |}
 |
 |resource "aws_s3_bucket_public_access_block" "state" {
-|  bucket                  = aws_s3_bucket.state.id
+|  count = local.is_preview ? 0 : 1
+|
+|  bucket                  = aws_s3_bucket.state[0].id
 |  block_public_acls       = true
 |  block_public_policy     = true
 |  ignore_public_acls      = true
 |  restrict_public_buckets = true
+|}
+|
+|# The account of previews reaches their states and no other. ListBucket shows the names of all states.
+|resource "aws_s3_bucket_policy" "previews" {
+|  count = var.preview_account == null ? 0 : 1
+|
+|  bucket = aws_s3_bucket.state[0].id
+|
+|  policy = jsonencode({
+|    Version = "2012-10-17"
+|    Statement = [
+|      {
+|        Sid       = "UseStates"
+|        Effect    = "Allow"
+|        Principal = { AWS = "arn:aws:iam::\${var.preview_account}:root" }
+|        Action    = ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+|        Resource  = "\${aws_s3_bucket.state[0].arn}/<project>/preview-*"
+|        Condition = { ArnEquals = { "aws:PrincipalArn" = "arn:aws:iam::\${var.preview_account}:role/<project>-deploy-preview" } }
+|      },
+|      {
+|        Sid       = "ListStates"
+|        Effect    = "Allow"
+|        Principal = { AWS = "arn:aws:iam::\${var.preview_account}:root" }
+|        Action    = "s3:ListBucket"
+|        Resource  = aws_s3_bucket.state[0].arn
+|        Condition = { ArnEquals = { "aws:PrincipalArn" = "arn:aws:iam::\${var.preview_account}:role/<project>-deploy-preview" } }
+|      },
+|    ]
+|  })
 |}
 |
 |resource "aws_iam_openid_connect_provider" "github" {
@@ -80,8 +157,10 @@ const TEMPLATE =
 |  client_id_list = ["sts.amazonaws.com"]
 |}
 |
+|# The token names the environment; those of dev and prod must also come from the branch main, whatever the
+|# rules of the environments on GitHub allow.
 |resource "aws_iam_role" "deploy" {
-|  for_each = local.policies
+|  for_each = var.environments
 |
 |  name = "<project>-deploy-\${each.key}"
 |
@@ -92,34 +171,152 @@ const TEMPLATE =
 |      Action    = "sts:AssumeRoleWithWebIdentity"
 |      Principal = { Federated = aws_iam_openid_connect_provider.github.arn }
 |      Condition = {
-|        StringEquals = {
-|          "token.actions.githubusercontent.com:aud" = "sts.amazonaws.com"
-|          "token.actions.githubusercontent.com:sub" = "repo:\${var.repository}:environment:\${each.key}"
-|        }
+|        StringEquals = merge(
+|          {
+|            "token.actions.githubusercontent.com:aud" = "sts.amazonaws.com"
+|            "token.actions.githubusercontent.com:sub" = "repo:\${var.repository}:environment:\${each.key}"
+|          },
+|          contains(["dev", "prod"], each.key) ? { "token.actions.githubusercontent.com:ref" = "refs/heads/main" } : {},
+|        )
 |      }
 |    }]
 |  })
 |}
 |
 |resource "aws_iam_role_policy_attachment" "resources" {
-|  for_each = local.policies
+|  for_each = local.deploying
 |
 |  role       = aws_iam_role.deploy[each.key].name
-|  policy_arn = "arn:aws:iam::aws:policy/\${each.value}"
+|  policy_arn = "arn:aws:iam::aws:policy/PowerUserAccess"
 |}
 |
-|# Terraform locks a state by a file beside it.
-|resource "aws_iam_role_policy" "lock" {
-|  name = "lock"
+|# The plan compares the configuration of resources with the state of prod. It reads no values of secrets and
+|# parameters, no rows, messages, objects and log lines, and no state of another stage. The state itself
+|# holds what Terraform was given: the key of a usage plan, the CDN's origin secret, keys of push platforms.
+|# If you use these, let the environment plan require a review too.
+|resource "aws_iam_role_policy" "plan" {
+|  count = contains(var.environments, "plan") ? 1 : 0
+|
+|  name = "plan"
 |  role = aws_iam_role.deploy["plan"].name
 |
 |  policy = jsonencode({
 |    Version = "2012-10-17"
-|    Statement = [{
-|      Effect   = "Allow"
-|      Action   = ["s3:PutObject", "s3:DeleteObject"]
-|      Resource = "\${aws_s3_bucket.state.arn}/*.tflock"
-|    }]
+|    Statement = [
+|      {
+|        Sid    = "ReadConfiguration"
+|        Effect = "Allow"
+|        Action = [
+|          "acm:DescribeCertificate",
+|          "acm:ListTagsForCertificate",
+|          "cloudfront:Get*",
+|          "cloudfront:List*",
+|          "cloudwatch:DescribeAlarms",
+|          "cloudwatch:GetDashboard",
+|          "cloudwatch:ListTagsForResource",
+|          "dsql:GetCluster",
+|          "dsql:GetVpcEndpointServiceName",
+|          "dsql:ListTagsForResource",
+|          "dynamodb:Describe*",
+|          "dynamodb:ListTagsOfResource",
+|          "ec2:DescribeNetworkInterfaces",
+|          "ec2:DescribeSecurityGroups",
+|          "ec2:DescribeSubnets",
+|          "ec2:DescribeVpcs",
+|          "ecr:DescribeRepositories",
+|          "ecr:GetLifecyclePolicy",
+|          "ecr:GetRepositoryPolicy",
+|          "ecr:ListTagsForResource",
+|          "events:Describe*",
+|          "events:List*",
+|          "iam:GetPolicy",
+|          "iam:GetPolicyVersion",
+|          "iam:GetRole",
+|          "iam:GetRolePolicy",
+|          "iam:ListAttachedRolePolicies",
+|          "iam:ListPolicyVersions",
+|          "iam:ListRolePolicies",
+|          "kinesis:DescribeStreamSummary",
+|          "kinesis:ListTagsForResource",
+|          "kinesis:ListTagsForStream",
+|          "kms:DescribeKey",
+|          "kms:GetKeyPolicy",
+|          "kms:GetKeyRotationStatus",
+|          "kms:ListAliases",
+|          "kms:ListResourceTags",
+|          "lambda:GetEventSourceMapping",
+|          "lambda:ListTags",
+|          "logs:DescribeDeliveries",
+|          "logs:DescribeLogGroups",
+|          "logs:GetDelivery",
+|          "logs:GetDeliveryDestination",
+|          "logs:GetDeliverySource",
+|          "logs:ListTagsForResource",
+|          "route53:Get*",
+|          "route53:List*",
+|          "s3:GetAccelerateConfiguration",
+|          "s3:GetBucket*",
+|          "s3:GetEncryptionConfiguration",
+|          "s3:GetLifecycleConfiguration",
+|          "s3:GetReplicationConfiguration",
+|          "scheduler:GetSchedule",
+|          "secretsmanager:DescribeSecret",
+|          "secretsmanager:GetResourcePolicy",
+|          "ses:GetConfigurationSet",
+|          "ses:GetConfigurationSetEventDestinations",
+|          "ses:GetEmailIdentity",
+|          "ses:ListTagsForResource",
+|          "sns:GetDataProtectionPolicy",
+|          "sns:GetPlatformApplicationAttributes",
+|          "sns:GetSubscriptionAttributes",
+|          "sns:GetTopicAttributes",
+|          "sns:ListTagsForResource",
+|          "sqs:GetQueueAttributes",
+|          "sqs:GetQueueUrl",
+|          "sqs:ListQueueTags",
+|        ]
+|        Resource = "*"
+|      },
+|      {
+|        Sid      = "ReadFunctions"
+|        Effect   = "Allow"
+|        Action   = ["lambda:Get*", "lambda:List*"]
+|        Resource = "arn:aws:lambda:*:\${local.account}:function:<project>-prod-*"
+|      },
+|      {
+|        Sid      = "ReadApis"
+|        Effect   = "Allow"
+|        Action   = "apigateway:GET"
+|        Resource = [for path in ["account", "apis*", "domainnames*", "restapis*", "tags*"] : "arn:aws:apigateway:*::/\${path}"]
+|      },
+|      {
+|        # these answers have the values of keys
+|        Sid       = "ReadKeys"
+|        Effect    = "Allow"
+|        Action    = "apigateway:GET"
+|        Resource  = ["arn:aws:apigateway:*::/apikeys/*", "arn:aws:apigateway:*::/usageplans/*"]
+|        Condition = { StringEquals = { "aws:ResourceTag/Project" = "<project>", "aws:ResourceTag/Environment" = "prod" } }
+|      },
+|      {
+|        Sid      = "ReadState"
+|        Effect   = "Allow"
+|        Action   = "s3:GetObject"
+|        Resource = "\${aws_s3_bucket.state[0].arn}/<project>/prod.tfstate"
+|      },
+|      {
+|        # a lock is a file beside the state
+|        Sid      = "LockState"
+|        Effect   = "Allow"
+|        Action   = ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+|        Resource = "\${aws_s3_bucket.state[0].arn}/<project>/prod.tfstate.tflock"
+|      },
+|      {
+|        Sid      = "FindState"
+|        Effect   = "Allow"
+|        Action   = "s3:ListBucket"
+|        Resource = aws_s3_bucket.state[0].arn
+|      },
+|    ]
 |  })
 |}
 |
@@ -138,10 +335,10 @@ const TEMPLATE =
 |  })
 |}
 |
-|# Roles and policies of functions, only under the names of the stage, and only with the boundary: a
-|# workflow cannot give a function, or itself, more rights than these.
+|# Roles and policies of functions, only under the names of the stage, and roles only with the boundary: a
+|# workflow cannot give a function, or itself, rights over identities.
 |resource "aws_iam_role_policy" "roles" {
-|  for_each = toset(["preview", "dev", "prod"])
+|  for_each = local.deploying
 |
 |  name = "roles"
 |  role = aws_iam_role.deploy[each.key].name
@@ -208,6 +405,6 @@ const TEMPLATE =
 |
 |output "state_bucket" {
 |  description = "For infra.state in trellis.config.ts."
-|  value       = aws_s3_bucket.state.id
+|  value       = local.bucket
 |}
 `;

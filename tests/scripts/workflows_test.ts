@@ -28,7 +28,10 @@ Deno.test("the publish workflow protects every job that publishes, and takes tag
   for (const name of ["jsr", "npm", "release"]) {
     assertStringIncludes(jobs.get(name)!, "    environment: release");
   }
-  assertStringIncludes(jobs.get("test")!, 'git merge-base --is-ancestor "$GITHUB_SHA" FETCH_HEAD');
+  assertStringIncludes(
+    jobs.get("test")!,
+    'git merge-base --is-ancestor "$GITHUB_SHA" refs/remotes/origin/main',
+  );
   for (const [name, job] of jobs) {
     if (name !== "test") assertMatch(job, /needs: .*\b(?:test|npm)\b/);
   }

@@ -80,12 +80,40 @@ Deno.test("createProjectFiles() writes a workflow without keys, whose plan has a
     const workflow = files.get(".github/workflows/deploy.yml")!;
     assert(!/secrets\.|aws-access-key/.test(workflow), workflow);
     const jobs = [...workflow.matchAll(/^ {2}(\w+):\n {4}if:/gm)].map(([, name]) => name);
-    assertEquals(jobs, ["check", "plan", "preview", "close", "dev", "prod"]);
+    assertEquals(jobs, ["check", "plan", "preview", "close", "sweep", "dev", "prod"]);
     assertStringIncludes(workflow, "environment: plan\n");
     assertStringIncludes(workflow, "trellis deploy --stage prod --plan\n");
     const roles = files.get("infra-ci/main.tf")!;
     assertStringIncludes(roles, '"repo:${var.repository}:environment:${each.key}"');
-    assertStringIncludes(roles, 'plan    = "ReadOnlyAccess"');
+    assertStringIncludes(roles, '"token.actions.githubusercontent.com:ref" = "refs/heads/main"');
+    // a closed pull request waits for the deployment of its last push
+    assertStringIncludes(workflow, "\nconcurrency:\n  group: deploy-${{ github.event.number ||");
+    assertEquals(/cancel-in-progress/.test(workflow), false);
+    const actions = [...workflow.matchAll(/uses: (.+)/g)].map(([, action]) => action);
+    assertEquals(
+      actions.filter((action) => !/^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action)),
+      [],
+    );
+    assertEquals(
+      workflow.match(/actions\/checkout@/g)!.length,
+      workflow.match(/persist-credentials: false/g)!.length,
+    );
+    // a plan reads neither values nor rows, messages and objects but the state of prod
+    const plan = roles.slice(
+      roles.indexOf('"aws_iam_role_policy" "plan"'),
+      roles.indexOf("# The most that a role"),
+    );
+    const data =
+      /GetSecretValue|ssm:|kms:Decrypt|Scan|Query|GetItem|ReceiveMessage|LogEvents|GetRecords|Invoke/;
+    assertEquals(data.test(plan), false);
+    assertEquals(
+      [...plan.matchAll(/"s3:GetObject"[^}]*Resource = "([^"]*)"/g)].map(([, resource]) =>
+        resource
+      ),
+      ["prod.tfstate", "prod.tfstate.tflock"].map((key) =>
+        "${aws_s3_bucket.state[0].arn}/my-api/" + key
+      ),
+    );
     // nothing but bounded roles can be created, and nothing can take the boundary away
     assertStringIncludes(roles, '"iam:PermissionsBoundary" = aws_iam_policy.boundary.arn');
     assertEquals(/iam:\*Role|DeleteRolePermissionsBoundary/.test(roles), false);

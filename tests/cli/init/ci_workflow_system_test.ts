@@ -45,12 +45,12 @@ Deno.test("ciFiles() returns a workflow that GitHub can parse", async () => {
     const text = ciFiles("my-api", runtime)[".github/workflows/deploy.yml"];
     assertEquals(await parse(text), {
       errors: [],
-      jobs: ["check", "plan", "preview", "close", "dev", "prod"],
+      jobs: ["check", "plan", "preview", "close", "sweep", "dev", "prod"],
     });
     // the parser finds wrong keys, needs and expressions
     const faults: [from: string, to: string, message: string][] = [
       ["timeout-minutes: 60", "timeout-minute: 60", "timeout-minute"],
-      ["needs: plan", "needs: plans", "plans"],
+      ["needs: dev", "needs: devs", "devs"],
       ["vars.AWS_REGION", "variables.AWS_REGION", "variables"],
     ];
     for (const [from, to, message] of faults) {
