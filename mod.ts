@@ -58,6 +58,7 @@ export {
   type ProxyResult,
   readRawBody,
   type RestApiEvent,
+  undeclared,
   UserStatus,
   withObservability,
   type WrapperMetadata,

@@ -35,6 +35,7 @@ export type {
 export { type LoggingConfig } from "./logging_config.ts";
 export { getRequestContext, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./http/response.ts";
+export { undeclared } from "./http/response_origin.ts";
 export { retry, type RetryOptions } from "./async/retry.ts";
 export {
   type SessionDetails,

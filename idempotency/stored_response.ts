@@ -1,18 +1,27 @@
 import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
 import type { ProxyResult } from "../core/http/lambda.ts";
+import { isSensitiveKey } from "../observability/sensitive_names.ts";
 
 /** Header of a response that is sent again. */
 const REPLAYED_HEADER = "Idempotency-Replayed";
 
 /**
- * Headers that belong to one delivery of a response. A cookie is a credential: it is neither stored nor sent again. The
- * correlation id is that of the request that is answered.
+ * Headers that belong to one delivery of a response, beside those with credentials. The correlation id is that of the
+ * request that is answered.
  */
-const NOT_STORED: ReadonlySet<string> = new Set([
-  "set-cookie",
+const OF_DELIVERY: ReadonlySet<string> = new Set([
   CORRELATION_ID_HEADER.toLowerCase(),
   REPLAYED_HEADER.toLowerCase(),
 ]);
+
+/** `Set-Cookie`, `set-auth-token`, `set-auth-jwt`; RFC 9110, section 11.6.3. */
+const CREDENTIALS = /^set-|authentication-info$/;
+
+/** Checks whether a header is neither stored nor sent again. */
+function isOfDelivery(name: string): boolean {
+  const lowerCase = name.toLowerCase();
+  return OF_DELIVERY.has(lowerCase) || CREDENTIALS.test(lowerCase) || isSensitiveKey(lowerCase);
+}
 
 /** Statuses below 500 that ask the client to try again (RFC 9110, RFC 8470, RFC 6585). */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -43,7 +52,7 @@ export function encodeResponse(response: ProxyResult): string {
 }
 
 function withoutDelivery<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
-  const kept = Object.entries(headers).filter(([name]) => !NOT_STORED.has(name.toLowerCase()));
+  const kept = Object.entries(headers).filter(([name]) => !isOfDelivery(name));
   return Object.fromEntries(kept);
 }
 

@@ -94,13 +94,13 @@ export interface DefineApiHandlerOptions<
    */
   userIdClaim?: string;
   /**
-   * The body of a successful response, for the compiler and the OpenAPI document. The handler can return the body, or a
-   * `reply` with another status of success. A proxy result is sent unchanged: `buildValidatedResponse` validates it.
+   * The body of a successful response. The handler can return the body, a `reply` with another status of success, or a
+   * proxy result. All are parsed by the schema. `undeclared` of `@trellis/fn/core` sends other responses.
    */
   responseSchema?: $ZodType<unknown, TResponse>;
   /**
-   * The bodies of responses by status, instead of `responseSchema`. The handler can return a `reply`, or the body itself
-   * if there is one status of success.
+   * The bodies of responses by status, instead of `responseSchema`. The handler can return a `reply`, a proxy result, or
+   * the body itself if there is one status of success. Other statuses are refused, except for redirects without a body.
    */
   responses?: TResponses;
   /**

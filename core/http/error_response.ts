@@ -6,6 +6,7 @@ import { getHeader } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import { getInvocation } from "../get_invocation.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
+import { setOrigin, UNDECLARED } from "./response_origin.ts";
 
 /** The body of every error response, unless the client prefers a problem. */
 export interface ErrorBody {
@@ -47,7 +48,8 @@ export function buildErrorResponse(first: unknown, second?: unknown): ProxyResul
   const [context, error] = isContext(second) || (second === undefined && !isContext(first))
     ? [second as LambdaContext | undefined, first]
     : [first as LambdaContext | undefined, second];
-  return getErrorResponse(context, error);
+  // errors have their own contract, also in handlers that declare responses
+  return setOrigin(getErrorResponse(context, error), UNDECLARED);
 }
 
 /** Gives the body of an error response another form, for clients that expect one. */

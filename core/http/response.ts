@@ -4,6 +4,7 @@ import { getFieldName } from "../field_errors.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import { getInvocation } from "../get_invocation.ts";
 import type { LambdaContext, ProxyResult } from "./lambda.ts";
+import { setOrigin } from "./response_origin.ts";
 
 /** Further parts of a response. */
 export interface ResponseOptions {
@@ -16,7 +17,8 @@ export interface ResponseOptions {
 }
 
 /**
- * Builds a JSON response. With a schema the body is parsed by it, so that what the schema does not name stays inside.
+ * Builds a JSON response. With a schema the body is parsed by it, so that what the schema does not name stays inside. A
+ * handler with `responseSchema` or `responses` parses the body by its own schema unless it was given here.
  * 204 and 304 carry no body (RFC 9110, 15.3.5 and 15.4.5).
  *
  * @param context Lambda's context, as the handler got it.
@@ -51,10 +53,12 @@ export function buildValidatedResponse<TInput = unknown>(
     throw new RangeError(`statusCode must be an integer from 100 to 599, got ${statusCode}`);
   }
   const empty = statusCode === 204 || statusCode === 304 || statusCode < 200;
-  const text = empty ? "" : serialize(schema === undefined ? body : parse(body, schema));
+  const value = empty ? undefined : schema === undefined ? body : parse(body, schema);
+  const text = serialize(value);
   const correlationId = getInvocation(context)?.correlationId ?? context?.awsRequestId;
   const headers = getHeaders(text, correlationId);
-  if (options === undefined) return { statusCode, headers, body: text };
+  const origin = { value, schema: empty ? undefined : schema };
+  if (options === undefined) return setOrigin({ statusCode, headers, body: text }, origin);
   const result: ProxyResult = {
     statusCode,
     headers: { ...headers, ...options.headers },
@@ -62,7 +66,7 @@ export function buildValidatedResponse<TInput = unknown>(
   };
   if (options.multiValueHeaders !== undefined) result.multiValueHeaders = options.multiValueHeaders;
   if (options.cookies !== undefined) result.cookies = options.cookies;
-  return result;
+  return setOrigin(result, origin);
 }
 
 function getHeaders(
@@ -90,7 +94,12 @@ function parse(body: unknown, schema: StandardSchema): unknown {
   throw new UnexpectedError(`The response body does not fit its schema: ${fields.join("; ")}`);
 }
 
-function serialize(body: unknown): string {
+/**
+ * Returns a body as JSON, and `undefined` as an empty text.
+ *
+ * @throws {UnexpectedError} If it cannot be serialized.
+ */
+export function serialize(body: unknown): string {
   try {
     return JSON.stringify(body) ?? "";
   } catch (cause) {

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { ApiEvent, ProxyResult } from "../../core/mod.ts";
 import { buildValidatedResponse } from "../../core/mod.ts";
+import * as z from "zod";
 import { sql } from "../../database/orm.ts";
 import { AppError, ConfigurationError, NotFoundError } from "../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
@@ -219,6 +220,50 @@ testStores(
       await first;
       assertEquals((await orders.send(outcome)).body, "second");
       assertEquals(orders.calls, 1);
+    }
+  },
+);
+
+const CREDENTIAL_HEADERS = [
+  "set-auth-token",
+  "Set-Auth-JWT",
+  "Authorization",
+  "Authentication-Info",
+  "Proxy-Authentication-Info",
+  "X-Api-Key",
+  "x-session-id",
+  "X-Refresh-Token",
+];
+
+testStores(
+  "defineApiHandler() neither stores nor replays headers with credentials",
+  async (lab) => {
+    const orders = createLab(lab, () => ({
+      statusCode: 200,
+      headers: Object.fromEntries(CREDENTIAL_HEADERS.map((name) => [name, "SECRET4"])),
+      multiValueHeaders: { "Set-Auth-Token": ["SECRET5"], ETag: ["e1"] },
+      body: "ok",
+    }));
+    const first = await orders.send("k-1");
+    assertEquals(CREDENTIAL_HEADERS.filter((name) => first.headers?.[name] !== "SECRET4"), []);
+    assertEquals((await lab.dump()).includes("SECRET"), false);
+    const second = await orders.send("k-1");
+    assertEquals(JSON.stringify(second).includes("SECRET"), false);
+    assertEquals(second.multiValueHeaders, { ETag: ["e1"] });
+  },
+);
+
+testStores(
+  "defineApiHandler() replays a declared response as it was parsed once",
+  async ({ store }) => {
+    const Counted = z.object({ n: z.number().transform((n) => n + 1) });
+    const handler = defineApiHandler({ ...QUIET, responseSchema: Counted, idempotency: { store } })(
+      ({ context }) => buildValidatedResponse(context, 200, { n: 1, secret: 1 }),
+    );
+    const event = createRestApiEvent({ method: "POST", headers: { "idempotency-key": "k-1" } });
+    for (const requestId of ["r-1", "r-2"]) {
+      const result = await handler(event, createLambdaContext({ awsRequestId: requestId }));
+      assertEquals(result.body, '{"n":2}');
     }
   },
 );

@@ -3,8 +3,14 @@
  */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import * as z from "zod";
-import { buildValidatedResponse, type ProxyResult } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import {
+  buildErrorResponse,
+  buildValidatedResponse,
+  type LambdaContext,
+  type ProxyResult,
+  undeclared,
+} from "../../core/mod.ts";
+import { ConfigurationError, NotFoundError } from "../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type ApiHandler, defineApiHandler, reply } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
@@ -64,11 +70,88 @@ Deno.test("defineApiHandler() sends a body by itself if there is one status of s
   assertEquals(await call(replied), [204, ""]);
 });
 
-Deno.test("defineApiHandler() sends proxy results unchanged beside typed responses", async () => {
-  const handler = defineApiHandler({ ...quiet, responseSchema: Note })(({ context }) =>
-    buildValidatedResponse(context, 202, { any: true })
+const PARSED = { id: "n1", color: "red", tags: [] };
+const MADE: [name: string, make: (context: LambdaContext) => ProxyResult, expected: unknown][] = [
+  [
+    "buildValidatedResponse without a schema",
+    (context) => buildValidatedResponse(context, 201, row),
+    [201, PARSED],
+  ],
+  [
+    "buildValidatedResponse with the same schema",
+    (context) => buildValidatedResponse(context, 200, row, Note),
+    [200, PARSED],
+  ],
+  [
+    "buildValidatedResponse with another schema",
+    (context) => buildValidatedResponse(context, 200, row, z.looseObject({})),
+    [200, PARSED],
+  ],
+  [
+    "a copy of a response",
+    (context) => ({ ...buildValidatedResponse(context, 200, row), cookies: [] }),
+    [200, PARSED],
+  ],
+  [
+    "a proxy result by hand",
+    () => ({ statusCode: 200, body: JSON.stringify(row) }),
+    [200, PARSED],
+  ],
+  ["a redirect", () => ({ statusCode: 302, headers: { Location: "/" }, body: "" }), [302, ""]],
+  ["304", (context) => buildValidatedResponse(context, 304, row), [304, ""]],
+  [
+    "buildErrorResponse",
+    (context) => buildErrorResponse(context, new NotFoundError("No such note")),
+    404,
+  ],
+  ["undeclared", () => undeclared({ statusCode: 418, body: '{"a":1}' }), [418, { a: 1 }]],
+  ["undeclared text", () => undeclared({ statusCode: 200, body: '"csv"' }), [200, "csv"]],
+  ["a body that does not fit", (context) => buildValidatedResponse(context, 200, { a: 1 }), 500],
+  ["a body by hand that does not fit", () => ({ statusCode: 200, body: '{"a":1}' }), 500],
+  ["a body that is not JSON", () => ({ statusCode: 200, body: "id,title" }), 500],
+  ["a body in base64", () => ({ statusCode: 200, body: "e30=", isBase64Encoded: true }), 500],
+  ["a body that is missing", (context) => buildValidatedResponse(context, 200), 500],
+  ["204", (context) => buildValidatedResponse(context, 204), 500],
+  ["an error status", (context) => buildValidatedResponse(context, 404, row), 500],
+  ["a redirect with a body", () => ({ statusCode: 302, body: JSON.stringify(row) }), 500],
+];
+
+for (const [name, make, expected] of MADE) {
+  Deno.test(`defineApiHandler() enforces responseSchema for ${name}`, async () => {
+    const single = defineApiHandler({ ...quiet, responseSchema: Note });
+    const answer = await call(single(({ context }) => make(context)));
+    assertEquals(typeof expected === "number" ? answer[0] : answer, expected);
+  });
+  Deno.test(`defineApiHandler() enforces responses for ${name}`, async () => {
+    const several = defineApiHandler({ ...quiet, responses: { 200: Note, 201: Note } });
+    const answer = await call(several(({ context }) => make(context)));
+    assertEquals(typeof expected === "number" ? answer[0] : answer, expected);
+  });
+}
+
+Deno.test("defineApiHandler() sends statuses of openapi.responses that have no body", async () => {
+  const openapi = { responses: { 204: "Nothing is new" } };
+  const handler = defineApiHandler({ ...quiet, responseSchema: Note, openapi })(({ context }) =>
+    buildValidatedResponse(context, 204)
   );
-  assertEquals(await call(handler), [202, { any: true }]);
+  assertEquals(await call(handler), [204, ""]);
+});
+
+Deno.test("defineApiHandler() parses each body once, also by a schema that transforms", async () => {
+  const Counted = z.object({ n: z.number().transform((n) => n + 1), at: z.date().optional() });
+  const value = { n: 1, at: new Date(0) };
+  const make = [
+    () => value,
+    () => reply(200, value),
+    (context: LambdaContext) => buildValidatedResponse(context, 200, value),
+    (context: LambdaContext) => buildValidatedResponse(context, 200, value, Counted),
+  ];
+  for (const each of make) {
+    const handler = defineApiHandler({ ...quiet, responses: { 200: Counted } })(({ context }) =>
+      each(context)
+    );
+    assertEquals(await call(handler), [200, { n: 2, at: "1970-01-01T00:00:00.000Z" }]);
+  }
 });
 
 Deno.test("defineApiHandler() answers 500 when a body does not fit, and names the fields in the log only", async () => {
