@@ -1,7 +1,8 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { asTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
-import { isTrellis } from "./values.ts";
+import { asObject, findProperty } from "./object_literals.ts";
+import { isTrellis, printTable, type TableName } from "./values.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -50,7 +51,7 @@ export function collectTableAccess(c: Collector, call: ts.CallExpression): void 
     if (value.kind !== "table") return;
     const needed = [
       operation,
-      ...operation === Select ? getLockOperations(call) : getLaterOperations(call),
+      ...operation === Select ? getLockOperations(c, call, value.table) : getLaterOperations(call),
     ];
     for (const each of new Set(needed)) {
       c.emit({ kind: "table-access", node: table, table: value.table, operation: each });
@@ -85,11 +86,31 @@ function mayBeTable(expression: ts.Expression): boolean {
 }
 
 /**
- * Returns the operations of a row lock, which needs UPDATE in addition to SELECT (PostgreSQL 18,
- * GRANT).
+ * Returns the operations of a row lock, which needs UPDATE in addition to SELECT on the tables that it
+ * locks (PostgreSQL 18, GRANT).
  */
-function getLockOperations(call: ts.CallExpression): DatabaseOperation[] {
-  return listLaterCalls(call).some(({ name }) => name === "for") ? [Update] : [];
+function getLockOperations(
+  c: Collector,
+  call: ts.CallExpression,
+  table: TableName,
+): DatabaseOperation[] {
+  const isLocked = listLaterCalls(call).some((later) =>
+    later.name === "for" && locksTable(c, later.call, table)
+  );
+  return isLocked ? [Update] : [];
+}
+
+/** Checks whether `.for("update", { of })` locks a table: all of the statement without `of`. */
+function locksTable({ evaluator }: Collector, lock: ts.CallExpression, table: TableName): boolean {
+  const [, given] = lock.arguments;
+  const options = given && asObject(evaluator.evaluate(given));
+  const of = options && findProperty(evaluator, options, "of");
+  if (of === undefined) return true;
+  const value = evaluator.evaluate(of.node, of.bindings);
+  const list = value.kind === "expression" && ts.isArrayLiteralExpression(value.node)
+    ? value.node.elements.map((element) => evaluator.evaluate(element, value.bindings))
+    : [value];
+  return list.some((each) => each.kind !== "table" || printTable(each.table) === printTable(table));
 }
 
 /** Collects a row lock on a statement in a variable: `query.for("update")`. */
@@ -103,10 +124,10 @@ function collectLaterLock(c: Collector, call: ts.CallExpression): void {
     const method = unwrap(at.expression);
     if (!ts.isPropertyAccessExpression(method)) return;
     const [table] = at.arguments;
-    const value = method.name.text === "from" && table !== undefined
+    const value = METHODS[method.name.text] === Select && table !== undefined
       ? c.evaluator.evaluate(table)
       : undefined;
-    if (value?.kind === "table") {
+    if (value?.kind === "table" && locksTable(c, call, value.table)) {
       c.emit({ kind: "table-access", node: call, table: value.table, operation: Update });
     }
     at = unwrap(method.expression);

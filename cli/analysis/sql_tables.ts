@@ -151,12 +151,53 @@ function readOperations(reader: StatementReader, at: number): DatabaseOperation[
   if (before === "FROM" && reader.key(place - 2) === "DELETE") {
     return [Delete, ...rest(["WHERE"]) || rest(["RETURNING"]) || rest(["USING"]) ? [Select] : []];
   }
-  const locks = [["FOR", "UPDATE"], ["FOR", "NO", "KEY", "UPDATE"], ["FOR", "SHARE"], [
-    "FOR",
-    "KEY",
-    "SHARE",
-  ]];
-  return [Select, ...locks.some(rest) ? [Update] : []];
+  return [Select, ...isLocked(reader, at) ? [Update] : []];
+}
+
+/** Row locks after FOR; all of them need UPDATE. */
+const LOCKS = [["UPDATE"], ["NO", "KEY", "UPDATE"], ["SHARE"], ["KEY", "SHARE"]];
+
+/** Keywords that can follow a table without an alias. */
+const AFTER_TABLE: ReadonlySet<string> = new Set(
+  ("CROSS EXCEPT FETCH FOR FULL GROUP HAVING INNER INTERSECT JOIN LEFT LIMIT NATURAL OFFSET ON ORDER RIGHT " +
+    "TABLESAMPLE UNION USING WHERE WINDOW").split(" "),
+);
+
+/** Checks for a row lock on a table: one without OF, or with the table's alias or name after OF. */
+function isLocked(reader: StatementReader, table: number): boolean {
+  let name = findAlias(reader, reader.nameEnd(table)) ??
+    parseTable(getName(reader.token(table)!)).name;
+  for (let at = table + 1; at < reader.size; at = reader.next(at)) {
+    if (reader.key(at) === ")") {
+      // a lock outside of a subquery in FROM locks its tables, too
+      if (!isSource(reader, at)) return false;
+      name = findAlias(reader, at + 1) ?? name;
+    }
+    if (reader.key(at) !== "FOR") continue;
+    const lock = LOCKS.find((words) => words.every((word, i) => reader.key(at + 1 + i) === word));
+    if (lock === undefined) continue;
+    const of = at + 1 + lock.length;
+    if (reader.key(of) !== "OF") return true;
+    for (let each = of + 1; reader.isName(each); each += 2) {
+      if (getName(reader.token(each)!) === name) return true;
+      if (reader.key(each + 1) !== ",") break;
+    }
+  }
+  return false;
+}
+
+/** Returns the alias at a position after a table or a subquery. */
+function findAlias(reader: StatementReader, at: number): string | undefined {
+  const place = reader.key(at) === "AS" ? at + 1 : at;
+  const isAlias = reader.isName(place) && (place > at || !AFTER_TABLE.has(reader.key(at)));
+  return isAlias ? getName(reader.token(place)!) : undefined;
+}
+
+/** Checks whether a closing bracket ends a source in FROM: a subquery or a join in brackets. */
+function isSource(reader: StatementReader, closing: number): boolean {
+  let open = closing - 1;
+  while (open >= 0 && !(reader.key(open) === "(" && reader.closing(open) === closing)) open--;
+  return /^(?:FROM|JOIN|LATERAL|,)$/.test(reader.key(open - 1));
 }
 
 /** Checks whether words follow a table, up to the end of the enclosing parentheses. */

@@ -43,7 +43,9 @@ export const generatePermissions: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
-    [ExitCode.Found]: "Something cannot be determined statically, an unmanaged file " +
+    [ExitCode.Found]:
+      "Something cannot be determined statically, a declaration misses a table or\n" +
+      "operation (the files are written without it), an unmanaged file " +
       "exists at an output path, or (--check) a file is stale.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
@@ -85,10 +87,9 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
   if (!options.check) applyGeneratedFiles(root, changes);
-  const exitCode =
-    errors.length > 0 || isBlocked || (options.check && (isStale || missed.length > 0))
-      ? ExitCode.Found
-      : ExitCode.Done;
+  const exitCode = errors.length > 0 || missed.length > 0 || isBlocked || (options.check && isStale)
+    ? ExitCode.Found
+    : ExitCode.Done;
 
   report(output, {
     analysis,
@@ -174,11 +175,9 @@ interface Report {
 function report(output: Output, report: Report): void {
   const { analysis, roleCount, errors, missed, warnings, changes, isCheck } = report;
   for (const warning of warnings) output.warn(formatDiagnostic(warning));
-  for (const finding of missed) {
-    if (isCheck) output.line(`${output.red("error")} ${formatDiagnostic(finding)}`);
-    else output.warn(formatDiagnostic(finding));
+  for (const error of [...missed, ...errors]) {
+    output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   }
-  for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   if (errors.length > 0) {
     return output.line(
       `Nothing was written: ${count(errors.length, "error")}. ` +

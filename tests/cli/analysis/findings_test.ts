@@ -248,6 +248,25 @@ const MISSED: readonly [
       "q needs UPDATE on table a, which is missing in its tables",
     ],
   ],
+  [
+    "a row lock on all tables of a join",
+    `await db.select().from(a).innerJoin(b, eq(a.id, b.id)).for("update");`,
+    `{ table: a, operations: ["SELECT", "UPDATE"] }, { table: b, operations: ["SELECT"] }`,
+    ["q needs UPDATE on table b, which is missing in its tables"],
+  ],
+  [
+    "a row lock on one table of a join",
+    `await db.select().from(a).innerJoin(b, eq(a.id, b.id)).for("update", { of: a });`,
+    `{ table: a, operations: ["SELECT"] }, { table: b, operations: ["SELECT"] }`,
+    ["q needs UPDATE on table a, which is missing in its tables"],
+  ],
+  [
+    "a row lock on an alias of a join",
+    `const other = alias(b, "other"); const lock = { of: [other], skipLocked: true } as const;
+     const rows = db.select().from(a).leftJoin(other, eq(a.id, other.id)); await rows.for("share", lock);`,
+    `{ table: a, operations: ["SELECT"] }, { table: b, operations: ["SELECT"] }`,
+    ["q needs UPDATE on table b, which is missing in its tables"],
+  ],
   ["a relational query", `await db.query.b.findMany();`, `{ table: a, operations: ["SELECT"] }`, [
     "q uses table b, which is missing in its tables",
   ]],
@@ -398,7 +417,7 @@ for (const [what, body, declared, messages] of MISSED) {
       "fn.ts": handler(`import { q } from "./q.ts";`, "return q();"),
       "q.ts":
         `import { defineQuery } from "./db.ts"; import { a, b } from "./schema.ts"; import { assertRowExists } from "@trellis/fn/database";
-        import { eq, relations, sql } from "@trellis/fn/database/orm";
+        import { eq, relations, sql } from "@trellis/fn/database/orm"; import { alias } from "drizzle-orm/pg-core";
         import { c } from "./schema.ts";
         declare const direction: string; declare function text(): string;
         export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));

@@ -25,6 +25,25 @@ const CASES: [sql: string, tables: string[], hasUnknownTable?: boolean][] = [
     "b SELECT",
   ]],
   ["SELECT * FROM notes FOR UPDATE", ["notes SELECT,UPDATE"]],
+  ["SELECT * FROM a JOIN b ON b.id = a.b FOR UPDATE", ["a SELECT,UPDATE", "b SELECT,UPDATE"]],
+  ["SELECT * FROM a JOIN b ON b.id = a.b FOR UPDATE OF a SKIP LOCKED", [
+    "a SELECT,UPDATE",
+    "b SELECT",
+  ]],
+  ['SELECT * FROM app.a x, b AS "Y", c FOR NO KEY UPDATE OF x FOR SHARE OF "Y" NOWAIT', [
+    "app.a SELECT,UPDATE",
+    "b SELECT,UPDATE",
+    "c SELECT",
+  ]],
+  ["SELECT * FROM a b JOIN b c USING (id) FOR UPDATE OF b", ["a SELECT,UPDATE", "b SELECT"]],
+  ["SELECT * FROM (SELECT * FROM a) s JOIN b ON true FOR UPDATE OF s", [
+    "a SELECT,UPDATE",
+    "b SELECT",
+  ]],
+  ["SELECT * FROM a WHERE id IN (SELECT id FROM b) FOR UPDATE", ["a SELECT,UPDATE", "b SELECT"]],
+  ["WITH x AS (SELECT * FROM a) SELECT * FROM b FOR UPDATE", ["a SELECT", "b SELECT,UPDATE"]],
+  ["SELECT * FROM (a JOIN b ON true) FOR UPDATE OF b", ["a SELECT", "b SELECT,UPDATE"]],
+  ["SELECT * FROM a, b FOR KEY SHARE OF a, b", ["a SELECT,UPDATE", "b SELECT,UPDATE"]],
   ["SELECT * FROM notes FOR NO KEY UPDATE SKIP LOCKED", ["notes SELECT,UPDATE"]],
   ["WITH x AS (SELECT * FROM a), y AS (DELETE FROM b WHERE 1 = 1) SELECT * FROM x", [
     "a SELECT",
