@@ -27,13 +27,8 @@ import {
 import { providerModulesPlugin } from "./provider_modules.ts";
 import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
 import { authConfigPlugin } from "./auth_config_parts.ts";
-import { authLocalesPlugin } from "./auth_locales.ts";
-import { columnBuildersPlugin } from "./column_builders.ts";
-import { bundleCompiled } from "./bundle_compiled.ts";
-import { finishCode } from "./finish_code.ts";
-import { installedSourcesPlugin } from "./installed_sources.ts";
 import { compileSchemas } from "./precompile/compile_schemas.ts";
-import { createSchemasPart } from "./precompile/schemas_part.ts";
+import { bundleWithSchemas } from "./precompile/bundle_schemas.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -87,8 +82,6 @@ interface BundleGroup {
   readonly parts: Parts;
   /** Providers whose packages must be installed. */
   readonly required: Needs["providers"];
-  /** True if they may need the builders of all types of columns. */
-  readonly columnBuilders: boolean;
 }
 
 async function createBuild(
@@ -154,23 +147,17 @@ async function bundleAll(
   for (const group of groupByParts(functions, needs, settings)) {
     const { parts } = group;
     const plugins = createPlugins(build, group);
-    const compiled = [createSchemasPart(build, parts)].filter((part) => part !== undefined);
     for (const batch of batches(group.functions)) {
-      const bundles = await bundleCompiled(build, batch, plugins, compiled);
+      const bundles = await bundleWithSchemas(build, batch, plugins, !parts.betterAuth);
       for (const bundle of bundles) {
-        if ("message" in bundle) errors.push(bundle);
-        else {
-          const { importedNames, unreadPosition } = needs.get(bundle.name)!;
-          const unreadProvider = settings.databaseProviders === undefined
-            ? unreadPosition
-            : undefined;
-          onBundle({
-            ...bundle,
-            ...finishCode(build, bundle, importedNames),
-            parts,
-            unreadProvider,
-          });
+        if ("message" in bundle) {
+          errors.push(bundle);
+          continue;
         }
+        const unreadProvider = settings.databaseProviders === undefined
+          ? needs.get(bundle.name)!.unreadPosition
+          : undefined;
+        onBundle({ ...bundle, parts, unreadProvider });
       }
       onProgress(done += batch.length, functions.length);
     }
@@ -203,11 +190,9 @@ function groupByParts(
     const own = needs.get(fn.name)!;
     const parts = selectParts(fn.name, own, settings);
     const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
-    // better-auth and its plugins are not read
-    const columnBuilders = own.columnBuilders || parts.betterAuth;
-    const key = JSON.stringify([parts, required, columnBuilders]);
+    const key = JSON.stringify([parts, required]);
     const group: BundleGroup = groups.get(key) ??
-      { functions: [], parts, required, columnBuilders };
+      { functions: [], parts, required };
     group.functions.push(fn);
     groups.set(key, group);
   }
@@ -216,7 +201,7 @@ function groupByParts(
 
 function createPlugins(
   build: Build,
-  { parts, required, columnBuilders }: BundleGroup,
+  { parts, required }: BundleGroup,
 ): Plugin[] {
   const { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers } = build;
   const { providers, betterAuth } = parts;
@@ -234,9 +219,6 @@ function createPlugins(
     }),
     bundledProjectPlugin(paths, readProject),
     lazyBuiltinsPlugin(),
-    ...columnBuilders ? [] : [columnBuildersPlugin()],
-    installedSourcesPlugin(),
-    authLocalesPlugin(paths),
     ...createResolvers(),
   ];
 }

@@ -3,11 +3,9 @@ import { join } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { BundleError } from "./bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { removesNames } from "./library_names.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import type { Parts } from "./optional_parts.ts";
-import type { BundledFile, PartUse } from "./part_use.ts";
 import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
 import type { SourcePosition } from "./provider_location.ts";
 import type { BuildSettings } from "../config/build.ts";
@@ -27,11 +25,16 @@ export interface Bundle {
   readonly parts: Parts;
   /** The position of a provider that cannot be determined; the bundle then has all drivers. */
   readonly unreadProvider?: SourcePosition;
-  /** The parts that were compiled ahead of time, or why they were not, by package. */
-  readonly uses?: ReadonlyMap<string, PartUse>;
-  /** Other files of the function by their names, which are loaded on demand. */
-  readonly files?: ReadonlyMap<string, BundledFile>;
+  /** Set with `build.precompile`, if the function has schemas. */
+  readonly schemas?: SchemaUse;
 }
+
+/** What became of the schemas of a function. */
+export type SchemaUse =
+  /** The keys of its schemas, and the file with zod and them, which is loaded on demand. */
+  | { readonly keys: readonly string[]; readonly code: string; readonly map?: string }
+  /** The reason why the bundle has zod. */
+  | { readonly reason: string };
 
 /** Settings of a build with their defaults. */
 export type BundleSettings =
@@ -69,14 +72,13 @@ export interface BundleMetadata {
  * @param onMetadata Called with the metadata of each bundle.
  */
 export async function bundleBatch(
-  { esbuild, root, settings, common, paths }: Build,
+  { esbuild, root, common, paths }: Build,
   batch: readonly FunctionFile[],
   plugins: Plugin[],
   onMetadata?: (fn: FunctionFile, metadata: BundleMetadata) => void,
 ): Promise<BatchResult> {
   const { metafile, outputFiles } = await esbuild.build({
     ...common,
-    sourcemap: common.sourcemap || removesNames(settings) && "external",
     entryPoints: getEntryPoints(batch),
     plugins,
   }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };

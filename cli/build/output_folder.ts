@@ -13,7 +13,6 @@ import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { isAlive } from "../dev/instance_lock.ts";
 import { MARKER } from "./bundle.ts";
-import type { BundledFile } from "./part_use.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
 
 /** The change of a function's bundle. */
@@ -28,14 +27,14 @@ export interface OutputFolder {
    *
    * @param code The content of `index.mjs`.
    * @param map The content of `index.mjs.map`, if there is one.
-   * @param others Files that are loaded on demand, by their names.
+   * @param schemas The content of `schemas.cjs` and of its map, if the schemas are compiled.
    * @returns The change that {@link OutputFolder.commit} will make.
    */
   stage(
     name: string,
     code: string,
     map?: string,
-    others?: ReadonlyMap<string, BundledFile>,
+    schemas?: { readonly code: string; readonly map?: string },
   ): BundleChange;
   /**
    * Moves the bundles to the output folder and removes bundles of deleted functions. Synchronous,
@@ -77,11 +76,11 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
       );
     },
 
-    stage(name, code, map, others): BundleChange {
+    stage(name, code, map, schemas): BundleChange {
       if (staged.size === 0) removeLeftovers(dir);
       const files = new Map<string, string | undefined>();
       for (const file of SOURCES) {
-        const text = file === CODE ? { code, map } : others?.get(file);
+        const text = file === CODE ? { code, map } : schemas;
         files.set(file, text?.code).set(`${file}.map`, text?.map);
       }
       const isChanged = (file: string) =>

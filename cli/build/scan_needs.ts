@@ -3,8 +3,6 @@ import { builtinModules } from "node:module";
 import { isAbsolute } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { isTrellis } from "../analysis/values.ts";
-import { mayUseColumnBuilders } from "./column_builders.ts";
-import { type ImportedNames, listImportedNames } from "./imported_names.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
@@ -15,9 +13,6 @@ const SCANNED = { isScanned: true };
 /** The needs of a function, and the position of a provider that cannot be determined. */
 export interface ScannedNeeds extends Needs {
   readonly unreadPosition?: SourcePosition;
-  /** True if it may create a table with a callback that gets all builders of columns. */
-  readonly columnBuilders: boolean;
-  readonly importedNames: ImportedNames;
 }
 
 /**
@@ -51,12 +46,9 @@ export async function scanNeeds(
     const unreadPosition = unreadAt === undefined
       ? undefined
       : findProviderPosition(text, unreadAt, root);
-    const columnBuilders = mayUseColumnBuilders(text);
     return [path, {
       ...needs,
       unreadPosition,
-      columnBuilders,
-      importedNames: listImportedNames(text),
     }];
   }));
 }

@@ -1,6 +1,5 @@
 import type { Metafile } from "esbuild";
 import { resolve } from "node:path";
-import { TRELLIS } from "../analysis/resolve_module.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
@@ -19,8 +18,6 @@ export interface PackageSize {
   readonly bytes: number;
 }
 
-/** The prefix of modules that stand for modules of this package. */
-const GENERATED = "trellis-rest";
 /** The label of project files in the list of packages. */
 const OWN_CODE = "(own code)";
 
@@ -38,7 +35,7 @@ export function getSizes(
   return listIncluded(output)
     .map((path) => ({
       path,
-      package: path.startsWith(GENERATED) ? TRELLIS : paths.getPackage(toLocation(path, root)),
+      package: paths.getPackage(toLocation(path, root)),
       bytes: output.inputs[path].bytesInOutput,
     }))
     .sort(compareSizes);
@@ -50,12 +47,12 @@ export function listIncluded({ inputs }: Metafile["outputs"][string]): string[] 
 }
 
 /** Compares modules: the largest first. */
-export function compareSizes(a: ModuleSize, b: ModuleSize): number {
+function compareSizes(a: ModuleSize, b: ModuleSize): number {
   return b.bytes - a.bytes || (a.path < b.path ? -1 : 1);
 }
 
 /** Returns the absolute path or the URL of a module that esbuild reports. */
-export function toLocation(path: string, root: string): string {
+function toLocation(path: string, root: string): string {
   return path.startsWith(`${REMOTE_NAMESPACE}:`)
     ? path.slice(REMOTE_NAMESPACE.length + 1)
     : resolve(root, path);

@@ -5,8 +5,6 @@ import { gzipSync } from "node:zlib";
 import { isInsideFolder } from "../inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle_batch.ts";
-import type { BundledFile, PartUse } from "../build/part_use.ts";
-import { SCHEMA_FILE } from "../build/precompile/specifiers.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
 import { sumByPackage } from "../build/sizes.ts";
@@ -127,7 +125,7 @@ function checkSettings(
 }
 
 function toBuiltFunction(
-  { name, source, code, map, modules, parts, unreadProvider, uses, files }: Bundle,
+  { name, source, code, map, modules, parts, unreadProvider, schemas }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -136,11 +134,12 @@ function toBuiltFunction(
   const budgetBytes = Object.hasOwn(budgets, name) ? budgets[name] : budgets["*"];
   const packages = sumByPackage(modules);
   const usesDatabase = packages.some((each) => each.name === "drizzle-orm");
+  const compiled = schemas !== undefined && "code" in schemas ? schemas : undefined;
   return {
     name,
     source,
     path: `${dir.split(sep).join("/").replace(/\/$/, "")}/${name}/index.mjs`,
-    change: target?.stage(name, code, map, files) ?? "unchanged",
+    change: target?.stage(name, code, map, compiled) ?? "unchanged",
     bytes,
     gzipBytes: gzipSync(code).length,
     mapBytes: map === undefined ? 0 : byteLength(map),
@@ -151,18 +150,17 @@ function toBuiltFunction(
     packages,
     modules,
     unreadProvider,
-    ...describeSchemas(uses?.get("zod"), files?.get(SCHEMA_FILE)),
+    ...describeSchemas(schemas),
   };
 }
 
 function describeSchemas(
-  use: PartUse,
-  file: BundledFile | undefined,
+  use: Bundle["schemas"],
 ): Pick<BuiltFunction, "compiledSchemas" | "schemasBytes" | "notCompiled"> {
   if (use === undefined) return {};
   return "reason" in use
     ? { notCompiled: use.reason }
-    : { compiledSchemas: use.keys, schemasBytes: byteLength(file!.code) };
+    : { compiledSchemas: use.keys, schemasBytes: byteLength(use.code) };
 }
 
 function byteLength(text: string): number {

@@ -25,8 +25,7 @@ export interface BuildSettings {
   sourceMaps?: SourceMaps;
   /**
    * Keeps the names of functions and classes, which logs and metrics use for handlers and queries.
-   * Functions of `@trellis/fn`, `drizzle-orm`, `postgres` and `zod` have names only if your code
-   * imports them. `false` drops all names. Then set `operationName` on each handler and `name` on
+   * `false` drops all names. Then set `operationName` on each handler and `name` on
    * each query, and do not compare class names in code.
    * @default true
    */

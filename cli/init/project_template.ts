@@ -62,7 +62,7 @@ const NOTES: ProjectTemplate = {
     environment: ["AUTH_SECRET: { secret: true },", 'AUTH_BASE_URL: { api: "/auth" },'],
     infra: [],
     awsClients: [SECRETS, "@aws-sdk/client-ssm"],
-    budgets: '{ "*": 450_000, AuthByProxy: 1_100_000, Health: 200_000 }',
+    budgets: '{ "*": 450_000, AuthByProxy: 1_500_000, Health: 200_000 }',
   },
   packages: [SECRETS, "better-auth"],
   envExample: ENV_EXAMPLE.auth + ENV_EXAMPLE.database,

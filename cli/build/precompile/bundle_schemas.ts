@@ -1,16 +1,77 @@
-import type { Metafile, Plugin } from "esbuild";
-import { resolve } from "node:path";
-import type { Build } from "../bundle_batch.ts";
-import type { BundledFile, PartUse } from "../part_use.ts";
+import type { BuildFailure, Plugin } from "esbuild";
+import { join, resolve } from "node:path";
+import type { FunctionFile } from "../../discovery/function_files.ts";
+import {
+  type BatchResult,
+  type Build,
+  bundleBatch,
+  type BundleMetadata,
+  type SchemaUse,
+} from "../bundle_batch.ts";
 import type { ModulePaths } from "../module_paths.ts";
-import { bundleSecondFiles } from "../second_files.ts";
 import { listIncluded } from "../sizes.ts";
 import { resolveOwnModule } from "../trellis_import.ts";
-import { OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
+import { compiledSchemasPlugin, OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
 import { type CompiledSchemas, listUses } from "./compile_schemas.ts";
 import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
 import { COMPILED, ORIGINAL } from "./schema_code.ts";
 import { SCHEMA_FILE, USED } from "./specifiers.ts";
+
+/**
+ * Bundles functions with compiled schemas, and as usual where zod is needed: either a bundle is without
+ * zod, which is in a second file, or nothing of it is compiled.
+ *
+ * @param plugins The plugins of the build.
+ * @param omitsAuth True if imports of the auth library are omitted.
+ */
+export async function bundleWithSchemas(
+  build: Build,
+  batch: readonly FunctionFile[],
+  plugins: Plugin[],
+  omitsAuth: boolean,
+): Promise<BatchResult> {
+  const { schemas, paths } = build;
+  if (schemas === undefined) return await bundleBatch(build, batch, plugins);
+  const results: BatchResult = [];
+  const reasons = new Map<string, string>();
+  let left = batch;
+  let failure = "";
+  try {
+    if (schemas instanceof Error) throw schemas;
+    const keys = new Map<string, readonly string[]>();
+    const plugin = compiledSchemasPlugin(schemas, { paths, omitsAuth });
+    const bundles = await bundleBatch(build, batch, [plugin, ...plugins], (fn, metadata) => {
+      const use = readSchemaUse(schemas, fn.file, metadata, build);
+      if (use === undefined) return;
+      if ("reason" in use) reasons.set(fn.name, use.reason);
+      else keys.set(fn.name, use.keys);
+    });
+    const files = await bundleSchemaFiles(keys, schemas, build);
+    left = batch.filter(({ name }) => !files.has(name));
+    for (const [at, bundle] of bundles.entries()) {
+      const schemas = files.get(batch[at].name);
+      if (schemas !== undefined) {
+        results.push("message" in bundle ? bundle : { ...bundle, schemas });
+      }
+    }
+  } catch (error) {
+    // bundled as usual it throws again for an error in the sources, with its position in them
+    const [first] = (error as Partial<BuildFailure>).errors ?? [];
+    const [message] = (first?.text ?? (error as Error).message).split("\n");
+    failure = `it cannot be compiled ahead of time: ${message}`;
+  }
+  if (left.length === 0) return results;
+  for (const bundle of await bundleBatch(build, left, plugins)) {
+    if ("message" in bundle) {
+      results.push(bundle);
+      continue;
+    }
+    const hasZod = bundle.modules.some((each) => each.package === "zod");
+    const reason = reasons.get(bundle.name) ?? (hasZod && failure);
+    results.push(reason ? { ...bundle, schemas: { reason } } : bundle);
+  }
+  return results;
+}
 
 const MAX_REASONS = 3;
 
@@ -20,20 +81,15 @@ const isMini = (specifier: string): boolean => /mini$/.test(specifier);
 /**
  * Checks whether the bundle of a function needs zod.
  *
- * @param output The metadata of the bundle with compiled schemas.
- * @param build The metadata of all modules, the project folder, and how modules belong to packages.
+ * @returns The keys of its compiled schemas, or the reason why it needs zod; `undefined` if it has no
+ * schemas.
  */
-export function readSchemaUse(
+function readSchemaUse(
   schemas: CompiledSchemas,
   file: string,
-  output: Metafile["outputs"][string],
-  build: {
-    readonly inputs: Metafile["inputs"];
-    readonly root: string;
-    readonly paths: ModulePaths;
-  },
-): PartUse {
-  const { inputs, root, paths } = build;
+  { metafile: { inputs }, output }: BundleMetadata,
+  { root, paths }: { readonly root: string; readonly paths: ModulePaths },
+): { readonly keys: readonly string[] } | { readonly reason: string } | undefined {
   const included = listIncluded(output);
   const isZod = (path: string) => paths.getPackage(resolve(root, path)) === "zod";
   const modules = schemas.sources.listModules(file);
@@ -70,22 +126,30 @@ export function readSchemaUse(
 const ENTRY = "trellis-schemas-of:";
 const NAMESPACE = ENTRY.slice(0, -1);
 
-/**
- * Bundles zod and the schemas of functions.
- *
- * @param keys The keys of the schemas by function.
- * @returns Files by function.
- */
-export function bundleSchemas(
+/** Bundles zod and the schemas of functions into CommonJS modules: their keys by function. */
+async function bundleSchemaFiles(
   keys: ReadonlyMap<string, readonly string[]>,
   schemas: CompiledSchemas,
-  build: Build,
-): Promise<Map<string, BundledFile>> {
-  const entries = new Map([...keys.keys()].map((name) => [name, ENTRY + name]));
-  return bundleSecondFiles(build, SCHEMA_FILE, entries, [
-    entriesPlugin(keys, schemas, build.paths),
-    originalSchemasPlugin(schemas),
-  ]);
+  { esbuild, common, paths, createResolvers }: Build,
+): Promise<ReadonlyMap<string, SchemaUse>> {
+  if (keys.size === 0) return new Map();
+  const name = SCHEMA_FILE.replace(".cjs", "");
+  const { outputFiles } = await esbuild.build({
+    ...common,
+    entryPoints: Object.fromEntries([...keys.keys()].map((fn) => [`${fn}/${name}`, ENTRY + fn])),
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    plugins: [
+      entriesPlugin(keys, schemas, paths),
+      originalSchemasPlugin(schemas),
+      ...createResolvers(),
+    ],
+  }) as { outputFiles: { path: string; text: string }[] };
+  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]));
+  return new Map([...keys].map(([fn, used]) => {
+    const path = join(common.outdir, fn, SCHEMA_FILE);
+    return [fn, { keys: used, code: texts.get(path)!, map: texts.get(`${path}.map`) }];
+  }));
 }
 
 function entriesPlugin(
