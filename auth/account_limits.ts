@@ -1,10 +1,16 @@
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
-import { eq, getTableColumns } from "drizzle-orm";
-import type { PgColumn } from "drizzle-orm/pg-core";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import { getAddressPrefix } from "../core/http/ip_address.ts";
 import type { RateLimitStore } from "../core/rate_limit/rate_limit.ts";
 import { refuseRequest } from "../core/rate_limit/rate_limit_headers.ts";
+import {
+  columnSql,
+  listColumns,
+  ReturnedColumns,
+  type SqlColumn,
+  tableSql,
+} from "../database/column_sql.ts";
+import { bindSql, rawSql, sql } from "../database/plain_sql.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { getClientAddressHeader } from "./client_address_header.ts";
@@ -16,6 +22,7 @@ import type { AccountLimits } from "./account_limit_options.ts";
 import { type Count, RequestCounts } from "./request_counts.ts";
 import { findRequestCounts } from "./request_scope.ts";
 import { readSessionCookies } from "./session_cookies.ts";
+import { getSessionTables } from "./session_tables.ts";
 import { readSessionToken } from "./session_token.ts";
 
 /** Parts of an instance that the limits need. */
@@ -33,27 +40,11 @@ interface Subject {
   /** Keyed hash of the account: rows of the table show no email address. */
   readonly hash: string;
   /** The user's column that names the account, and its value. */
-  readonly match: readonly [column: PgColumn, value: string] | undefined;
+  readonly match: readonly [column: SqlColumn, value: string] | undefined;
 }
 
 /** Codes of errors that follow a correct password. */
 const AFTER_PROOF: ReadonlySet<string> = new Set(["EMAIL_NOT_VERIFIED", "BANNED_USER"]);
-
-const PLUGIN = "trellis-account-limits";
-
-/** Routes of better-auth that create a session only after the password or the code was correct. */
-const SESSION_PROVES: ReadonlySet<string> = new Set([
-  "/sign-in/email",
-  "/sign-in/username",
-  "/sign-in/phone-number",
-  "/sign-in/email-otp",
-]);
-
-/** better-auth's path of a sign-up with a password. */
-export const SIGN_UP = "/sign-up/email";
-
-/** Routes of better-auth that do nothing before they look for the user of the address. */
-const READS_FIRST: ReadonlySet<string> = new Set(["/sign-in/email", SIGN_UP]);
 
 /**
  * Creates the better-auth plugin that limits requests by account. Attempts are counted before the
@@ -69,45 +60,24 @@ export function createAccountLimits(parts: AccountLimitParts): BetterAuthPlugin 
 
   const before = createAuthMiddleware(async (given) => {
     const context = given as GenericEndpointContext;
-    const running = findRequestCounts();
-    const counts = running ?? new RequestCounts(store);
+    const counts = findRequestCounts() ?? new RequestCounts(store);
     byRequest.set(context.request!, counts);
-    counts.isProvenBySession = SESSION_PROVES.has(context.path);
-    counts.address = readAddress(context);
-    const counting = countRequest(parts, context, counts);
-    if (running !== undefined && readsFirst(context)) counts.decideLater(counting);
-    else await counting;
+    await countRequest(parts, context, counts);
   });
 
   const after = createAuthMiddleware(async (context) => {
     const counts = byRequest.get(context.request!);
     // a failure here only leaves one attempt counted
     if (!isFailure(context.context.returned)) await counts?.giveBack();
-    else await counts?.countAgain();
   });
 
   return {
-    id: PLUGIN,
+    id: "trellis-account-limits",
     hooks: {
       before: [{ matcher: isRequest, handler: before }],
       after: [{ matcher: isRequest, handler: after }],
     },
   };
-}
-
-/** Returns the address that a sign-up looks for in its transaction. */
-function readAddress({ path, body }: GenericEndpointContext): string | undefined {
-  const { email } = Object(body) as { readonly email?: unknown };
-  return path === SIGN_UP && typeof email === "string" ? email.toLowerCase() : undefined;
-}
-
-/** Checks that the next step of a request is better-auth's search for the user. */
-function readsFirst(context: GenericEndpointContext): boolean {
-  const { plugins = [] } = context.context.options;
-  return READS_FIRST.has(context.path) &&
-    !plugins.some(({ id, hooks }) =>
-      id !== PLUGIN && hooks?.before?.some(({ matcher }) => matcher(context))
-    );
 }
 
 async function countRequest(
@@ -164,9 +134,9 @@ async function resolveSubject(
   account: LimitedAccount,
 ): Promise<Subject | undefined> {
   const { by, value } = account;
-  const columns = getTableColumns(settings.schema.user) as Record<string, PgColumn | undefined>;
+  const columns = listColumns(getSessionTables(settings.schema).user);
   async function identify(
-    column: PgColumn | undefined,
+    column: SqlColumn | undefined,
     name: string,
     id: string,
   ): Promise<Subject> {
@@ -216,17 +186,18 @@ const MAX_SESSIONS = 200;
 /** Checks whether the account has a session that began at the address. */
 async function hasSessionFrom(
   db: AuthDatabase,
-  { schema: { user, session } }: AuthSettings,
+  { schema }: AuthSettings,
   [column, value]: NonNullable<Subject["match"]>,
   prefix: string,
 ): Promise<boolean> {
+  const { session, user } = getSessionTables(schema);
+  const returned = new ReturnedColumns(db, { address: session.ipAddress });
+  const statement = sql`select ${returned.list} from ${tableSql(session)}
+    inner join ${tableSql(user)} on ${columnSql(db, user.id)} = ${columnSql(db, session.userId)}
+    where ${columnSql(db, column)} = ${bindSql(value, column)} limit ${rawSql(`${MAX_SESSIONS}`)}`;
   const rows = await withQueryMetrics(
     "findSessionAddresses",
-    () =>
-      db.select({ address: session.ipAddress }).from(session)
-        .innerJoin(user, eq(user.id, session.userId))
-        .where(eq(column, value))
-        .limit(MAX_SESSIONS),
+    () => returned.run<{ address: string | null }>(db, statement),
   );
   return rows.some(({ address }) => address && getAddressPrefix(address) === prefix);
 }

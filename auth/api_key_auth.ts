@@ -10,16 +10,16 @@ import type { AuthDatabase } from "./better_auth_types.ts";
  *
  * @param getDb Returns the database client, such as `() => getDrizzleClient(config)`. It should
  * cache.
- * @param options The table of the keys and the options of the plugin.
- * @throws {ConfigurationError} If an option is invalid, the table lacks columns, or the plugin has an
- * option that needs better-auth.
+ * @param options The tables of the keys and their owners, and the options of the plugin.
+ * @throws {ConfigurationError} If an option is invalid, a table or a column is missing, or the plugin
+ * has an option that needs better-auth.
  *
  * @example
  * ```ts ignore
  * import { configureApiKeyAuth } from "@trellis/fn/auth";
  * import { defineApiHandler } from "@trellis/fn/validation";
  *
- * configureApiKeyAuth(getDb, { schema: { apikey } });
+ * configureApiKeyAuth(getDb, { schema: { apikey, user } });
  *
  * export const handler = defineApiHandler({
  *   auth: "api-key",

@@ -14,13 +14,18 @@ import {
 import {
   type ApiKeyConfiguration,
   type ApiKeySettings,
-  type ApiKeyTable,
   findConfiguration,
   isDefaultConfig,
 } from "./api_key_options.ts";
 import { hashKey } from "./api_key_hash.ts";
-import { getKeyStatements } from "./api_key_statements.ts";
-import { type ApiKeyRow, planUsage, type UsagePlan, type UsedKey } from "./api_key_usage.ts";
+import {
+  changesKey,
+  findApiKey,
+  type OwnedApiKeyRow,
+  writeApiKeyUse,
+} from "./api_key_statements.ts";
+import { planUsage, type UsedKey } from "./api_key_usage.ts";
+import { isBanned } from "./ban.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 
 /** Printable ASCII. */
@@ -31,14 +36,16 @@ const MAX_ATTEMPTS = 50;
 
 /**
  * Checks the API key of a request with one query and one update, like `verifyApiKey` of
- * better-auth's plugin, without loading it. Unlike the plugin it keeps expired and exhausted rows.
+ * better-auth's plugin, without loading it. Unlike the plugin it refuses keys whose owner was deleted
+ * or is banned, and keeps expired and exhausted rows.
  *
  * @param event The event.
  * @param needs What the handler requires.
  * @param settings The validated options.
  * @param db The client.
  * @returns The identity of the caller.
- * @throws {UnauthorizedError} If the key is missing, unknown, disabled or expired.
+ * @throws {UnauthorizedError} If the key is missing, unknown, disabled or expired, or its owner was
+ * deleted or is banned.
  * @throws {ForbiddenError} If the key may not do what the handler requires.
  * @throws {TooManyRequestsError} If the key has no requests left.
  */
@@ -56,11 +63,15 @@ export async function checkApiKey(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const row = await findKey(db, settings, stored);
     const configuration = findConfiguration(settings.configurations, row.configId);
+    checkOwner(row, configuration, Date.now());
     const permissions = parsePermissions(row.permissions);
     checkPermissions(permissions, needs.permissions);
     const now = new Date();
     const plan = planUsage(row, configuration, now.getTime());
-    const used = await applyUsage(db, settings.table, row, plan, now);
+    // a request at the same time may have used the key since the query
+    const [used] = changesKey(plan)
+      ? await withQueryMetrics("useApiKey", () => writeApiKeyUse(db, settings, { row, plan, now }))
+      : [row];
     if (used === undefined) continue;
     if (plan.refusal !== undefined) throw plan.refusal;
     return toIdentity(used, permissions, configuration);
@@ -70,11 +81,11 @@ export async function checkApiKey(
 
 async function findKey(
   db: AuthDatabase,
-  { table, configId }: ApiKeySettings,
+  settings: ApiKeySettings,
   key: string,
-): Promise<ApiKeyRow> {
-  const { find } = getKeyStatements(db, table);
-  const [row] = await withQueryMetrics("findApiKey", () => find.execute({ key }));
+): Promise<OwnedApiKeyRow> {
+  const { configId } = settings;
+  const [row] = await withQueryMetrics("findApiKey", () => findApiKey(db, settings, key));
   if (row === undefined || row.enabled === false) throw invalidKey();
   if (row.expiresAt !== null && Date.now() > row.expiresAt.getTime()) throw invalidKey();
   const isExpected = configId === undefined || row.configId === configId ||
@@ -83,27 +94,14 @@ async function findKey(
   return row;
 }
 
-/**
- * Writes the plan if its conditions still hold, so that requests at the same time cannot use more than
- * the key allows.
- *
- * @returns The changed row, or `undefined` if another request was faster.
- */
-async function applyUsage(
-  db: AuthDatabase,
-  table: ApiKeyTable,
-  row: ApiKeyRow,
-  plan: UsagePlan,
-  now: Date,
-): Promise<UsedKey | undefined> {
-  const usage = getKeyStatements(db, table).getUsage(row, plan);
-  if (usage === undefined) return row;
-  const { id, rateLimitTimeWindow, rateLimitMax, lastRefillAt, refillAmount } = row;
-  const windowStart = new Date(now.getTime() - (rateLimitTimeWindow ?? 0));
-  const refilled = (refillAmount ?? 1) - 1;
-  const values = { id, now, windowStart, rateLimitMax, lastRefillAt, refilled };
-  const [used] = await withQueryMetrics("useApiKey", () => usage.execute(values));
-  return used;
+/** Refuses keys whose owner was deleted or is banned, which better-auth's plugin accepts. */
+function checkOwner(
+  { user, organization }: OwnedApiKeyRow,
+  { references = "user" }: ApiKeyConfiguration,
+  nowMs: number,
+): void {
+  const owner = references === "user" ? user : organization;
+  if (owner?.id == null || (references === "user" && isBanned(user!, nowMs))) throw invalidKey();
 }
 
 function parsePermissions(text: string | null): ApiKeyPermissions {

@@ -1,7 +1,8 @@
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { checkOptions, OBJECT_OPTION, type OptionRules, protective } from "../core/option_rules.ts";
 import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import type { ModelTable } from "./session_tables.ts";
 
 /** The options of better-auth's plugin `apiKey` that checks of keys read. It takes the others, too. */
 export interface ApiKeyConfiguration {
@@ -34,8 +35,16 @@ export interface ApiKeyConfiguration {
 
 /** Options of {@link configureApiKeyAuth}. */
 export interface ApiKeyAuthOptions {
-  /** The tables of `AuthConfig.schema`: `apikey` of better-auth's plugin. */
-  schema: { readonly apikey: PgTable };
+  /**
+   * The tables of `AuthConfig.schema`: `apikey` of better-auth's plugin, and the owners of the keys,
+   * because keys of deleted and banned owners are refused. `user` is needed unless all
+   * configurations have `references: "organization"`, which need `organization`.
+   */
+  schema: {
+    readonly apikey: PgTable;
+    readonly user?: PgTable | undefined;
+    readonly organization?: PgTable | undefined;
+  };
   /**
    * The options of the plugin `apiKey`: its first argument.
    * @default {}
@@ -73,11 +82,18 @@ export const API_KEY_COLUMNS = [
 ] as const;
 
 /** The table of API keys. */
-export type ApiKeyTable = PgTable & Record<typeof API_KEY_COLUMNS[number], PgColumn>;
+export type ApiKeyTable = ModelTable<typeof API_KEY_COLUMNS[number]>;
+
+/** The tables of the owners of keys. */
+export interface ApiKeyOwners {
+  readonly user?: ModelTable<"id"> | undefined;
+  readonly organization?: ModelTable<"id"> | undefined;
+}
 
 /** Validated options with defaults. */
 export interface ApiKeySettings {
   readonly table: ApiKeyTable;
+  readonly owners: ApiKeyOwners;
   readonly configurations: readonly ApiKeyConfiguration[];
   /** Headers in lower case. */
   readonly headers: readonly string[];
@@ -113,6 +129,7 @@ export function resolveApiKeyOptions(options: ApiKeyAuthOptions): ApiKeySettings
     findDefault(configurations);
   return {
     table: checkTable(options.schema?.apikey),
+    owners: findOwners(configurations, options.schema),
     configurations,
     headers: [lookup.apiKeyHeaders ?? "x-api-key"].flat().map((name) => name.toLowerCase()),
     isHashed: lookup.disableKeyHashing !== true,
@@ -153,6 +170,25 @@ function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown
   );
 }
 
+/** Returns the tables of the owners that the configurations have. */
+function findOwners(
+  configurations: readonly ApiKeyConfiguration[],
+  schema: ApiKeyAuthOptions["schema"],
+): ApiKeyOwners {
+  const models = new Set(configurations.map(({ references = "user" }) => references));
+  const owners = [...models].map((model) => {
+    const table: unknown = schema[model];
+    if (isTable(table) && Object.hasOwn(getColumns(table), "id")) return [model, table] as const;
+    throw new ConfigurationError(
+      `configureApiKeyAuth needs schema.${model}, so that keys are refused once their owner is ` +
+        "deleted or banned: pass authSchema of trellis generate auth-schema, or add the drizzle table " +
+        `of AuthConfig.schema.${model}` +
+        (model === "user" ? ", which is authUsers of @trellis/fn/auth/schema by default" : ""),
+    );
+  });
+  return Object.fromEntries(owners);
+}
+
 function checkTable(table: unknown): ApiKeyTable {
   if (!isTable(table)) {
     throw new ConfigurationError(
@@ -167,5 +203,5 @@ function checkTable(table: unknown): ApiKeyTable {
         "better-auth's plugin",
     );
   }
-  return table as ApiKeyTable;
+  return table as unknown as ApiKeyTable;
 }

@@ -1,127 +1,179 @@
-import { and, eq, getTableColumns, gt, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import type { ApiKeyTable } from "./api_key_options.ts";
 import {
-  FOUND_COLUMNS,
-  getUsageKind,
-  type KeyQuery,
-  type KeyStatements,
-  type UsageKind,
-  type UsageStatement,
-  type UsageValues,
-  USED_COLUMNS,
-} from "./api_key_usage_kind.ts";
+  columnSql,
+  equalsSql,
+  type Fields,
+  listColumns,
+  ReturnedColumns,
+  type SqlColumn,
+  tableSql,
+  updateSql,
+} from "../database/column_sql.ts";
+import { bindSql, type PlainSql, sql, type SqlValue } from "../database/plain_sql.ts";
+import { API_KEY_COLUMNS, type ApiKeySettings, type ApiKeyTable } from "./api_key_options.ts";
+import type { ApiKeyRow, UsagePlan, UsedKey } from "./api_key_usage.ts";
+import { type BanColumns, findBanColumns } from "./ban.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
-import { cacheByClient } from "./query_cache.ts";
+import { cacheByClient } from "./session_statements.ts";
 
-let lastStatement = 0;
-
-/** Returns the prepared statements of a client and a table. */
-export const getKeyStatements: (db: AuthDatabase, table: ApiKeyTable) => KeyStatements =
-  cacheByClient(function prepareStatements(db: AuthDatabase, table: ApiKeyTable) {
-    const usages: Map<string, UsageStatement> = new Map();
-    return {
-      find: prepareFind(db, table),
-      getUsage(row, plan) {
-        const kind = getUsageKind(row, plan);
-        if (kind === undefined) return undefined;
-        const name = Object.values(kind).join();
-        const known = usages.get(name);
-        if (known !== undefined) return known;
-        const changes = getChanges(table, kind);
-        const built = buildUsage(db, table, kind, changes);
-        if (hasOtherChanges(table, changes)) return built as unknown as UsageStatement;
-        const usage = built.prepare(getName("use")) as unknown as UsageStatement;
-        usages.set(name, usage);
-        return usage;
-      },
-    };
-  });
-
-/** Returns a distinct name for each statement, because a connection keeps one statement per name. */
-function getName(kind: "find" | "use"): string {
-  return `trellis_${kind}_api_key_${++lastStatement}`;
+/** A stored key with its owner. */
+export interface OwnedApiKeyRow extends ApiKeyRow {
+  /** The user whose id is the key's `referenceId`. */
+  readonly user?: Partial<BanColumns<unknown>> & { readonly id: unknown };
+  /** The organization whose id is the key's `referenceId`. */
+  readonly organization?: { readonly id: unknown };
 }
 
-function prepareFind(db: AuthDatabase, table: ApiKeyTable): KeyQuery {
-  // without LIMIT, which drizzle passes as a parameter: PostgreSQL would plan the query again each time
-  return db.select(pick(table, FOUND_COLUMNS)).from(table)
-    .where(eq(table.key, sql.placeholder("key")))
-    .prepare(getName("find")) as unknown as KeyQuery;
-}
+const FOUND_COLUMNS = API_KEY_COLUMNS.filter((name) => name !== "key" && name !== "updatedAt");
 
-function pick<Name extends keyof ApiKeyTable>(
-  table: ApiKeyTable,
-  names: readonly Name[],
-): Record<Name, ApiKeyTable["id"]> {
-  return Object.fromEntries(names.map((name) => [name, table[name]])) as never;
-}
+const USED_COLUMNS = [
+  "id",
+  "configId",
+  "name",
+  "referenceId",
+  "remaining",
+  "expiresAt",
+  "metadata",
+] as const satisfies readonly (keyof UsedKey)[];
 
-function buildUsage(
+/**
+ * Finds the key with a stored text, and its owner.
+ *
+ * @param db The client.
+ * @param settings The tables.
+ * @param key The stored text.
+ */
+export function findApiKey(
   db: AuthDatabase,
-  table: ApiKeyTable,
-  kind: UsageKind,
-  changes: Readonly<Record<string, unknown>>,
-) {
-  const conditions = [
-    eq(table.id, bind("id", table.id)),
-    sql`${table.enabled} IS NOT FALSE`,
-    ...getQuotaConditions(table, kind),
-    ...getCounterConditions(table, kind),
-  ];
-  return db.update(table).set(changes).where(and(...conditions)).returning(
-    pick(table, USED_COLUMNS),
-  );
+  settings: ApiKeySettings,
+  key: string,
+): Promise<OwnedApiKeyRow[]> {
+  return getFind(db, settings)(db, key);
 }
 
-/** Creates a placeholder whose value is encoded for a column. */
-function bind(name: keyof UsageValues, column: ApiKeyTable["id"]) {
-  return sql.param(sql.placeholder(name), column);
+const getFind = /* @__PURE__ */ cacheByClient(writeFind);
+
+function writeFind(
+  db: AuthDatabase,
+  { table, owners }: ApiKeySettings,
+): (db: AuthDatabase, key: string) => Promise<OwnedApiKeyRow[]> {
+  const { user, organization } = owners;
+  const returned = new ReturnedColumns(db, {
+    ...pick(table, FOUND_COLUMNS),
+    ...(user && { user: { id: user.id, ...findBanColumns(user) } }),
+    ...(organization && { organization: { id: organization.id } }),
+  });
+  let statement = sql`select ${returned.list} from ${tableSql(table)}`;
+  for (const owner of [user, organization]) {
+    if (owner === undefined) continue;
+    const isOwner = equalsSql(db, owner.id, table.referenceId);
+    statement = sql`${statement} left join ${tableSql(owner)} on ${isOwner}`;
+  }
+  statement = sql`${statement} where ${columnSql(db, table.key)} = ${bindSql("", table.key)}`;
+  return function find(db, key) {
+    const value = table.key.mapToDriverValue(key) as SqlValue;
+    return returned.run(db, statement.with([value]), "trellis_find_api_key");
+  };
 }
+
+/** When and how a key is used. */
+export interface ApiKeyUse {
+  /** The stored key, as it was read. */
+  readonly row: ApiKeyRow;
+  readonly plan: UsagePlan;
+  readonly now: Date;
+}
+
+/**
+ * Checks whether a plan changes the key: better-auth writes nothing for a request that it refuses,
+ * except its quota.
+ */
+export function changesKey({ quota, counter, refusal }: UsagePlan): boolean {
+  return refusal === undefined || quota !== "none" || counter !== "none";
+}
+
+/**
+ * Writes a plan if its conditions still hold.
+ *
+ * @param db The client.
+ * @param settings The tables.
+ * @param use The plan.
+ * @returns The changed row, none if another request was faster.
+ */
+export function writeApiKeyUse(
+  db: AuthDatabase,
+  { table }: ApiKeySettings,
+  use: ApiKeyUse,
+): Promise<UsedKey[]> {
+  const returned = new ReturnedColumns(db, pick(table, USED_COLUMNS));
+  const name = (column: SqlColumn) => columnSql(db, column);
+  const update = updateSql(db, {
+    table,
+    changes: getChanges(table, name, use),
+    where: [
+      sql`${name(table.id)} = ${bindSql(use.row.id, table.id)}`,
+      sql`${name(table.enabled)} is not false`,
+      ...getQuotaConditions(table, name, use),
+      ...getCounterConditions(table, name, use),
+    ],
+    returning: returned.list,
+  });
+  return returned.run(db, update, "trellis_use_api_key");
+}
+
+function pick<Name extends string>(table: object, names: readonly Name[]): Fields {
+  const columns = listColumns(table);
+  return Object.fromEntries(names.map((name) => [name, columns[name]]));
+}
+
+type WriteName = (column: SqlColumn) => PlainSql;
 
 function getChanges(
-  table: ApiKeyTable,
-  { quota, counter, isRefused }: UsageKind,
+  { remaining, requestCount }: ApiKeyTable,
+  name: WriteName,
+  { row, plan: { quota, counter, refusal }, now }: ApiKeyUse,
 ): Record<string, unknown> {
-  const now = sql.placeholder("now");
   return {
     // better-auth does not set it for a request that it refuses
-    ...(!isRefused && { updatedAt: now }),
-    ...(quota === "decrement" && { remaining: sql`${table.remaining} - 1` }),
-    ...(quota === "refill" && { remaining: sql.placeholder("refilled"), lastRefillAt: now }),
+    ...(refusal === undefined && { updatedAt: now }),
+    ...(quota === "decrement" && { remaining: sql`${name(remaining)} - 1` }),
+    ...(quota === "refill" && { remaining: (row.refillAmount ?? 1) - 1, lastRefillAt: now }),
     ...(counter !== "none" && { lastRequest: now }),
-    ...(counter === "increment" && { requestCount: sql`${table.requestCount} + 1` }),
+    ...(counter === "increment" && { requestCount: sql`${name(requestCount)} + 1` }),
     ...(counter === "start" && { requestCount: 1 }),
   };
 }
 
-/** Checks for columns with `$onUpdate`, whose functions drizzle calls when it builds a statement. */
-function hasOtherChanges(table: ApiKeyTable, changes: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(getTableColumns(table)).some(([name, { onUpdateFn }]) =>
-    onUpdateFn !== undefined && !Object.hasOwn(changes, name)
-  );
+function getQuotaConditions(
+  { remaining, lastRefillAt }: ApiKeyTable,
+  name: WriteName,
+  { row, plan: { quota } }: ApiKeyUse,
+): PlainSql[] {
+  if (quota === "none") return [];
+  if (quota === "decrement") return [sql`${name(remaining)} > ${bindSql(0, remaining)}`];
+  if (row.lastRefillAt === null) return [sql`${name(lastRefillAt)} is null`];
+  return [sql`${truncate(name(lastRefillAt))} = ${bindSql(row.lastRefillAt, lastRefillAt)}`];
 }
 
-function getQuotaConditions(table: ApiKeyTable, { quota, isFirstRefill }: UsageKind): SQL[] {
-  if (quota === "none") return [];
-  if (quota === "decrement") return [gt(table.remaining, 0)];
-  if (isFirstRefill) return [isNull(table.lastRefillAt)];
-  return [eq(truncate(table.lastRefillAt), bind("lastRefillAt", table.lastRefillAt))];
+function getCounterConditions(
+  { lastRequest, requestCount }: ApiKeyTable,
+  name: WriteName,
+  { row, plan: { counter }, now }: ApiKeyUse,
+): PlainSql[] {
+  if (counter === "none" || counter === "touch") return [];
+  // the window of requests that ends now
+  const startMs = now.getTime() - (row.rateLimitTimeWindow ?? 0);
+  const windowStart = bindSql(new Date(startMs), lastRequest);
+  if (counter === "increment") {
+    return [
+      sql`${name(lastRequest)} > ${windowStart}`,
+      sql`${name(requestCount)} < ${bindSql(row.rateLimitMax, requestCount)}`,
+    ];
+  }
+  if (row.lastRequest === null) return [sql`${name(lastRequest)} is null`];
+  return [sql`${truncate(name(lastRequest))} <= ${windowStart}`];
 }
 
 /** A Date has milliseconds, but the column has microseconds. */
-function truncate(column: ApiKeyTable["id"]): SQL {
+function truncate(column: PlainSql): PlainSql {
   return sql`date_trunc('milliseconds', ${column})`;
-}
-
-function getCounterConditions(table: ApiKeyTable, { counter, isFirstRequest }: UsageKind): SQL[] {
-  if (counter === "none" || counter === "touch") return [];
-  const windowStart = bind("windowStart", table.lastRequest);
-  if (counter === "increment") {
-    return [
-      gt(table.lastRequest, windowStart),
-      lt(table.requestCount, bind("rateLimitMax", table.requestCount)),
-    ];
-  }
-  if (isFirstRequest) return [isNull(table.lastRequest)];
-  return [lte(truncate(table.lastRequest), windowStart)];
 }

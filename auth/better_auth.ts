@@ -12,25 +12,21 @@ import { describeMissingTables } from "./missing_tables.ts";
 import { listPlugins } from "./plugins.ts";
 import type { ProviderOptions } from "./providers.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
+import { deleteOwnedKeys, refuseBannedOwners } from "./api_key_owners.ts";
 import { getBasePath } from "./auth_request.ts";
-import { waitForCounts } from "./counted_adapter.ts";
 import { withMailRoutes } from "./mail_routes.ts";
-import { canJoinSignUp, joinSignUps } from "./join_sign_up.ts";
-import { canSignUpInOneStatement, OneStatementSignUps } from "./one_statement_sign_up.ts";
 import { runInScope } from "./request_scope.ts";
 import { withSilentFailures } from "./silent_failures.ts";
 import { trackStatements } from "./statement_scope.ts";
-import { returnStoredUsers } from "./stored_user.ts";
 import { withTakenAddresses } from "./taken_addresses.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { guardTransactions } from "../database/transaction_guard.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 import { rateLimits } from "../database/rate_limits/table.ts";
 import { createResetPlugin, protectUnprovenAccounts } from "./unproven_accounts.ts";
+import type { AuthSchema } from "./session_tables.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
-import { readUserWithSession } from "./session_with_user.ts";
-import { readAccountsWithUser } from "./user_with_accounts.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
 
 /** The context of a better-auth instance. */
@@ -75,30 +71,23 @@ export async function startBetterAuth(
   const loaded = await loadBetterAuth();
   const { betterAuth, drizzleAdapter } = loaded;
   checkProviders(Object.keys(social), loaded.socialProviderList);
-  const schema = { ...AUTH_SCHEMA_MAPPING, rateLimit: rateLimits, ...settings.schema };
+  const schema: AuthSchema = {
+    ...AUTH_SCHEMA_MAPPING,
+    rateLimit: rateLimits,
+    ...settings.schema,
+  };
   if (settings.experimentalJoins) checkRelations(db, schema);
   const plugins = await createPlugins(settings, custom, loaded);
-  // creates a user and their account in one transaction, because an incomplete sign-up would
-  // block the email address
   const tables = acceptTextAsUuid(schema);
   const client = mail === undefined ? db : prepareMails(db);
-  const canJoin = mail === undefined && canJoinSignUp(db, options, plugins);
-  const statements = canJoin && canSignUpInOneStatement(client, options)
-    ? new OneStatementSignUps(client, tables)
-    : undefined;
-  const joined = canJoin ? joinSignUps(client, tables, statements) : client;
-  const plain = drizzleAdapter(withTables(withSafeErrors(joined), schema, tables), {
+  const plain = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
     provider: "pg",
     schema: tables,
+    // creates a user and their account in one transaction, because an incomplete sign-up would
+    // block the email address
     transaction: "transaction" in db,
   });
-  // better-auth would convert the subquery of the user's id to a number
-  const hasNumericIds = options.advanced?.database?.generateId === "serial";
-  const adapter = settings.experimentalJoins || hasNumericIds ? plain : readUserWithSession(
-    readAccountsWithUser(plain, settings.schema.user),
-    settings.schema.session,
-  );
-  const counted = waitForCounts(statements === undefined ? adapter : returnStoredUsers(adapter));
+  const adapter = schema.apikey === undefined ? plain : deleteOwnedKeys(plain);
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
@@ -106,8 +95,12 @@ export async function startBetterAuth(
     ...options,
     socialProviders: social as BetterAuthOptions["socialProviders"],
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
-    database: audit?.auditAdapter(counted, auditSettings) ?? counted,
-    plugins: [...limits?.plugins ?? [], createResetPlugin(loaded), ...plugins],
+    database: audit?.auditAdapter(adapter, auditSettings) ?? adapter,
+    plugins: [
+      ...limits?.plugins ?? [],
+      createResetPlugin(loaded),
+      ...plugins.map((each) => refuseBannedOwners(each, loaded)),
+    ],
   });
   const context = await auth.$context;
   limits?.setUp(auth.api, context.options);
@@ -127,7 +120,7 @@ export async function startBetterAuth(
     : withMailRoutes(routes, db as unknown as JobClient, basePath);
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
-    handler: scopeRequests(handler, limits, basePath),
+    handler: scopeRequests(handler, limits),
     routes: listAuthRoutes(auth.api, options.disabledPaths),
     context,
     sessionCookie: context.authCookies.sessionToken.name,
@@ -190,7 +183,6 @@ async function createPlugins(
 function scopeRequests(
   handler: StartedBetterAuth["handler"],
   limits: AuthLimits | undefined,
-  basePath: string,
 ): StartedBetterAuth["handler"] {
   let checked: Promise<void> | undefined;
   return async function handleInScope(request) {
@@ -198,8 +190,7 @@ function scopeRequests(
       checked = undefined;
       throw error;
     }));
-    const path = new URL(request.url).pathname.slice(basePath.length);
-    return await runInScope(path, limits?.store, () => handler(request));
+    return await runInScope(limits?.store, () => handler(request));
   };
 }
 

@@ -12,5 +12,5 @@ export type BetterAuthOptions = LibraryOptions;
 /** A drizzle client for PostgreSQL, of any driver and any schema. */
 export type AuthDatabase = Pick<
   PgDatabase<PgQueryResultHKT>,
-  "select" | "insert" | "update" | "delete"
+  "select" | "insert" | "update" | "delete" | "execute"
 >;

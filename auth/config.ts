@@ -7,7 +7,7 @@ import type { LibraryOptions } from "./library_options.ts";
 import type { ResolvedProviders, SocialProviders } from "./providers.ts";
 import type { AccountLimits } from "./account_limit_options.ts";
 import type { RateLimitSettings } from "./rate_limit_settings.ts";
-import type { AuthSchema } from "./resolve_schema.ts";
+import type { AuthSchema } from "./session_tables.ts";
 
 /**
  * Plugins of better-auth, or a function that loads them. Use a function with `import()` inside, so
@@ -131,6 +131,7 @@ export interface AuthSettings {
   readonly sessionUpdateAge: number;
   readonly providers: ResolvedProviders | (() => Promise<ResolvedProviders>);
   readonly plugins: AuthPlugins;
+  /** Tables of the application. */
   readonly schema: AuthSchema;
   /** Name of the cookie with the session's token. */
   readonly sessionCookie: string;

@@ -1,5 +1,5 @@
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
-import type { createAuthMiddleware, getOAuthState } from "better-auth/api";
+import type { APIError, createAuthMiddleware, getOAuthState } from "better-auth/api";
 import type { betterAuth } from "better-auth/minimal";
 import type { openAPI } from "better-auth/plugins";
 import type { bearer } from "better-auth/plugins/bearer";
@@ -14,6 +14,7 @@ export interface BetterAuthLibrary {
   readonly betterAuth: typeof betterAuth;
   readonly drizzleAdapter: typeof drizzleAdapter;
   readonly bearer: typeof bearer;
+  readonly APIError: typeof APIError;
   readonly createAuthMiddleware: typeof createAuthMiddleware;
   readonly getOAuthState: typeof getOAuthState;
   readonly revokeUnprovenAccountAccess: typeof revokeUnprovenAccountAccess;
@@ -31,7 +32,7 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     // awaited one by one inside `try`, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
-    const { createAuthMiddleware, getOAuthState } = await import("better-auth/api");
+    const { APIError, createAuthMiddleware, getOAuthState } = await import("better-auth/api");
     const { revokeUnprovenAccountAccess } = await import("better-auth/db");
     const { bearer } = await import("better-auth/plugins/bearer");
     const { socialProviderList } = await import("better-auth/social-providers");
@@ -39,6 +40,7 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
       betterAuth,
       drizzleAdapter,
       bearer,
+      APIError,
       createAuthMiddleware,
       getOAuthState,
       revokeUnprovenAccountAccess,

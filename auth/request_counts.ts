@@ -19,13 +19,7 @@ interface Attempt {
 export class RequestCounts {
   readonly #store: RateLimitStore;
   #route: Count | undefined;
-  #decision: Promise<void> | undefined;
   #attempts: readonly Attempt[] = [];
-  #givenBack: readonly Attempt[] = [];
-  /** True if better-auth creates a session only after an attempt of this request has succeeded. */
-  isProvenBySession = false;
-  /** The address that better-auth looks for first, if it is known. */
-  address: string | undefined;
 
   /**
    * @param store The store.
@@ -66,27 +60,10 @@ export class RequestCounts {
     this.#attempts = [...this.#attempts, ...attempts];
   }
 
-  /**
-   * Lets the request continue before it is counted. The adapter of `counted_adapter.ts` waits for
-   * {@link decision} before it returns or changes anything.
-   *
-   * @param decision Rejects if a limit is reached.
-   */
-  decideLater(decision: Promise<void>): void {
-    this.#decision = decision;
-    decision.then(() => this.#decision = undefined, () => {});
-  }
-
-  /** Rejects if a limit is reached; `undefined` if the request was allowed. */
-  get decision(): Promise<void> | undefined {
-    return this.#decision;
-  }
-
   /** Gives the attempts back. An error of the database only leaves them counted. */
   async giveBack(): Promise<void> {
     const attempts = this.#attempts;
     this.#attempts = [];
-    this.#givenBack = [...this.#givenBack, ...attempts];
     await Promise.all(
       attempts.map(({ count: [key], decision }) =>
         this.#store.giveBack(key, decision).catch((error: unknown) =>
@@ -96,21 +73,12 @@ export class RequestCounts {
     );
   }
 
-  /** Counts again the attempts that were given back, because the request failed after that. */
-  async countAgain(): Promise<void> {
-    const counts = this.#givenBack.map(({ count }) => count);
-    this.#givenBack = [];
-    if (counts.length > 0) await this.#store.takeInOrder(counts);
-  }
-
   /**
    * Ends the request: counts it by its route if nothing else did.
    *
    * @throws {TooManyRequestsError} If a limit is reached.
    */
   async end(): Promise<void> {
-    // it takes the postponed count with the others
-    await this.#decision;
     await this.take([]);
   }
 }

@@ -2,7 +2,7 @@ import type { ApiEvent } from "../core/http/lambda.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { readSessionCredential, type SessionCredential } from "./session_credential.ts";
 import { renewSessionCookie } from "./session_cookie_header.ts";
-import type { SessionQuery } from "./session_row.ts";
+import type { SessionQuery } from "./session_statements.ts";
 import { type CheckedSession, checkSession } from "./sessions.ts";
 
 /** The checked session of a request. */

@@ -12,7 +12,6 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AccountMails } from "./account_mails.ts";
 import type { AuthConfig, AuthSettings } from "./config.ts";
 import { checkLibraryOptions } from "./check_library_options.ts";
-import { SESSION_TABLES } from "./default_tables.ts";
 import { LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { type ResolvedProviders, resolveProviders } from "./providers.ts";
@@ -106,7 +105,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
   const isLoopback = isLoopbackHost(url.hostname);
   checkSecret(secret, url.hostname, isLoopback);
   if (clientAddress !== "gateway") checkClientAddressSource(clientAddress);
-  const tables = schema === undefined ? SESSION_TABLES : resolveSchema(schema);
+  const tables = schema === undefined ? {} : resolveSchema(schema);
   for (const model of ["user", "session"] as const) {
     const fields = library[model]?.additionalFields;
     if (fields !== undefined) checkAdditionalFields(tables, model, fields);

@@ -1,13 +1,9 @@
 import { getColumns, isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { COLUMN_NAMES } from "./column_names.ts";
-import { SESSION_TABLES } from "./default_tables.ts";
-
-/** Tables by better-auth's model names. An application's tables have at least these columns. */
-export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
+import { type AuthSchema, COLUMN_NAMES, getSessionTables } from "./session_tables.ts";
 
 /**
- * Checks the tables of an application and adds the default ones.
+ * Checks the tables of an application.
  *
  * @param own The option `schema` of `AuthConfig`.
  * @returns The tables by model name.
@@ -22,10 +18,9 @@ export function resolveSchema(own: Record<string, unknown>): AuthSchema {
         "Map them to your tables: { user: users, session: sessions }",
     );
   }
-  const schema = { ...SESSION_TABLES, ...own };
   for (const [model, needed] of Object.entries(COLUMN_NAMES)) {
     if (!(model in own)) continue;
-    const table: unknown = schema[model as keyof typeof schema];
+    const table: unknown = own[model];
     if (!isTable(table)) {
       throw new ConfigurationError(`AuthConfig.schema.${model} is not a drizzle table`);
     }
@@ -39,12 +34,12 @@ export function resolveSchema(own: Record<string, unknown>): AuthSchema {
     }
   }
   for (const name of "session" in own ? ["createdAt", "updatedAt", "expiresAt"] : []) {
-    if (getColumns(schema.session)[name].dataType === "date") continue;
+    if (getColumns(own.session as object)[name].dataType === "date") continue;
     throw new ConfigurationError(
       `AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`,
     );
   }
-  return schema;
+  return { ...own };
 }
 
 /**
@@ -60,7 +55,7 @@ export function checkAdditionalFields(
   model: "user" | "session",
   fields: Readonly<Record<string, unknown>>,
 ): void {
-  const columns = getColumns(schema[model]);
+  const columns = getColumns(getSessionTables(schema)[model]);
   const missing = Object.keys(fields).filter((name) => !Object.hasOwn(columns, name));
   if (missing.length === 0) return;
   throw new ConfigurationError(

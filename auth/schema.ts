@@ -12,17 +12,26 @@
  *
  * @module
  */
-import { type Many, type One, type Relations, relations } from "drizzle-orm";
-import { index, pgTable, unique } from "drizzle-orm/pg-core";
+import { type BuildColumns, type Many, type One, type Relations, relations } from "drizzle-orm";
+import {
+  index,
+  type PgColumnBuilderBase,
+  pgTable,
+  type PgTableWithColumns,
+  unique,
+} from "drizzle-orm/pg-core";
 // database/mod.ts would add clients and migrations to bundles that only need these tables
 import { DatabaseOperation, type TablePermission } from "../database/table_permission.ts";
 import {
   AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
   AUTH_VERIFICATION_COLUMNS,
   type AuthAccountColumns,
+  type AuthSessionColumns,
+  type AuthUserColumns,
   type AuthVerificationColumns,
 } from "./columns.ts";
-import { authSessions, type AuthTable, authUsers } from "./session_tables.ts";
 
 export {
   AUTH_ACCOUNT_COLUMNS,
@@ -35,7 +44,25 @@ export {
   type AuthVerificationColumns,
 } from "./columns.ts";
 export { AUTH_MIGRATION_SQL } from "./migration.ts";
-export { authSessions, type AuthTable, authUsers } from "./session_tables.ts";
+
+/** Return type of drizzle's `pgTable(name, columns)`. */
+export type AuthTable<Name extends string, Columns extends Record<string, PgColumnBuilderBase>> =
+  PgTableWithColumns<{
+    name: Name;
+    schema: undefined;
+    columns: BuildColumns<Name, Columns, "pg">;
+    dialect: "pg";
+  }>;
+
+/** The table `users`. */
+export const authUsers: AuthTable<"users", AuthUserColumns> = pgTable("users", AUTH_USER_COLUMNS);
+
+/** The table `sessions`: one row per sign-in. Expired rows are kept until you delete them. */
+export const authSessions: AuthTable<"sessions", AuthSessionColumns> = pgTable(
+  "sessions",
+  AUTH_SESSION_COLUMNS,
+  (table) => [index("sessions_user_id_idx").on(table.userId)],
+);
 
 /** The table `accounts`: passwords and identity providers of users. */
 export const authAccounts: AuthTable<"accounts", AuthAccountColumns> = pgTable(

@@ -14,7 +14,8 @@ import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { checkRequestSession } from "./request_session.ts";
 import { hasAuthorization, hasSessionCookie, requireCredential } from "./session_credential.ts";
 import { findOrganization, getOrganizationQuery, hasRole } from "./session_organization.ts";
-import type { SessionRow } from "./session_row.ts";
+import type { SessionRow } from "./session_statements.ts";
+import { getSessionTables } from "./session_tables.ts";
 
 type GetAuth = () => Promise<BetterAuthInstance>;
 
@@ -90,7 +91,7 @@ function checkFreshness({ createdAt, impersonatedBy }: SessionRow, freshWithin: 
 
 function requireRoleColumn({ schema, library }: AuthSettings): void {
   const isReturned = library.user?.additionalFields?.role?.returned !== false;
-  if (isReturned && "role" in schema.user) return;
+  if (isReturned && "role" in getSessionTables(schema).user) return;
   throw new ConfigurationError(
     "A handler has the option roles, but sessions have no column user.role: add the column of better-auth's admin plugin to " +
       "your users table, and pass the table as AuthConfig.schema.user",

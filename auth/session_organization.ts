@@ -1,11 +1,17 @@
 import type { ActiveOrganization, OrganizationRule } from "../core/http/session_registry.ts";
-import { getColumns, isTable } from "../database/drizzle_table.ts";
+import { listColumns } from "../database/column_sql.ts";
+import { isTable } from "../database/drizzle_table.ts";
 import { ConfigurationError, ForbiddenError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
-import { type ModelColumns, prepareOrganizationQuery } from "./organization_query.ts";
-import { cacheByClient } from "./query_cache.ts";
-import type { SessionQuery, SessionRow } from "./session_row.ts";
+import {
+  cacheByClient,
+  type OrganizationTables,
+  type SessionQuery,
+  type SessionRow,
+  writeOrganizationQuery,
+} from "./session_statements.ts";
+import { getSessionTables } from "./session_tables.ts";
 
 /** The columns of better-auth's organization plugin that a check reads. */
 const NEEDED = {
@@ -15,7 +21,7 @@ const NEEDED = {
 } as const satisfies Record<string, readonly string[]>;
 
 /**
- * Returns the prepared query of a session with its user, its active organization and the user's
+ * Returns the query of a session with its user, its active organization and the user's
  * membership in it.
  *
  * @param db The client.
@@ -24,10 +30,10 @@ const NEEDED = {
  * @throws {ConfigurationError} If the tables of the organization plugin are missing.
  */
 export function getOrganizationQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  return (getPrepared ??= cacheByClient(prepare))(db, settings);
+  return getQuery(db, settings);
 }
 
-let getPrepared: typeof getOrganizationQuery | undefined;
+const getQuery = /* @__PURE__ */ cacheByClient(writeQuery);
 
 /**
  * Returns the active organization of a session.
@@ -54,21 +60,21 @@ export function hasRole(stored: unknown, roles: readonly string[]): boolean {
   return typeof stored === "string" && stored.split(",").some((role) => roles.includes(role));
 }
 
-function prepare(db: AuthDatabase, settings: AuthSettings): SessionQuery {
-  const { schema } = settings;
-  return prepareOrganizationQuery(db, settings, {
-    session: getModelColumns(schema, "session"),
-    organization: getModelColumns(schema, "organization"),
-    member: getModelColumns(schema, "member"),
+function writeQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
+  const schema = { ...settings.schema, ...getSessionTables(settings.schema) };
+  return writeOrganizationQuery(db, settings, {
+    session: getTable(schema, "session"),
+    organization: getTable(schema, "organization"),
+    member: getTable(schema, "member"),
   });
 }
 
-function getModelColumns<Model extends keyof typeof NEEDED>(
+function getTable<Model extends keyof typeof NEEDED>(
   schema: AuthSettings["schema"],
   model: Model,
-): ModelColumns[Model] {
+): OrganizationTables[Model] {
   const table: unknown = schema[model];
-  const columns = isTable(table) ? getColumns(table) : {};
+  const columns = isTable(table) ? listColumns(table) : {};
   const missing = NEEDED[model].filter((name) => !Object.hasOwn(columns, name));
   if (missing.length > 0) {
     throw new ConfigurationError(
@@ -77,5 +83,5 @@ function getModelColumns<Model extends keyof typeof NEEDED>(
         "in drizzle and pass them under these keys",
     );
   }
-  return columns as ModelColumns[Model];
+  return table as OrganizationTables[Model];
 }

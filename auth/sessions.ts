@@ -7,14 +7,19 @@ import { withoutStack } from "../errors/without_stack.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
 import { type AuthInternals, type BetterAuthInstance, getInternals } from "./instance.ts";
+import { isBanned } from "./ban.ts";
 import { findExtendedEnd } from "./session_length.ts";
-import { getSessionQuery } from "./session_query.ts";
-import type { SessionQuery, SessionRow } from "./session_row.ts";
+import {
+  endSession,
+  extendSession,
+  getSessionQuery,
+  type SessionQuery,
+  type SessionRow,
+} from "./session_statements.ts";
 import { readSessionToken } from "./session_token.ts";
-import { endSession, extendSession } from "./session_writes.ts";
 
 /**
- * Checks a session by its token with one prepared query, and one update if the session is due for
+ * Checks a session by its token with one query, and one update if the session is due for
  * an extension. The result equals that of better-auth's `getSession`, without loading it. Unlike
  * better-auth it keeps expired rows, and refuses users who are banned while they have a session.
  *
@@ -237,25 +242,17 @@ function findSession(
   token: string,
   query = getSessionQuery(db, settings),
 ): Promise<SessionRow[]> {
-  return withQueryMetrics("findSession", () => query.execute({ token }));
+  return withQueryMetrics("findSession", () => query.find(db, token));
 }
 
 function requireActive([row]: SessionRow[]): SessionRow {
   const nowMs = Date.now();
+  // better-auth deletes the sessions of a user when it bans them, but a sign-in at the same moment,
+  // or a ban in SQL, leaves sessions behind
   if (row === undefined || !(row.expiresAt.getTime() > nowMs) || isBanned(row, nowMs)) {
     throw invalidSession();
   }
   return row;
-}
-
-/**
- * Checks for a ban of better-auth's admin plugin. better-auth deletes the sessions of a user when it
- * bans them. This refuses those that a sign-in at the same moment, or a ban in SQL, leaves behind.
- */
-function isBanned({ userFields = {} }: SessionRow, nowMs: number): boolean {
-  const { banned, banExpires } = userFields;
-  if (banned !== true || !("banReason" in userFields)) return false;
-  return !(banExpires instanceof Date && banExpires.getTime() < nowMs);
 }
 
 /**

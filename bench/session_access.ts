@@ -15,7 +15,7 @@ import { createAuth } from "../auth/instance.ts";
 import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
 import { AUTH_SESSION_COLUMNS } from "../auth/columns.ts";
 import { configureSessionAuth } from "../auth/session_auth.ts";
-import { authUsers as user } from "../auth/session_tables.ts";
+import { authUsers as user } from "../auth/schema.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import { defineApiHandler } from "../validation/define_api_handler.ts";
 import { setLogOutput } from "../observability/output.ts";

@@ -1,11 +1,21 @@
 /** A value that every driver sends as a parameter. */
 export type SqlValue = string | number | boolean | bigint | null;
 
+/** What encodes a value for the database: a column of drizzle. */
+export interface ValueEncoder {
+  /** Encodes a value that is not null. */
+  mapToDriverValue(value: unknown): unknown;
+}
+
 /** The parts of drizzle's dialects that write a statement. */
 interface ParameterWriter {
   /** Writes a parameter: `$1` for the index 0 of PostgreSQL. */
   escapeParam(index: number, value: unknown): string;
+  /** Returns the type of the next parameter. The dialect of the Data API casts it to that of its column. */
+  prepareTyping?(encoder: ValueEncoder): string;
 }
+
+type Encoders = readonly (ValueEncoder | undefined)[];
 
 /**
  * A statement, or a part of one, with its parameters. The statements of this package use it instead of
@@ -17,6 +27,8 @@ export class PlainSql {
   readonly texts: readonly string[];
   /** The parameters. */
   readonly params: SqlValue[];
+  /** The columns that have encoded the parameters; `undefined` for those of no column. */
+  readonly encoders: Encoders;
   /** Read by the dialect of the Data API. */
   readonly queryChunks: [] = [];
   #text: string | undefined;
@@ -24,10 +36,12 @@ export class PlainSql {
   /**
    * @param texts The texts around the parameters.
    * @param params The parameters.
+   * @param encoders The columns that have encoded them.
    */
-  constructor(texts: readonly string[], params: SqlValue[]) {
+  constructor(texts: readonly string[], params: SqlValue[], encoders: Encoders = []) {
     this.texts = texts;
     this.params = params;
+    this.encoders = encoders;
   }
 
   /** The statement with the parameters of PostgreSQL: `$1`. */
@@ -41,7 +55,7 @@ export class PlainSql {
    * @param params The values, in the order of the text.
    */
   with(params: SqlValue[]): PlainSql {
-    const statement = new PlainSql(this.texts, params);
+    const statement = new PlainSql(this.texts, params, this.encoders);
     statement.#text = this.text;
     return statement;
   }
@@ -52,9 +66,17 @@ export class PlainSql {
   }
 
   /** Returns the text of a dialect, and the parameters. Called by drizzle. */
-  toQuery({ escapeParam }: ParameterWriter): { sql: string; params: unknown[] } {
-    const { params } = this;
-    return { sql: this.#write((index) => escapeParam(index, params[index])), params };
+  toQuery(
+    { escapeParam, prepareTyping }: ParameterWriter,
+  ): { sql: string; params: unknown[]; typings: string[] } {
+    const { params, encoders } = this;
+    const typings: string[] = [];
+    const sql = this.#write((index) => {
+      const encoder = encoders[index];
+      typings.push(encoder === undefined ? "none" : prepareTyping?.(encoder) ?? "none");
+      return escapeParam(index, params[index]);
+    });
+    return { sql, params, typings };
   }
 
   #write(writeParameter: (index: number) => string): string {
@@ -72,18 +94,32 @@ export function sql(
 ): PlainSql {
   const texts = [strings[0]];
   const params: SqlValue[] = [];
+  const encoders: (ValueEncoder | undefined)[] = [];
   values.forEach((value, at) => {
     if (value instanceof PlainSql) {
       texts[texts.length - 1] += value.texts[0];
       texts.push(...value.texts.slice(1));
       params.push(...value.params);
+      encoders.push(...value.params.map((_, index) => value.encoders[index]));
     } else {
       params.push(value);
+      encoders.push(undefined);
       texts.push("");
     }
     texts[texts.length - 1] += strings[at + 1];
   });
-  return new PlainSql(texts, params);
+  return new PlainSql(texts, params, encoders);
+}
+
+/**
+ * Creates the parameter of a value for a column.
+ *
+ * @param value The value; null is not encoded.
+ * @param column The column, which encodes the value.
+ */
+export function bindSql(value: unknown, column: ValueEncoder): PlainSql {
+  const encoded = value === null ? null : column.mapToDriverValue(value);
+  return new PlainSql(["", ""], [encoded as SqlValue], [column]);
 }
 
 /** Returns a text without parameters, which is not escaped. */

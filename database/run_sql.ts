@@ -2,7 +2,7 @@ import type { SQL } from "drizzle-orm";
 import { toRows } from "./execute.ts";
 import type { PlainSql } from "./plain_sql.ts";
 import type { Row } from "./providers/provider.ts";
-import { PreparedQuery } from "./session/prepared_query.ts";
+import { PreparedQuery, type RowMapping } from "./session/prepared_query.ts";
 import type { PoolSession, TransactionSession } from "./session/session.ts";
 import { findSession } from "./session/statement_session.ts";
 
@@ -45,22 +45,22 @@ export async function runSqlRows<T extends Row = Row>(
 /**
  * Prepares a statement on the session of a client.
  *
- * @returns The statement; `undefined` if drizzle has to write it.
+ * @param client The client.
+ * @param statement The statement.
+ * @param name Name for a statement that is always prepared.
+ * @param mapping Mapping of the rows; by default they have the types of node-postgres.
+ * @returns The statement; `undefined` for clients of drizzle's own drivers.
  */
 export function prepareSql(
   client: object,
-  { text, params }: PlainSql,
+  statement: PlainSql,
   name?: string,
+  mapping: RowMapping = { kind: "raw" },
 ): PreparedQuery | undefined {
-  const session = findSession(client);
-  if (session === undefined || session.statements.hasOwnText) return undefined;
-  return new PreparedQuery(
-    session as PoolSession | TransactionSession,
-    { sql: text, params },
-    { name },
-    { kind: "raw" },
-    () => params,
-  );
+  const session = findSession(client) as PoolSession | TransactionSession | undefined;
+  if (session === undefined) return undefined;
+  const { text, params, isCast } = session.statements.write(statement);
+  return new PreparedQuery(session, { sql: text, params }, { name, isCast }, mapping, () => params);
 }
 
 /** Returns the statement for drizzle, which calls only the members that it has. */

@@ -48,6 +48,9 @@ export const AUTH_OPERATIONS: Readonly<Record<AuthNeed, OperationsByModel>> = {
   routes: Object.fromEntries(MODELS.map((model) => [model, getRouteOperations(model)])),
 };
 
+/** The tables of the owners of API keys. */
+const API_KEY_OWNERS: readonly string[] = ["user", "organization"];
+
 /** The table of the audit log. */
 const AUDIT_MODEL = "authEvent";
 
@@ -80,7 +83,9 @@ const AUTH_COLUMNS: Readonly<
   Partial<Record<AuthNeed, Readonly<Record<string, ColumnsOfOperation>>>>
 > = {
   check: {
-    user: { [Select]: ["id", "email", "name", "image", "emailVerified"] },
+    user: {
+      [Select]: ["id", "email", "name", "image", "emailVerified", "banned", "banExpires"],
+    },
     session: {
       [Select]: ["id", "token", "expiresAt", "userId", "createdAt", "updatedAt"],
       [Update]: SESSION_UPDATE,
@@ -92,6 +97,8 @@ const AUTH_COLUMNS: Readonly<
     member: { [Select]: ["id", "organizationId", "userId", "role"] },
   },
   "api-key": {
+    user: { [Select]: ["id", "banned", "banExpires"] },
+    organization: { [Select]: ["id"] },
     apikey: {
       [Select]: API_KEY_COLUMNS.filter((name) => name !== "updatedAt"),
       [Update]: ["lastRefillAt", "lastRequest", "remaining", "requestCount", "updatedAt"],
@@ -172,6 +179,9 @@ export function getAuthOperations(
       };
     case "events":
       return grant(added.filter((model) => model === AUDIT_MODEL), [Select]);
+    case "api-key":
+      // the owners of keys
+      return grant([...models].filter((model) => API_KEY_OWNERS.includes(model)), [Select]);
     default:
       return AUTH_OPERATIONS[need];
   }

@@ -32,6 +32,8 @@ export function createSessionClient(
     );
   const session = new PoolSession(driver, slots, {
     hasOwnText: dialect?.hasOwnText ?? false,
+    write: (statement) =>
+      (dialect as DataApiDialect | undefined)?.load().write(statement) ?? statement,
     rules,
     // without names for its functions, which take time for each transaction
     createTransaction: (session, depth) =>

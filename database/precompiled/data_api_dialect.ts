@@ -1,3 +1,4 @@
+import type { Dialect } from "../session/dialect.ts";
 import { loadDrizzle } from "./load_drizzle.ts";
 
 /** The dialect of the Data API, in a bundle without drizzle. */
@@ -6,7 +7,7 @@ export class DataApiDialect {
   readonly hasOwnText: boolean = true;
 
   /** Creates the dialect itself. */
-  load(): object {
-    return loadDrizzle().createDataApiDialect();
+  load(): Dialect {
+    return loadDrizzle().createDataApiDialect() as Dialect;
   }
 }

@@ -1,5 +1,7 @@
 import { Column, is, Param, Placeholder, type Query, SQL, type SQLChunk } from "drizzle-orm";
 import type { PgDialect } from "drizzle-orm/pg-core";
+import type { PlainSql } from "../plain_sql.ts";
+import type { WrittenStatement } from "../session/statement_session.ts";
 import { Dialect } from "../session/dialect.ts";
 import { getCastType } from "./data_api_values.ts";
 
@@ -28,6 +30,11 @@ export class DataApiDialect extends Dialect {
     const type = getCastType(encoder);
     return type === undefined ? `:${index + 1}` : `cast(:${index + 1} as ${type})`;
   };
+
+  override write(statement: PlainSql): WrittenStatement {
+    const query = this.sqlToQuery(statement as unknown as SQL);
+    return { text: query.sql, params: query.params, isCast: this.getCasts(query) };
+  }
 
   override sqlToQuery(
     statement: SQL,

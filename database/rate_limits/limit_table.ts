@@ -1,8 +1,8 @@
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getColumns, getTableNames } from "../drizzle_table.ts";
+import { columnNameSql } from "../column_sql.ts";
 import { type PlainSql, rawSql } from "../plain_sql.ts";
-import { findSession } from "../session/statement_session.ts";
 import { qualify, quoteName } from "../sql/quote.ts";
 
 /** The names of a table of rate limits, as SQL. */
@@ -43,7 +43,7 @@ export function readLimitTable(db: object, table?: PgTable): LimitTable {
     );
   }
   const { name, schema } = getTableNames(table);
-  const getName = (column: PgColumn) => toName(getColumnName(db, column));
+  const getName = (column: PgColumn) => columnNameSql(db, column);
   return {
     label: name,
     table: rawSql(qualify(schema, name)),
@@ -59,13 +59,4 @@ export function readLimitTable(db: object, table?: PgTable): LimitTable {
 
 function toName(name: string): PlainSql {
   return rawSql(quoteName(name));
-}
-
-/** Returns the column's name in the database, which a client of drizzle with `casing` derives. */
-function getColumnName(db: object, column: PgColumn): string {
-  if (findSession(db) !== undefined) return column.name;
-  const { dialect } = db as {
-    dialect?: { casing?: { getColumnCasing(column: PgColumn): string } };
-  };
-  return dialect?.casing?.getColumnCasing(column) ?? column.name;
 }

@@ -14,7 +14,7 @@ export interface SessionClientOptions {
    * Writes the SQL.
    * @default drizzle's dialect of PostgreSQL
    */
-  readonly dialect?: { readonly hasOwnText: boolean };
+  readonly dialect?: Pick<Dialect, "hasOwnText" | "write">;
   /**
    * Limits of transactions on the server.
    * @default those of PostgreSQL
@@ -39,6 +39,7 @@ export function createSessionClient(
   const clients = new DrizzleClients(dialect as Dialect, schema);
   const session = new PoolSession(driver, slots, {
     hasOwnText: dialect.hasOwnText,
+    write: (statement) => dialect.write(statement),
     rules,
     createTransaction: (session, depth) => clients.createTransaction(session, depth),
   });

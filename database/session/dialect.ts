@@ -1,5 +1,7 @@
 import type { Query } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
+import type { PlainSql } from "../plain_sql.ts";
+import type { WrittenStatement } from "./statement_session.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";
 
@@ -12,6 +14,11 @@ export class Dialect extends PgDialect {
   /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
   readonly hasOwnText: boolean = false;
   #lastFields: readonly SelectedField[] = [];
+
+  /** Writes a statement of this package. */
+  write({ text, params }: PlainSql): WrittenStatement {
+    return { text, params };
+  }
 
   override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {
     const isNested = given.nestedQueryRelation !== undefined;

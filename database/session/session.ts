@@ -1,10 +1,11 @@
 import type { PgTransactionConfig } from "drizzle-orm/pg-core";
+import type { PlainSql } from "../plain_sql.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
 import { type PreparedQuery, type StatementRunner, toStatementError } from "./prepared_query.ts";
-import type { StatementSession } from "./statement_session.ts";
+import type { StatementSession, WrittenStatement } from "./statement_session.ts";
 import {
   createSavepointError,
   type TransactionRules,
@@ -18,6 +19,8 @@ export type TransactionWork<T> = (tx: never) => Promise<T>;
 export interface ClientTraits {
   /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
   readonly hasOwnText: boolean;
+  /** Writes a statement of this package. */
+  write(statement: PlainSql): WrittenStatement;
   /** Limits of transactions on the server. */
   readonly rules: TransactionRules;
   /**

@@ -1,4 +1,5 @@
 import type { DrizzleClient } from "../providers/provider.ts";
+import type { PlainSql } from "../plain_sql.ts";
 import type { TransactionState } from "./transaction_state.ts";
 
 /**
@@ -7,12 +8,22 @@ import type { TransactionState } from "./transaction_state.ts";
  */
 export const SESSION: unique symbol = Symbol.for("@trellis/fn session");
 
+/** A statement in the form of the server. */
+export interface WrittenStatement {
+  readonly text: string;
+  readonly params: unknown[];
+  /** For each parameter, true if the statement casts it to its column's type. */
+  readonly isCast?: readonly boolean[] | undefined;
+}
+
 /** Session that runs statements which another session of the same client has prepared. */
 export interface StatementSession {
   /** Key of the client's prepared statements, which its transactions share. */
   readonly statements: object & {
     /** True if the texts of statements differ from those that drizzle writes for PostgreSQL. */
     readonly hasOwnText?: boolean;
+    /** Writes a statement of this package. */
+    write(statement: PlainSql): WrittenStatement;
   };
   /** State of the transaction; `undefined` outside of transactions. */
   readonly state?: TransactionState;

@@ -129,7 +129,7 @@ async function run(
   );
   configureSessionAuth(getDb, CONFIG);
   configureApiKeyAuth(getDb, {
-    schema: { apikey },
+    schema: { apikey, user: accountsSchema.user, organization: accountsSchema.organization },
     plugin: { rateLimit: { enabled: false } },
   });
   const random = createRandom(seed);

@@ -12,14 +12,14 @@ import {
   configureApiKeyAuth,
   resetApiKeyAuth,
 } from "../../auth/mod.ts";
-import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
+import { AUTH_SCHEMA_MAPPING, authUsers } from "../../auth/schema.ts";
 import { type ApiKeyPermissions, getCredentialCheck } from "../../core/http/auth_registry.ts";
 import { buildValidatedResponse } from "../../core/mod.ts";
 import { ConfigurationError, isAppError } from "../../errors/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { testSeed } from "../support/seed.ts";
-import { apikey, openApiKeysDatabase } from "./api_keys_database.ts";
+import { apikey, openApiKeysDatabase, OWNER } from "./api_keys_database.ts";
 import { atTime, SECRET } from "./auth_database.ts";
 
 const START_MS = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
@@ -43,6 +43,8 @@ function startTheirs(plugin: ApiKeyConfiguration) {
 
 /** The state of a key that a history starts with, in columns. */
 interface KeyState {
+  config_id?: string;
+  reference_id?: string;
   enabled: boolean | null;
   expires_at: string | null;
   remaining: number | null;
@@ -60,7 +62,7 @@ async function insertKey(id: string, state: Partial<KeyState> = {}): Promise<voi
     id,
     key: hash(id),
     config_id: "default",
-    reference_id: "u1",
+    reference_id: OWNER,
     request_count: 0,
     enabled: true,
     created_at: new Date(START_MS).toISOString(),
@@ -126,7 +128,7 @@ const PERMISSIONS = fc.constantFrom<ApiKeyPermissions | undefined>(
 );
 const history = fc.record({
   isLimited: fc.boolean(),
-  state: fc.record<KeyState>({
+  state: fc.record<Omit<KeyState, "config_id" | "reference_id">>({
     enabled: fc.constantFrom(true, true, true, null, false),
     expires_at: orNull(fc.integer({ min: 0, max: 60_000 })).map((ms) =>
       ms === null ? null : new Date(START_MS + ms).toISOString()
@@ -162,7 +164,7 @@ Deno.test("auth api-key decides like verifyApiKey of better-auth's plugin, whate
   await fc.assert(
     fc.asyncProperty(history, async ({ isLimited, state, steps }) => {
       const which = `${isLimited}` as const;
-      configureApiKeyAuth(getDb, { schema: { apikey }, plugin: plugins[which] });
+      configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers }, plugin: plugins[which] });
       await pglite.exec("DELETE FROM api_keys");
       await insertKey("ours", state);
       await insertKey("theirs", state);
@@ -190,7 +192,7 @@ Deno.test("auth api-key decides like verifyApiKey of better-auth's plugin, whate
 });
 
 Deno.test("auth api-key gives the handler the key without its hash, with one query and one update", async () => {
-  configureApiKeyAuth(getDb, { schema: { apikey } });
+  configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });
   await pglite.exec("DELETE FROM api_keys");
   await insertKey("k1", {
     permissions: '{"notes":["read"]}',
@@ -205,12 +207,12 @@ Deno.test("auth api-key gives the handler the key without its hash, with one que
   const { statusCode, body } = await handler(event, createLambdaContext());
   assertEquals([statusCode, queries.length], [200, 2]);
   assertEquals(JSON.parse(body), {
-    userId: "u1",
+    userId: OWNER,
     apiKey: {
       id: "k1",
       configId: "default",
       name: null,
-      referenceId: "u1",
+      referenceId: OWNER,
       permissions: { notes: ["read"] },
       metadata: { plan: "pro" },
       remaining: 2,
@@ -220,7 +222,7 @@ Deno.test("auth api-key gives the handler the key without its hash, with one que
 });
 
 Deno.test("auth api-key answers without a key, with an unknown one and without permission", async () => {
-  configureApiKeyAuth(getDb, { schema: { apikey } });
+  configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });
   await pglite.exec("DELETE FROM api_keys");
   await insertKey("k1");
   const handler = defineApiHandler({ auth: "api-key", permissions: { notes: ["read"] } })(() => ({
@@ -245,7 +247,7 @@ Deno.test("auth api-key answers without a key, with an unknown one and without p
 });
 
 Deno.test("auth api-key lets no more requests through at once than the key allows", async () => {
-  configureApiKeyAuth(getDb, { schema: { apikey } });
+  configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });
   for (const state of [{ remaining: 5 }, { rate_limit_max: 5, rate_limit_time_window: 60_000 }]) {
     await pglite.exec("DELETE FROM api_keys");
     await insertKey("k1", state);
@@ -262,9 +264,15 @@ Deno.test("auth api-key reads the configured headers and respects configurations
   ];
   await pglite.exec("DELETE FROM api_keys");
   await insertKey("k1");
-  await insertKey("k2", { config_id: "teams" } as Partial<KeyState>);
+  await pglite.exec("CREATE TABLE teams (id text); INSERT INTO teams VALUES ('t1')");
+  const teams = pgTable("teams", { id: text("id") });
+  await insertKey("k2", { config_id: "teams", reference_id: "t1" });
   const call = async (headers: Record<string, string>, configId?: string) => {
-    configureApiKeyAuth(getDb, { schema: { apikey }, plugin, configId });
+    configureApiKeyAuth(getDb, {
+      schema: { apikey, user: authUsers, organization: teams },
+      plugin,
+      configId,
+    });
     try {
       return (await getCredentialCheck("api-key")(createRestApiEvent({ headers }), {})).userId;
     } catch (error) {
@@ -272,7 +280,7 @@ Deno.test("auth api-key reads the configured headers and respects configurations
       throw error;
     }
   };
-  assertEquals(await call({ "X-Own-Key": "k1" }), "u1");
+  assertEquals(await call({ "X-Own-Key": "k1" }), OWNER);
   assertEquals(await call({ "x-api-key": "k2" }), undefined);
   assertEquals(await call({ "x-api-key": "k2" }, "default"), 401);
   assertEquals(await call({ "x-api-key": "k1" }, "teams"), 401);
@@ -283,13 +291,21 @@ Deno.test("configureApiKeyAuth() refuses what a check without better-auth cannot
   const cases: [unknown, string][] = [
     [{}, "schema.apikey"],
     [{ schema: { apikey: pgTable("k", { id: text("id") }) } }, "lacks configId, name"],
-    [{ schema: { apikey }, plugin: { storage: "secondary-storage" } }, "option storage"],
     [
-      { schema: { apikey }, plugin: { customAPIKeyValidator: () => true } },
+      { schema: { apikey, user: authUsers }, plugin: { storage: "secondary-storage" } },
+      "option storage",
+    ],
+    [
+      { schema: { apikey, user: authUsers }, plugin: { customAPIKeyValidator: () => true } },
       "customAPIKeyValidator",
     ],
-    [{ schema: { apikey }, plugin: [{ configId: "teams" }] }, "configId default"],
-    [{ schema: { apikey }, header: "x-key" }, "no option header"],
+    [{ schema: { apikey, user: authUsers }, plugin: [{ configId: "teams" }] }, "configId default"],
+    [{ schema: { apikey } }, "schema.user"],
+    [
+      { schema: { apikey, user: authUsers }, plugin: [{}, { references: "organization" }] },
+      "schema.organization",
+    ],
+    [{ schema: { apikey, user: authUsers }, header: "x-key" }, "no option header"],
   ];
   for (const [options, expected] of cases) {
     const error = assertThrows(

@@ -40,9 +40,16 @@ export const API_KEY_TABLE = `CREATE TABLE api_keys (id text PRIMARY KEY, config
   last_request timestamptz, expires_at timestamptz, created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL,
   permissions text, metadata text); CREATE INDEX api_keys_key_idx ON api_keys (key)`;
 
-/** Opens an embedded database with this table. */
+/** Id of the owner of keys. */
+export const OWNER = "7d3f0a52-0c0b-4b6e-8f3a-1e2d3c4b5a69";
+
+/** Opens an embedded database with this table, and the owner. */
 export async function openApiKeysDatabase(): ReturnType<typeof openAuthDatabase> {
   const opened = await openAuthDatabase();
   await opened.pglite.exec(API_KEY_TABLE);
+  await opened.pglite.query(
+    "INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')",
+    [OWNER],
+  );
   return opened;
 }

@@ -55,7 +55,6 @@ Deno.test("./auth/schema brings drizzle's tables, and of the package no client a
     "auth/columns.ts",
     "auth/migration.ts",
     "auth/schema.ts",
-    "auth/session_tables.ts",
     "database/table_permission.ts",
   ]);
   const packages = new Set(
@@ -96,7 +95,8 @@ Deno.test("validateSession() loads no better-auth, and the first use of the api 
       )}";
       import { drizzle } from "drizzle-orm/pg-proxy";
       const row = ["s1", "token", "2999-01-01 00:00:00+00", "u1", "ada@example.com", "Ada", null, true];
-      configureSessionAuth(async () => drizzle(async () => ({ rows: [row] })), {
+      const found = Object.fromEntries(row.map((value, at) => ["c" + at, value]));
+      configureSessionAuth(async () => drizzle(async () => ({ rows: [found] })), {
         secret: "${"x".repeat(40)}",
         baseURL: "http://localhost:3000",
       });

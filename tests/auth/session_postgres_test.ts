@@ -14,6 +14,7 @@ import {
   validateSession,
 } from "../../auth/mod.ts";
 import { buildValidatedResponse } from "../../core/mod.ts";
+import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
@@ -87,17 +88,24 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     onnotice: () => {},
   });
   const other = postgres(server.url, { max: 4, onnotice: () => {} });
-  const db = drizzle(client);
-  const auth = createAuth(db, config);
+  const database: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString: server.url.replace(`:${server.port}`, `:${relay.port}`),
+    maxConnections: 1,
+    instrument: false,
+  };
+  const own = await getDrizzleClient(database);
+  const auth = createAuth(drizzle(client), config);
   try {
     await client.unsafe(AUTH_MIGRATION_SQL);
     const body = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
     const token = (await auth.api.signUpEmail({ body })).token!;
 
     await test.step("validateSession() takes one round trip once its query is prepared", async () => {
-      await validateSession(auth, token);
+      const pooled = createAuth(own, config);
+      await validateSession(pooled, token);
       const before = relay.trips();
-      const { user, session } = await validateSession(auth, token);
+      const { user, session } = await validateSession(pooled, token);
       assertEquals([user.email, session.expiresAt instanceof Date], [body.email, true]);
       assertEquals(relay.trips() - before, 1);
     });
@@ -108,7 +116,7 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
       await other`INSERT INTO organizations VALUES (${id}, 'Lab', 'lab')`;
       await other`INSERT INTO members SELECT gen_random_uuid(), ${id}, id, 'owner' FROM users`;
       await other`UPDATE sessions SET active_organization_id = ${id}`;
-      configureSessionAuth(() => Promise.resolve(db), {
+      configureSessionAuth(() => Promise.resolve(own), {
         ...config,
         schema: { session: sessions, organization, member },
       });
@@ -129,7 +137,7 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     });
 
     await test.step("validateSession() keeps the queries of two sets of tables apart on one connection", async () => {
-      const twin = createAuth(db, {
+      const twin = createAuth(drizzle(client), {
         ...config,
         schema: { user: pgTable("users", AUTH_USER_COLUMNS) },
       });
@@ -173,6 +181,7 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
       await assertRejects(() => validateSession(auth, token), UnauthorizedError);
     });
   } finally {
+    await closeDrizzleClient(database);
     await client.end();
     await other.end();
     await relay.stop();
