@@ -101,7 +101,8 @@ function checkOwner(
   nowMs: number,
 ): void {
   const owner = references === "user" ? user : organization;
-  if (owner?.id == null || (references === "user" && isBanned(user!, nowMs))) throw invalidKey();
+  const isKnown = owner !== undefined && owner.id !== null;
+  if (!isKnown || (references === "user" && isBanned(user!, nowMs))) throw invalidKey();
 }
 
 function parsePermissions(text: string | null): ApiKeyPermissions {

@@ -28,6 +28,6 @@ export function isBanned(
   nowMs: number,
 ): boolean {
   if (banned !== true) return false;
-  const endMs = banExpires == null ? Infinity : new Date(banExpires as Date | string).getTime();
-  return !(endMs < nowMs);
+  // a ban without an end is not over
+  return !banExpires || !(new Date(banExpires as Date | string).getTime() < nowMs);
 }

@@ -87,7 +87,8 @@ export async function startBetterAuth(
     // block the email address
     transaction: "transaction" in db,
   });
-  const adapter = schema.apikey === undefined ? plain : deleteOwnedKeys(plain);
+  const hasKeys = plugins.some(({ id }) => id === "api-key");
+  const adapter = hasKeys ? deleteOwnedKeys(plain) : plain;
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);

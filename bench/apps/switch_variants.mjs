@@ -76,7 +76,7 @@ create table members (id uuid primary key default gen_random_uuid(), organizatio
 create index members_user_id_idx on members (user_id);
 alter table sessions add active_organization_id uuid`;
 
-const KEYS = `import { configureApiKeyAuth } from "@trellis/fn/auth";
+const KEYS = `import { authUsers, configureApiKeyAuth } from "@trellis/fn/auth";
 import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import { getDb } from "./database.ts";
 const instant = (name: string) => timestamp(name, { withTimezone: true });
@@ -104,7 +104,7 @@ const apikey = pgTable("api_keys", {
   permissions: text("permissions"),
   metadata: text("metadata"),
 });
-configureApiKeyAuth(getDb, { schema: { apikey } });`;
+configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });`;
 
 /** Table of API keys. */
 export const KEYS_SQL =

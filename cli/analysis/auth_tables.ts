@@ -156,7 +156,8 @@ export function getAuthOperations(
   models: Iterable<string>,
   { hasLimits, isExtended, patterns }: AuthSettingsUse,
 ): OperationsByModel {
-  const added = [...models].filter((model) => !MODELS.includes(model as Model));
+  const all = [...models];
+  const added = all.filter((model) => !MODELS.includes(model as Model));
   const grant = (names: readonly string[], operations: readonly DatabaseOperation[]) => ({
     ...AUTH_OPERATIONS[need],
     ...Object.fromEntries(names.map((model) => [model, operations])),
@@ -181,7 +182,7 @@ export function getAuthOperations(
       return grant(added.filter((model) => model === AUDIT_MODEL), [Select]);
     case "api-key":
       // the owners of keys
-      return grant([...models].filter((model) => API_KEY_OWNERS.includes(model)), [Select]);
+      return grant(all.filter((model) => API_KEY_OWNERS.includes(model)), [Select]);
     default:
       return AUTH_OPERATIONS[need];
   }

@@ -36,7 +36,10 @@ export const AUTH_COLLECTORS: Readonly<Record<string, PackageCollector>> = {
   createAuthCleanupHandler: (c, use) => collectInstanceUser(c, use, "cleanup"),
   configureSessionAuth: collectSessionConfiguration,
   configureApiKeyAuth(c, { path, given }): void {
-    if (given[1] !== undefined) c.reach(given[1], ["schema", AUTH_SCHEMA]);
+    if (given[1] !== undefined) {
+      c.reach(given[1], ["schema", AUTH_SCHEMA]);
+      c.reach(given[1], ["schema", "user", `${AUTH_TABLE}user`]);
+    }
     c.release(path);
   },
   configureRateLimits(c, use): void {

@@ -269,7 +269,9 @@ function makeSessionCall(
 const PERMISSIONS = [undefined, { notes: ["read"] }, { notes: ["write"] }, { files: ["read"] }];
 
 async function createKeys(api: PluginApi, users: readonly SignedIn[]) {
-  const handlers = PERMISSIONS.map((permissions) => define({ auth: "api-key", permissions }));
+  const handlers = PERMISSIONS.map((permissions) =>
+    define({ auth: "api-key", ...(permissions && { permissions }) })
+  );
   const stored: string[] = [];
   for (const { id: userId } of users) {
     for (const permissions of [undefined, { notes: ["read", "write"] }, { files: ["read"] }]) {

@@ -267,14 +267,18 @@ testGrants([
     ...withOrganizations(),
     "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session", roles: ["admin"] }`),
   }],
-  ["grants a handler with auth api-key the table of the keys", "keys SELECT+UPDATE", {
-    "get_db.ts": CONFIGURED["get_db.ts"],
-    "auth.ts":
-      `import { configureApiKeyAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+  [
+    "grants a handler with auth api-key the tables of keys and owners",
+    "keys SELECT+UPDATE, people SELECT",
+    {
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "auth.ts":
+        `import { configureApiKeyAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
       import { pgTable } from "drizzle-orm/pg-core"; const apikey = pgTable("keys", {});
-      configureApiKeyAuth(getDb, { schema: { apikey } });`,
-    "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "api-key" }`),
-  }],
+      const user = pgTable("people", {}); configureApiKeyAuth(getDb, { schema: { apikey, user } });`,
+      "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "api-key" }`),
+    },
+  ],
   ["grants a handler with auth jwt nothing", "", {
     "fn.ts": handler(
       `import { createJwtAuth } from "@trellis/fn/auth/jwt";
