@@ -5,7 +5,7 @@ import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { runSqlRows } from "../database/run_sql.ts";
 import { quoteName } from "../database/sql/quote.ts";
-import { SUBSCRIPTION_TABLE } from "./migration.ts";
+import { SUBSCRIPTION_TABLE, TICKET_PREFIX } from "./migration.ts";
 
 /** Options of {@link createConnectionStore}. */
 export interface ConnectionStoreOptions {
@@ -32,13 +32,20 @@ export interface ConnectionStore {
    * @param page `after` is the last connection of the page before.
    */
   list(topic: string, page: { limit: number; after?: string }): Promise<string[]>;
-  /** Deletes expired subscriptions, up to 1,000 with each call. Returns their number. */
+  /**
+   * Returns topics of a connection that begin with a prefix, up to 1,000 in order. With a topic such as `user:<id>` from
+   * `$connect`, `findTopics(connectionId, "user:")` says whose message it is.
+   */
+  findTopics(connectionId: string, prefix?: string): Promise<string[]>;
+  /** Deletes expired subscriptions and tickets, up to 1,000 with each call. Returns their number. */
   removeExpired(): Promise<number>;
 }
 
 const NAME: OptionRule = [
-  (value) => typeof value === "string" && value.length >= 1 && value.length <= 200,
-  "a text of 1 to 200 characters",
+  (value) =>
+    typeof value === "string" && value.length >= 1 && value.length <= 200 &&
+    !value.startsWith(TICKET_PREFIX),
+  `a text of 1 to 200 characters that does not begin with ${TICKET_PREFIX}`,
 ];
 
 /** Rows of a statement; Aurora DSQL changes up to 3,000 in one transaction. */
@@ -65,8 +72,8 @@ const TABLE = rawSql(quoteName(SUBSCRIPTION_TABLE));
  * const connections = createConnectionStore(() => getDrizzleClient({ provider: "embedded-pg" }));
  *
  * // src/functions/websocket/$connect.ts; subscribe in a message's handler for topics of the client's choice
- * export const connect = defineWebSocketHandler()(async ({ connectionId, event }) => {
- *   await connections.subscribe(connectionId, `user:${event.requestContext.authorizer?.userId}`);
+ * export const connect = defineWebSocketHandler({ auth: "session" })(async (params) => {
+ *   if (params.eventType === "CONNECT") await connections.subscribe(params.connectionId, `user:${params.userId}`);
  * });
  *
  * // src/functions/websocket/$disconnect.ts
@@ -103,34 +110,37 @@ export function createConnectionStore<
   return {
     async subscribe(connectionId, ...topics): Promise<void> {
       checkNames(topics, connectionId);
-      if (topics.length === 0) return;
-      const rows = [...new Set(topics)].map((topic) =>
-        sql`(${topic}, ${connectionId}, now() + make_interval(secs => ${maxAgeSeconds}::int))`
-      );
-      await run(
-        "subscribeConnection",
-        sql`INSERT INTO ${TABLE} (topic, connection_id, expires_at) VALUES ${joinSql(rows, ", ")}
-          ON CONFLICT (topic, connection_id) DO UPDATE SET expires_at = excluded.expires_at
-          RETURNING topic`,
-      );
+      for (const batch of listBatches([...new Set(topics)])) {
+        const rows = batch.map((topic) =>
+          sql`(${topic}, ${connectionId}, now() + make_interval(secs => ${maxAgeSeconds}::int))`
+        );
+        await run(
+          "subscribeConnection",
+          sql`INSERT INTO ${TABLE} (topic, connection_id, expires_at) VALUES ${joinSql(rows, ", ")}
+            ON CONFLICT (topic, connection_id) DO UPDATE SET expires_at = excluded.expires_at
+            RETURNING topic`,
+        );
+      }
     },
 
     async unsubscribe(connectionId, ...topics): Promise<void> {
       checkNames(topics, connectionId);
-      if (topics.length === 0) return;
-      await run(
-        "unsubscribeConnection",
-        sql`DELETE FROM ${TABLE} WHERE connection_id = ${connectionId}
-          AND topic IN (${join(topics)}) RETURNING topic`,
-      );
+      for (const batch of listBatches(topics)) {
+        await run(
+          "unsubscribeConnection",
+          sql`DELETE FROM ${TABLE} WHERE connection_id = ${connectionId}
+            AND topic IN (${join(batch)}) RETURNING topic`,
+        );
+      }
     },
 
     async remove(...connectionIds): Promise<void> {
       checkNames(connectionIds);
-      if (connectionIds.length === 0) return;
-      const condition = sql`connection_id IN (${join(connectionIds)})`;
-      // connections have any number of topics
-      while (await deleteBatch("removeConnections", condition) === BATCH_ROWS);
+      for (const batch of listBatches(connectionIds)) {
+        const condition = sql`connection_id IN (${join(batch)})`;
+        // connections have any number of topics
+        while (await deleteBatch("removeConnections", condition) === BATCH_ROWS);
+      }
     },
 
     async list(topic, { limit, after = "" }): Promise<string[]> {
@@ -144,8 +154,28 @@ export function createConnectionStore<
       return rows.map(({ connection_id }) => String(connection_id));
     },
 
+    async findTopics(connectionId, prefix = ""): Promise<string[]> {
+      checkNames([connectionId]);
+      const rows = await run(
+        "findConnectionTopics",
+        sql`SELECT topic FROM ${TABLE} WHERE connection_id = ${connectionId}
+          AND left(topic, char_length(${prefix}::text)) = ${prefix}
+          AND left(topic, char_length(${TICKET_PREFIX}::text)) <> ${TICKET_PREFIX}
+          AND expires_at > now() ORDER BY topic LIMIT ${BATCH_ROWS}`,
+      );
+      return rows.map(({ topic }) => String(topic));
+    },
+
     removeExpired: () => deleteBatch("removeExpiredConnections", sql`expires_at <= now()`),
   };
+}
+
+function listBatches(values: readonly string[]): string[][] {
+  const count = Math.ceil(values.length / BATCH_ROWS);
+  return Array.from(
+    { length: count },
+    (_, at) => values.slice(at * BATCH_ROWS, (at + 1) * BATCH_ROWS),
+  );
 }
 
 function join(values: readonly string[]): PlainSql {

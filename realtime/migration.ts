@@ -1,8 +1,11 @@
 /** Name of the table of {@link SUBSCRIPTION_MIGRATION_SQL}. */
 export const SUBSCRIPTION_TABLE = "websocket_subscriptions";
 
+/** Prefix of the topics that are hashes of tickets. */
+export const TICKET_PREFIX = "$ticket:";
+
 /**
- * SQL that creates the table of `createConnectionStore`. It can run repeatedly, on every provider.
+ * SQL that creates the table of `createConnectionStore` and `createConnectionTickets`. It can run repeatedly, on every provider.
  * Statements are separated by drizzle's breakpoint.
  *
  * @example

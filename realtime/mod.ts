@@ -20,6 +20,11 @@ export {
   type ConnectionStoreOptions,
   createConnectionStore,
 } from "./connection_store.ts";
+export {
+  type ConnectionTickets,
+  createConnectionTickets,
+  type TicketIdentity,
+} from "./connection_tickets.ts";
 export { SUBSCRIPTION_MIGRATION_SQL } from "./migration.ts";
 export {
   createPublisher,

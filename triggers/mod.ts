@@ -120,8 +120,14 @@ export type {
 } from "../core/triggers/trigger_options.ts";
 export {
   defineWebSocketHandler,
+  type WebSocketHandler,
   type WebSocketHandlerFunction,
   type WebSocketHandlerOptions,
   type WebSocketHandlerParams,
   type WebSocketParams,
 } from "../core/triggers/websocket.ts";
+export type {
+  WebSocketAuth,
+  WebSocketAuthMethod,
+  WebSocketIdentity,
+} from "../core/triggers/websocket_auth.ts";

@@ -1,10 +1,14 @@
+import type { ConnectionTickets } from "../../realtime/connection_tickets.ts";
 import type { AuthMethod, AuthMode } from "../../validation/authenticate.ts";
 
 /** The mode of a handler, by name or by a function of {@link AUTH_METHODS}. */
 export type SourceAuthMode = AuthMode | AuthMethod["mode"];
 
 /** Functions of the package whose result is the option `auth` of a handler, with the mode. */
-export const AUTH_METHODS: Readonly<Record<string, SourceAuthMode>> = {
+export const AUTH_METHODS: Readonly<
+  Record<string, SourceAuthMode | ConnectionTickets["mode"]>
+> = {
+  createConnectionTickets: "ticket",
   createGatewayJwtAuth: "gateway-jwt",
   createJwtAuth: "jwt",
 };
@@ -18,7 +22,8 @@ const MODES: readonly unknown[] = [
   "api-key",
   "jwt",
   "gateway-jwt",
-] satisfies SourceAuthMode[];
+  "ticket",
+] satisfies (SourceAuthMode | ConnectionTickets["mode"])[];
 
 /**
  * Describes an invalid value of the option `auth`.

@@ -49,6 +49,10 @@ export const AUTH_COLLECTORS: Readonly<Record<string, PackageCollector>> = {
     if (given[1] !== undefined) c.reach(given[1], ["table", `${AUTH_TABLE}rateLimit`]);
     c.release(path);
   },
+  defineWebSocketHandler(c, { path, given }): void {
+    if (given[0] !== undefined) c.reach(given[0], ["auth", AUTH_MODE]);
+    c.release(path);
+  },
   defineApiHandler(c, { path, given }): void {
     if (given[0] !== undefined) {
       c.reach(given[0], ["auth", AUTH_MODE]);

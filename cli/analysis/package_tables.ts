@@ -34,6 +34,14 @@ export const PACKAGE_QUERIES: ReadonlyMap<string, PackageQuery> = new Map([
       isDeferred: true,
     },
   ],
+  [
+    "createConnectionTickets",
+    {
+      tables: [SUBSCRIPTION_TABLE],
+      operations: [Select, Insert, Delete],
+      isDeferred: true,
+    },
+  ],
   ["removeExpiredRecords", { tables: [IDEMPOTENCY_TABLE], operations: [Select, Delete] }],
   [
     "defineChangeStreamHandler",

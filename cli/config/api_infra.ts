@@ -56,7 +56,7 @@ export interface ApiInfra {
 export interface WebSocketInfra {
   /**
    * The function in `authorizer/` that authorizes new connections; `false` for none.
-   * @default the only authorizer
+   * @default the only authorizer if `$connect` has `auth: "authorizer"`, else none
    */
   authorizer?: string | false;
   /**

@@ -14,7 +14,10 @@ import { getStamp, type Inputs, isChanged } from "./file_stamps.ts";
 
 /** A loaded function. */
 export interface LoadedFunction {
-  readonly handler: (event: unknown, context: LambdaContext) => unknown;
+  readonly handler: ((event: unknown, context: LambdaContext) => unknown) & {
+    /** The mode of `defineWebSocketHandler`. */
+    readonly auth?: string;
+  };
   /** The operation that `defineApiHandler` registered. */
   readonly operation?: RegisteredOperation;
   /** The routes of a router. */

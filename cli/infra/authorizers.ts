@@ -69,21 +69,22 @@ export function chooseAuthorizers(
   }
 
   let websocket: InfraFunction | undefined;
-  const wanted = settings.websocket?.authorizer;
-  if (sockets.length > 0 && wanted !== false && (wanted !== undefined || authorizers.length > 0)) {
-    websocket = choose(wanted, "infra.websocket.authorizer");
-    if (websocket !== undefined && !sockets.some(({ routeKey }) => routeKey === "$connect")) {
+  const connect = sockets.find(({ routeKey }) => routeKey === "$connect");
+  if (sockets.length > 0) {
+    errors.push(...findConnectProblems(connect));
+    const named = settings.websocket?.authorizer;
+    const isAsked = connect?.options.auth === "authorizer";
+    if (named !== false && (named !== undefined || isAsked && authorizers.length > 0)) {
+      websocket = choose(named, "infra.websocket.authorizer");
+    } else if (isAsked) {
+      const reason = named === false
+        ? "infra.websocket.authorizer is false"
+        : "authorizer/ contains no function";
       errors.push({
-        message: `the authorizer ${websocket.name} only runs for ` +
-          `$connect, but no function serves that route: ` +
-          "add websocket/$connect.ts, or set " +
-          "infra.websocket.authorizer = false to allow all connections",
+        functionName: connect.name,
+        message: `auth is 'authorizer', but ${reason}, so every connection would be refused`,
       });
     }
-  } else if (sockets.length > 0 && wanted === undefined) {
-    warnings.push({
-      message: "the WebSocket API accepts all connections: authorizer/ contains no function",
-    });
   }
   const admitsAnonymous = authorized.some(({ options }) => options.auth === "authorizer-optional");
   const plan = api && { fn: api, admitsAnonymous };
@@ -93,4 +94,22 @@ export function chooseAuthorizers(
     warnings.push(...found.warnings);
   }
   return { api: plan, websocket, errors, warnings };
+}
+
+/** Finds what would refuse all connections, or would admit anybody. */
+function findConnectProblems(connect: InfraFunction | undefined): Problem[] {
+  if (connect === undefined) {
+    return [{
+      message:
+        "the WebSocket API accepts all connections, because no function serves $connect: add " +
+        "websocket/$connect.ts with the option auth",
+    }];
+  }
+  if (connect.options.auth !== undefined) return [];
+  return [{
+    functionName: connect.name,
+    message:
+      "$connect has no option auth, so every connection would be refused: set it to 'session', " +
+      "to the result of createConnectionTickets, to 'authorizer', or to 'none' if anybody may connect",
+  }];
 }

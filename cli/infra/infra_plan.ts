@@ -16,7 +16,7 @@ export interface HandlerOptions {
   readonly retryAttempts?: number;
   /** `defineKafkaHandler`: whether it reports the failed record of each partition. */
   readonly partialFailures?: boolean;
-  /** `defineApiHandler`: the auth mode. */
+  /** `defineApiHandler`, `defineWebSocketHandler`: the auth mode. */
   readonly auth?: string;
   /** `defineApiHandler`: the allowed origins, or `false` for none. */
   readonly cors?: CorsOption;

@@ -57,6 +57,11 @@ export function setTrustedOriginCheck(check: TrustedOriginCheck | undefined): vo
   isTrusted = check;
 }
 
+/** Returns whether the page of a request may send cookies; false if no trusted origins are registered. */
+export function isTrustedPage(event: ApiEvent, origin: string): boolean {
+  return isTrusted?.(event, origin) ?? false;
+}
+
 /** The environment's origins, where they cannot change. */
 let kept: readonly string[] | undefined;
 

@@ -67,15 +67,17 @@ const RULES: OptionRules = {
  * @param factory Name of the function that got them, for messages.
  * @param options The options.
  * @param ownKeys Names of the options that this trigger has beside those of all.
+ * @param ownRules Rules of options that only this trigger has.
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkTriggerOptions(
   factory: string,
   options: object,
   ownKeys: readonly string[],
+  ownRules: OptionRules = {},
 ): void {
   const own = ownKeys.map((name) => [name, RULES[name] ?? ANY_OPTION]);
-  checkFunctionOptions(factory, options, Object.fromEntries(own));
+  checkFunctionOptions(factory, options, { ...Object.fromEntries(own), ...ownRules });
 }
 
 /**

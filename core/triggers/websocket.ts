@@ -10,6 +10,12 @@ import { parseInput, parseJsonInput } from "./parse_input.ts";
 import { toServerError } from "./trigger_failure.ts";
 import type { WebSocketEvent, WebSocketResult } from "./trigger_events.ts";
 import {
+  authenticateConnection,
+  WEBSOCKET_AUTH_RULES,
+  type WebSocketAuth,
+  type WebSocketIdentity,
+} from "./websocket_auth.ts";
+import {
   checkHandler,
   checkTriggerOptions,
   type TriggerHandler,
@@ -17,7 +23,22 @@ import {
 } from "./trigger_options.ts";
 
 /** Options of {@link defineWebSocketHandler}. Without a type argument (`never`) its parameter is omitted. */
-export interface WebSocketHandlerOptions<TBody = never> extends TriggerOptions {
+export interface WebSocketHandlerOptions<
+  TBody = never,
+  TAuth extends WebSocketAuth | undefined = WebSocketAuth | undefined,
+> extends TriggerOptions {
+  /**
+   * How a client that connects is identified: `session` by its session cookie or bearer token, as in API handlers; the
+   * result of `createConnectionTickets` by a ticket for one use; `authorizer` by the API's authorizer; `none` admits
+   * anybody. A handler without it refuses clients that connect.
+   */
+  auth?: TAuth;
+  /**
+   * Origins of the pages that may connect, such as `["https://app.example.com"]`. Clients that are no browsers send no
+   * origin. A session cookie needs one of the trusted origins of the auth configuration in any case.
+   * @default any origin without cookies, trusted origins with cookies
+   */
+  origins?: readonly string[];
   /** Parses the JSON of messages; synchronous or not. Connects and disconnects have no body. */
   schema?: StandardSchema<TBody>;
 }
@@ -40,8 +61,12 @@ export interface WebSocketParams {
  * The parameters of a WebSocket handler. `eventType` says what happened. The gateway sends a disconnect if it can, so
  * it may be missing.
  */
-export type WebSocketHandlerParams<TBody = never> =
-  | Flat<WebSocketParams & { /** A client wants to connect. */ eventType: "CONNECT" }>
+export type WebSocketHandlerParams<TBody = never, TAuth = WebSocketAuth | undefined> =
+  | Flat<
+    & WebSocketParams
+    & WebSocketIdentity<TAuth>
+    & { /** A client wants to connect. */ eventType: "CONNECT" }
+  >
   | Flat<WebSocketParams & { /** The connection has ended. */ eventType: "DISCONNECT" }>
   | Flat<
     & WebSocketParams
@@ -50,17 +75,24 @@ export type WebSocketHandlerParams<TBody = never> =
   >;
 
 /** The function that a user writes. Without a result the answer is 200, without a body. */
-export type WebSocketHandlerFunction<TBody = never> = (
-  params: WebSocketHandlerParams<TBody>,
+export type WebSocketHandlerFunction<TBody = never, TAuth = WebSocketAuth | undefined> = (
+  params: WebSocketHandlerParams<TBody, TAuth>,
 ) => WebSocketResult | void | Promise<WebSocketResult | void>;
+
+/** The function to export for Lambda, with the user's function and the way in which it identifies clients. */
+export interface WebSocketHandler<TBody = never, TAuth = WebSocketAuth | undefined>
+  extends TriggerHandler<WebSocketEvent, WebSocketResult, WebSocketHandlerFunction<TBody, TAuth>> {
+  /** The mode of the option `auth`. */
+  readonly auth: string | undefined;
+}
 
 /**
  * Declares a function behind routes of a WebSocket API. What it throws becomes the same status and body as that of an API
  * handler: a client reads the status when it connects, and the body as a message where the route is two-way.
  *
- * It does not authenticate callers: the authorizer does, once, when the connection is made.
+ * Clients are identified when they connect. A handler without the option `auth` refuses them.
  *
- * @param options Schema, names.
+ * @param options Authentication, schema, names.
  * @returns A function that takes the handler and returns the one to export for Lambda.
  * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
  *
@@ -79,17 +111,23 @@ export type WebSocketHandlerFunction<TBody = never> = (
  *   return { statusCode: 200, body: params.body.text.toUpperCase() };
  * });
  *
+ * // $connect.ts; "none" admits anybody
+ * export const connect = defineWebSocketHandler({ auth: "none" })(() => {});
+ *
  * const event = createWebSocketMessageEvent({ body: { action: "say", text: "hello" } });
  * console.log((await handler(event, createLambdaContext())).body); // HELLO
  * ```
  */
-export function defineWebSocketHandler<TBody = never>(
-  options: WebSocketHandlerOptions<TBody> = {},
+export function defineWebSocketHandler<
+  TBody = never,
+  const TAuth extends WebSocketAuth | undefined = WebSocketAuth | undefined,
+>(
+  options: WebSocketHandlerOptions<TBody, TAuth> = {},
 ): (
-  handler: WebSocketHandlerFunction<TBody>,
-) => TriggerHandler<WebSocketEvent, WebSocketResult, WebSocketHandlerFunction<TBody>> {
-  checkTriggerOptions("defineWebSocketHandler", options, ["schema"]);
-  const { schema, logging, metrics, tracing } = options;
+  handler: WebSocketHandlerFunction<TBody, TAuth>,
+) => WebSocketHandler<TBody, TAuth> {
+  checkTriggerOptions("defineWebSocketHandler", options, ["schema"], WEBSOCKET_AUTH_RULES);
+  const { schema, auth, origins, logging, metrics, tracing } = options;
 
   return function wrapHandler(handler) {
     checkHandler("defineWebSocketHandler", handler);
@@ -104,8 +142,20 @@ export function defineWebSocketHandler<TBody = never>(
       try {
         const parsed = schema && eventType === "MESSAGE" &&
           { body: await parseInput(schema, parseJsonInput(event.body)) };
-        const params = { event, connectionId, routeKey, eventType, context, metadata, ...parsed };
-        return shape(event, await handler(params as unknown as WebSocketHandlerParams<TBody>));
+        const identity = eventType === "CONNECT" &&
+          await authenticateConnection(event, auth, origins);
+        const params = {
+          event,
+          connectionId,
+          routeKey,
+          eventType,
+          context,
+          metadata,
+          ...parsed,
+          ...identity,
+        };
+        const given = params as unknown as WebSocketHandlerParams<TBody, TAuth>;
+        return shape(event, await handler(given));
       } catch (error) {
         // the client is gone, so it is not a client error
         throw eventType === "DISCONNECT" ? toServerError(error) : error;
@@ -125,7 +175,8 @@ export function defineWebSocketHandler<TBody = never>(
       tracing,
       respondToError,
     });
-    return Object.assign(lambda, { handler });
+    const mode: string | undefined = typeof auth === "object" ? auth.mode : auth;
+    return Object.assign(lambda, { handler, auth: mode });
   };
 }
 

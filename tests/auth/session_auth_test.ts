@@ -7,7 +7,12 @@ import {
 } from "../../auth/mod.ts";
 import { getSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/mod.ts";
-import { createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createLambdaContext,
+  createRestApiEvent,
+  createWebSocketConnectEvent,
+} from "../../testing/mod.ts";
+import { defineWebSocketHandler } from "../../triggers/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 
 const config = { secret: SECRET, baseURL: "http://localhost:3000" };
@@ -63,5 +68,48 @@ Deno.test("configureSessionAuth() lets a handler try again after the database wa
     UnauthorizedError,
     "The session is invalid or has expired",
   );
+  resetSessionAuth();
+});
+
+Deno.test("defineWebSocketHandler() with auth session admits sessions, and cookies from trusted origins only", async () => {
+  await reset();
+  configureSessionAuth(() => Promise.resolve(db), {
+    ...config,
+    trustedOrigins: ["https://app.example.com"],
+  });
+  const auth = await getConfiguredSessionAuth();
+  const { headers } = await auth.api.signUpEmail({
+    body: { name: "A", email: "a@example.com", password: "correct horse" },
+    asResponse: true,
+  });
+  const cookie = headers.getSetCookie().map((pair) => pair.split(";")[0]).join("; ");
+  const token = headers.get("set-auth-token")!;
+  const users: string[] = [];
+  const handler = defineWebSocketHandler({
+    auth: "session",
+    logging: { level: "SILENT" },
+    metrics: false,
+  })((params) => {
+    if (params.eventType === "CONNECT") users.push(`${params.userId} ${params.session.user.email}`);
+  });
+  const cases: [headers: Record<string, string>, status: number][] = [
+    [{ Cookie: cookie, Origin: "https://app.example.com" }, 200],
+    [{ cookie, origin: "http://localhost:3000" }, 200],
+    [{ Authorization: `Bearer ${token}` }, 200],
+    // a page of another site, which browsers send the cookie for
+    [{ Cookie: cookie, Origin: "https://evil.example" }, 403],
+    [{ Cookie: cookie, Origin: "null" }, 403],
+    [{ Cookie: cookie }, 403],
+    [{ Cookie: `${cookie.slice(0, -3)}abc`, Origin: "https://app.example.com" }, 401],
+    [{ Authorization: "Bearer forged" }, 401],
+    [{}, 401],
+  ];
+  for (const [headers, status] of cases) {
+    users.length = 0;
+    const event = createWebSocketConnectEvent({ headers });
+    const result = await handler(event, createLambdaContext());
+    assertEquals(result.statusCode, status, JSON.stringify(headers));
+    assertEquals(users.length, status === 200 ? 1 : 0);
+  }
   resetSessionAuth();
 });

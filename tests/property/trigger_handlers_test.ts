@@ -224,7 +224,7 @@ property(
   }),
 );
 
-const webSocket = defineWebSocketHandler({ schema })((params) => {
+const webSocket = defineWebSocketHandler({ schema, auth: "none" })((params) => {
   if (params.eventType === "MESSAGE") return { statusCode: 200, body: JSON.stringify(params.body) };
 });
 const headers = fc.dictionary(

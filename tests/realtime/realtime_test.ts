@@ -1,5 +1,5 @@
 /** Pushes with the official client, through the WebSocket API of `trellis dev`, to real clients. */
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertFalse, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import type { FunctionStore } from "../../cli/dev/function_store.ts";
 import { listenOnLoopback } from "../../cli/dev/http_server.ts";
 import type { Invoker } from "../../cli/dev/invoker.ts";
@@ -16,14 +16,17 @@ import {
 import { closeDrizzleClient, getDrizzleClient, sanitizeForDistSql } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../../errors/mod.ts";
+import type { SessionResult } from "../../core/http/session_registry.ts";
 import { setLogOutput } from "../../observability/mod.ts";
+import { redactText } from "../../observability/redact_text.ts";
 import {
   createConnectionStore,
+  createConnectionTickets,
   createPublisher,
   SUBSCRIPTION_MIGRATION_SQL,
 } from "../../realtime/mod.ts";
 import { startDistSqlServer } from "../../testing/distsql/mod.ts";
-import { createLambdaContext, createTestDatabase } from "../../testing/mod.ts";
+import { createLambdaContext, createRestApiEvent, createTestDatabase } from "../../testing/mod.ts";
 import { withEnv } from "../support/with_env.ts";
 
 const QUIET = { logging: { level: "SILENT" }, metrics: false } as const;
@@ -32,6 +35,7 @@ for (const statement of SUBSCRIPTION_MIGRATION_SQL.split("--> statement-breakpoi
   await database.db.execute(sql.raw(statement));
 }
 const connections = createConnectionStore(() => database.db);
+const tickets = createConnectionTickets(() => database.db);
 setLogOutput(() => {});
 
 /** Connections whose disconnect was handled. */
@@ -50,8 +54,9 @@ const HANDLERS: Record<string, (event: any, context: any) => Promise<unknown>> =
       ? { userStatus: UserStatus.Unauthenticated }
       : { userStatus: UserStatus.Authenticated, userId: query.token }
   ),
-  $connect: defineWebSocketHandler(QUIET)(async ({ connectionId, event }) => {
-    const { userId } = event.requestContext.authorizer!;
+  $connect: defineWebSocketHandler({ ...QUIET, auth: "authorizer" })(async (params) => {
+    if (params.eventType !== "CONNECT") return;
+    const { connectionId, userId } = params;
     if (userId === "banned") throw new UnauthorizedError("banned");
     await connections.subscribe(connectionId, "all", `user:${userId}`);
   }),
@@ -76,7 +81,10 @@ const FUNCTIONS = Object.keys(HANDLERS).map((name): FunctionFile =>
     : { kind: "websocket", name, file: `/${name}.ts`, routeKey: name }
 );
 const gateway = createSocketGateway({
-  store: { list: () => FUNCTIONS } as unknown as FunctionStore,
+  store: {
+    list: () => FUNCTIONS,
+    load: ({ name }: FunctionFile) => ({ handler: HANDLERS[name] }),
+  } as unknown as FunctionStore,
   invoker: {
     invoke: (fn: FunctionFile, event: unknown) =>
       HANDLERS[fn.name](event, createLambdaContext()).then(
@@ -223,6 +231,82 @@ Deno.test("createConnectionStore() lists pages in order, and forgets what has ex
   assertEquals(await connections.removeExpired(), 0);
 });
 
+Deno.test("subscribe() and unsubscribe() take any number of topics", async () => {
+  const topics = Array.from({ length: 40_000 }, (_, index) => `t${index}`);
+  await connections.subscribe("wide", ...topics);
+  assertEquals(await connections.list("t39999", { limit: 10 }), ["wide"]);
+  await connections.unsubscribe("wide", ...topics.slice(1));
+  assertEquals(await connections.findTopics("wide"), ["t0"]);
+  await connections.remove("wide");
+});
+
+Deno.test("findTopics() returns the topics of a connection with a prefix, and no tickets", async () => {
+  await connections.subscribe("c1", "user:u1", "user_x", "room:1");
+  await tickets.createConnectionTicket({ user: { id: "c1" } } as SessionResult);
+  assertEquals(await connections.findTopics("c1", "user:"), ["user:u1"]);
+  assertEquals(await connections.findTopics("c1"), ["room:1", "user:u1", "user_x"]);
+  assertEquals(await connections.findTopics("c2"), []);
+  await connections.remove("c1");
+});
+
+const ADA = { user: { id: "ada" } } as SessionResult;
+const showTicket = (query: Record<string, string>) =>
+  tickets.authenticate(createRestApiEvent({ query }));
+const listTicketRows = async () =>
+  (await database.db.execute(
+    sql`SELECT topic FROM websocket_subscriptions WHERE topic LIKE '$ticket:%'`,
+  ) as unknown as { rows: { topic: string }[] }).rows;
+
+Deno.test("createConnectionTicket() stores a hash, and its ticket admits its user once", async () => {
+  const ticket = await tickets.createConnectionTicket(ADA);
+  assertMatch(ticket, /^wst_[\w-]{43}$/);
+  const rows = await listTicketRows();
+  assertEquals(rows.length, 1);
+  assertFalse(rows[0].topic.includes(ticket.slice(4)));
+  assertEquals(redactText(`GET /?x=${ticket}`), "GET /?x=[REDACTED]");
+  // the database decides between clients that come at the same time
+  const shown = await Promise.allSettled(Array.from({ length: 5 }, () => showTicket({ ticket })));
+  assertEquals(shown.filter(({ status }) => status === "fulfilled"), [
+    { status: "fulfilled", value: { userId: "ada" } },
+  ]);
+  await assertRejects(() => showTicket({ ticket }), UnauthorizedError, "used, expired");
+  assertEquals(await listTicketRows(), []);
+});
+
+Deno.test("createConnectionTickets() refuses expired, forged and missing tickets, and tickets without a user", async () => {
+  const expired = await tickets.createConnectionTicket(ADA);
+  await database.db.execute(
+    sql`UPDATE websocket_subscriptions SET expires_at = now() WHERE topic LIKE '$ticket:%'`,
+  );
+  const forged = `wst_${"A".repeat(43)}`;
+  for (const query of [{ ticket: expired }, { ticket: forged }, { ticket: "" }, {}]) {
+    await assertRejects(() => showTicket(query as Record<string, string>), UnauthorizedError);
+  }
+  const unused = await tickets.createConnectionTicket(ADA);
+  await database.db.execute(
+    sql`UPDATE websocket_subscriptions SET expires_at = now() WHERE topic LIKE '$ticket:%'`,
+  );
+  assertEquals([await connections.removeExpired(), await listTicketRows()], [1, []]);
+  await assertRejects(() => showTicket({ ticket: unused }), UnauthorizedError);
+  for (const session of [undefined, {}, { user: {} }, { user: { id: "" } }]) {
+    await assertRejects(
+      () => tickets.createConnectionTicket(session as never),
+      ConfigurationError,
+      "session.user.id",
+    );
+  }
+});
+
+Deno.test("topics cannot be made into tickets", async () => {
+  for (
+    const use of [
+      () => connections.subscribe("mallory", "$ticket:x"),
+      () => connections.list("$ticket:x", { limit: 1 }),
+      () => publisher.publish("$ticket:x", "x"),
+    ]
+  ) await assertRejects(use, ConfigurationError, "does not begin with $ticket:");
+});
+
 Deno.test({
   name: "createConnectionStore() works on the distributed engine, whose migration is translated",
   sanitizeOps: false,
@@ -253,6 +337,12 @@ Deno.test({
         await store.subscribe("a", "t1", "t2");
         await store.subscribe("b", "t1");
         assertEquals(await store.list("t1", { limit: 10 }), ["a", "b"]);
+        const ticketing = createConnectionTickets(() => db);
+        const ticket = await ticketing.createConnectionTicket(ADA);
+        const event = createRestApiEvent({ query: { ticket } });
+        assertEquals(await ticketing.authenticate(event), { userId: "ada" });
+        await assertRejects(async () => await ticketing.authenticate(event), UnauthorizedError);
+        assertEquals(await store.findTopics("a", "t2"), ["t2"]);
         await store.unsubscribe("b", "t1");
         assertEquals(await store.list("t1", { limit: 10 }), ["a"]);
         await db.execute(sql`UPDATE websocket_subscriptions SET expires_at = now()`);

@@ -51,15 +51,24 @@ export async function admitClient(
   const authorizer = await authorize();
   const connection = { connectionId, headers, query, authorizer };
   const fn = functions.find("$connect");
-  if (fn !== undefined) {
-    const { statusCode } = await functions.invoke(fn, createWebSocketConnectEvent(connection));
-    if (statusCode >= 400) throw new HandshakeError(statusCode);
-  }
+  // generate infra refuses an API without $connect, because it would admit anybody
+  if (fn === undefined) throw new HandshakeError(403);
+  const { statusCode } = await functions.invoke(fn, createWebSocketConnectEvent(connection));
+  if (statusCode >= 400) throw new HandshakeError(statusCode);
   return connection;
 
+  /** As in the generated infrastructure, an authorizer is only attached if `$connect` reads its result. */
+  async function asksAuthorizer(): Promise<boolean> {
+    const fn = functions.find("$connect");
+    return fn !== undefined && (await store.load(fn)).handler.auth === "authorizer";
+  }
+
   async function authorize(): Promise<AuthorizerContext | undefined> {
-    if (settings.authorizer === false) return undefined;
-    const fn = selectAuthorizer(store, settings.authorizer);
+    const { authorizer } = settings;
+    if (authorizer === false || authorizer === undefined && !await asksAuthorizer()) {
+      return undefined;
+    }
+    const fn = selectAuthorizer(store, authorizer);
     if (fn === undefined) return undefined;
     const event = createRequestAuthorizerEvent({ path: SOCKET_PATH });
     Object.assign(event, { headers, queryStringParameters: query });

@@ -38,6 +38,11 @@ testGrants([
     ...CONFIGURED,
     "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`),
   }],
+  ["grants a WebSocket handler with auth session what checking a session needs", CHECK, {
+    ...CONFIGURED,
+    "fn.ts": `import "./auth.ts"; import { defineWebSocketHandler } from "@trellis/fn/triggers";
+      export const handler = defineWebSocketHandler({ auth: "session" })(() => {});`,
+  }],
   ["grants other auth modes nothing", "", {
     ...CONFIGURED,
     "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "authorizer-optional" }`),

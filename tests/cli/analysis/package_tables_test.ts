@@ -38,6 +38,32 @@ Deno.test("analysePermissions() grants the table of idempotency records to handl
   assertEquals([analysis.unresolved, analysis.missed], [[], []]);
 });
 
+Deno.test("analysePermissions() grants the table of subscriptions to functions that create or check tickets", async () => {
+  const analysis = await analyse({
+    "realtime.ts": `
+      import { createConnectionTickets } from "@trellis/fn/realtime";
+      import { getDrizzleClient } from "@trellis/fn/database";
+      export const tickets = createConnectionTickets(() => getDrizzleClient({ provider: "embedded-pg" }));
+      export const other = 1;`,
+    "connect.ts": `
+      import { defineWebSocketHandler } from "@trellis/fn";
+      import { tickets } from "./realtime.ts";
+      export const handler = defineWebSocketHandler({ auth: tickets })(() => {});`,
+    "ticket.ts": `
+      import { defineApiHandler } from "@trellis/fn";
+      import { tickets } from "./realtime.ts";
+      export const handler = defineApiHandler()(async ({ event }) => ({
+        ticket: await tickets.createConnectionTicket({ user: { id: "u" } } as any) }));`,
+    "other.ts": `
+      import { defineQueueHandler } from "@trellis/fn";
+      import { other } from "./realtime.ts";
+      export const handler = defineQueueHandler()(async () => void other);`,
+  }, { Connect: "connect.ts", Ticket: "ticket.ts", Other: "other.ts" });
+  const all = "websocket_subscriptions SELECT+INSERT+DELETE";
+  assertEquals([0, 1, 2].map((at) => getGrants(analysis, at)), [all, all, ""]);
+  assertEquals([analysis.unresolved, analysis.missed], [[], []]);
+});
+
 Deno.test("analysePermissions() grants the table of subscriptions to functions that use connections", async () => {
   const analysis = await analyse({
     "realtime.ts": `

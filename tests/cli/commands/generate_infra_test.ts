@@ -224,11 +224,29 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
       },
     ],
     [
-      "an authorizer that nobody asks when a client connects",
-      /the authorizer One only runs for \$connect, but no function serves that route/,
+      "a WebSocket API without $connect",
+      /the WebSocket API accepts all connections, because no function serves \$connect/,
       {
         "src/functions/websocket/$default.ts": define("defineWebSocketHandler"),
         "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),
+      },
+    ],
+    [
+      "a $connect without auth",
+      /\$connect has no option auth, so every connection would be refused: set it to 'session'/,
+      {
+        "src/functions/websocket/$connect.ts": define("defineWebSocketHandler"),
+        "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),
+      },
+    ],
+    [
+      "a $connect that relies on an authorizer, without one",
+      /auth is 'authorizer', but authorizer\/ contains no function, so every connection/,
+      {
+        "src/functions/websocket/$connect.ts": define(
+          "defineWebSocketHandler",
+          '{ auth: "authorizer" }',
+        ),
       },
     ],
     [
@@ -423,11 +441,6 @@ const WARNINGS:
       "that everybody is anonymous",
       /a.get.ts:3: auth is 'authorizer-optional', but authorizer\/ contains no function: every request is anonymous/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer-optional" }') },
-    ],
-    [
-      "that everybody may connect",
-      /the WebSocket API accepts all connections/,
-      { "src/functions/websocket/$default.ts": define("defineWebSocketHandler") },
     ],
     [
       "a value that no function reads",

@@ -1,4 +1,4 @@
-import { assertEquals, assertFalse, assertThrows } from "@std/assert";
+import { assertEquals, assertFalse, assertMatch, assertThrows } from "@std/assert";
 import * as z from "zod";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import {
@@ -20,6 +20,8 @@ import {
   createWebSocketDisconnectEvent,
   createWebSocketMessageEvent,
 } from "../../../testing/mod.ts";
+import { getQuery } from "../../../core/http/api_event.ts";
+import type { ApiEvent } from "../../../core/http/lambda.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
 const context = createLambdaContext({ awsRequestId: "r-1" });
@@ -30,7 +32,9 @@ function run<T = never>(
   handler: WebSocketHandlerFunction<T>,
   options: WebSocketHandlerOptions<T> = {},
 ) {
-  return captureLogs(() => defineWebSocketHandler<T>(options)(handler)(event, context));
+  return captureLogs(() =>
+    defineWebSocketHandler<T>({ auth: "none", ...options })(handler)(event, context)
+  );
 }
 
 const events = [
@@ -185,3 +189,107 @@ Deno.test("defineWebSocketHandler() checks its options and keeps the user's own 
   const handler = () => {};
   assertEquals(defineWebSocketHandler()(handler).handler, handler);
 });
+
+/** Connects to a handler, and returns the status, the error's code and what the handler received. */
+async function connect(
+  options: WebSocketHandlerOptions,
+  handshake: Parameters<typeof createWebSocketConnectEvent>[0] = {},
+) {
+  const seen: unknown[] = [];
+  const handler = defineWebSocketHandler(options)((params) => void seen.push(params));
+  const event = createWebSocketConnectEvent(handshake);
+  const { result, lines } = await captureLogs(() => handler(event, context));
+  return { status: result.statusCode, message: lines[0].error?.message, seen };
+}
+
+Deno.test("defineWebSocketHandler() refuses to connect without the option auth", async () => {
+  const { status, message, seen } = await connect({});
+  assertEquals([status, seen], [500, []]);
+  assertMatch(message, /no option auth, so that nobody can connect\. Set it to session/);
+  // messages and disconnects come from clients that were admitted
+  const { result } = await captureLogs(() =>
+    defineWebSocketHandler()(() => {})(createWebSocketMessageEvent({ body: "x" }), context)
+  );
+  assertEquals(result.statusCode, 200);
+});
+
+const AUTHORIZERS: [authorizer: Record<string, unknown> | undefined, status: number][] = [
+  [{ userStatus: "Authenticated", userId: "u1" }, 200],
+  [{ userStatus: "Authenticated", userId: "" }, 401],
+  [{ userStatus: "Authenticated" }, 401],
+  [{ userStatus: "Anonymous" }, 401],
+  [{ userStatus: "Unauthenticated", userId: "u1" }, 401],
+  [{ userId: "u1" }, 401],
+  [undefined, 401],
+];
+
+for (const [authorizer, expected] of AUTHORIZERS) {
+  Deno.test(`defineWebSocketHandler() answers ${expected} to the authorizer's ${JSON.stringify(authorizer)}`, async () => {
+    const { status, seen } = await connect({ auth: "authorizer" }, {
+      authorizer: authorizer as never,
+    });
+    assertEquals(status, expected);
+    const [params] = seen as { userId: string; authorizer: object }[];
+    if (expected === 200) assertEquals([params.userId, params.authorizer], ["u1", authorizer]);
+    else assertEquals(seen, []);
+  });
+}
+
+const APP = "https://app.example.com";
+const EVIL = "https://evil.example";
+const authorizer = { userStatus: "Authenticated", userId: "u1" };
+const ORIGINS: [
+  options: WebSocketHandlerOptions,
+  headers: Record<string, string>,
+  status: number,
+][] = [
+  [{ auth: "none" }, { Origin: EVIL }, 200],
+  [{ auth: "none", origins: [APP] }, { Origin: APP }, 200],
+  [{ auth: "none", origins: [APP] }, { origin: EVIL }, 403],
+  [{ auth: "none", origins: [APP] }, { origin: "null" }, 403],
+  [{ auth: "none", origins: [APP] }, {}, 200],
+  // a token is not sent by itself, a cookie is
+  [{ auth: "authorizer" }, { Origin: EVIL }, 200],
+  [{ auth: "authorizer" }, { Origin: EVIL, Cookie: "a=b" }, 403],
+  [{ auth: "authorizer" }, { Cookie: "a=b" }, 403],
+  [{ auth: "authorizer", origins: [APP] }, { Origin: APP, Cookie: "a=b" }, 200],
+  [{ auth: "authorizer", origins: [APP] }, { Origin: EVIL, Cookie: "a=b" }, 403],
+];
+
+for (const [options, headers, expected] of ORIGINS) {
+  Deno.test(`defineWebSocketHandler() answers ${expected} with ${JSON.stringify(options)} to ${JSON.stringify(headers)}`, async () => {
+    assertEquals((await connect(options, { headers, authorizer })).status, expected);
+  });
+}
+
+Deno.test("defineWebSocketHandler() passes what a method of its own returns", async () => {
+  const auth = {
+    mode: "mine",
+    authenticate: (event: ApiEvent) => ({ userId: `from ${getQuery(event).get("who")}` }),
+  };
+  const handler = defineWebSocketHandler({ auth, logging: { level: "SILENT" }, metrics: false })(
+    (params) => {
+      if (params.eventType !== "CONNECT") return;
+      return { statusCode: 200, body: params.userId };
+    },
+  );
+  assertEquals(handler.auth, "mine");
+  const event = createWebSocketConnectEvent({ query: { who: "ada" } });
+  assertEquals((await handler(event, context)).body, "from ada");
+});
+
+const BAD_OPTIONS: [options: object, message: string][] = [
+  [{ auth: "bearer" }, 'auth is "bearer": it must be session, authorizer, none, or the result of'],
+  [{ auth: undefined }, "auth is undefined, which would lift what it protects"],
+  [{ auth: { mode: "gateway-jwt", authenticate: () => ({}) } }, "auth is "],
+  [{ auth: "none", origins: [] }, 'it must be a list of origins such as ["https://app.example'],
+  [{ auth: "none", origins: ["*"] }, "it must be a list of origins"],
+  [{ auth: "none", origins: ["https://app.example.com/"] }, "it must be a list of origins"],
+  [{ auth: "none", origins: undefined }, "origins is undefined, which would lift"],
+];
+
+for (const [options, message] of BAD_OPTIONS) {
+  Deno.test(`defineWebSocketHandler() refuses ${JSON.stringify(options)}: ${message}`, () => {
+    assertThrows(() => defineWebSocketHandler(options as never), ConfigurationError, message);
+  });
+}
