@@ -1,5 +1,6 @@
 import createFetchClient from "openapi-fetch";
 import type { ApiRoutes, Client } from "./client_types.ts";
+import { type UnsafeCall, withSafeUrl } from "./safe_calls.ts";
 import { type SendRequest, sendWithRetries } from "./send_with_retries.ts";
 
 /** Stores a session token outside of cookies. */
@@ -41,13 +42,15 @@ export interface ClientOptions {
 }
 
 const CORRELATION_ID = "X-Correlation-Id";
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 
 /**
  * Creates a client of an API. Its type parameter is the interface `routes` that `trellis generate
  * client` writes; routes add no code.
  *
  * A call returns `{ data, error, response }` with the types of the route. {@link unwrap} returns the
- * data or throws. A call that could not be sent rejects with the error of fetch.
+ * data or throws. A call that could not be sent rejects with the error of fetch. A call with a path parameter that is
+ * missing, empty, `.` or `..` rejects with a `RangeError`: it would reach another route.
  *
  * @param options Address, session and retries.
  * @returns The client, which is one of openapi-fetch.
@@ -100,12 +103,14 @@ export function createClient<Routes extends ApiRoutes>(options: ClientOptions): 
     return response;
   }
 
-  return createFetchClient<object>({
+  const { use, eject, ...methods } = createFetchClient<object>({
     baseUrl,
     headers,
     fetch: sendCall,
     ...session === "cookie" && { credentials: "include" },
-  }) as unknown as Client<Routes>;
+  });
+  const calls = METHODS.map((name) => [name, withSafeUrl(methods[name] as UnsafeCall)]);
+  return { use, eject, ...Object.fromEntries(calls) };
 }
 
 /** Returns `undefined` on pages without a secure context. */

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import fc from "fast-check";
 import { ApiError, type ClientOptions, createClient, unwrap } from "@trellis/fn/client";
+import { testSeed } from "../support/seed.ts";
 
 interface Body<T> {
   content: { "application/json": T };
@@ -62,6 +64,137 @@ Deno.test("createClient() sends typed calls with a correlation id", async () => 
   assertEquals(server.seen[1].headers.get("X-Correlation-Id"), "own");
   await server.connect({ createCorrelationId: () => undefined }).GET("/notes");
   assertEquals(server.seen[2].headers.has("X-Correlation-Id"), false);
+});
+
+/** Returns a client whose calls reach nobody, and the URL of the last one. */
+function record() {
+  const seen: string[] = [];
+  const client = createClient<hostileRoutes>({
+    baseUrl: "https://api.example.com/base",
+    fetch: ({ url }) => (seen.push(url), Promise.resolve(Response.json({}))),
+  });
+  return { client, seen };
+}
+
+interface hostileRoutes {
+  GET: {
+    "/notes/{noteId}/lines/{line}": {
+      parameters: { path: { noteId: string; line: string }; query?: Record<string, unknown> };
+      responses: { 200: Body<object> };
+    };
+  };
+}
+
+const OTHER_ROUTES: [value: unknown, shown: string][] = [
+  ["", '""'],
+  [".", '"."'],
+  ["..", '".."'],
+  [[".."], '".."'],
+  [[], '""'],
+  [undefined, "missing"],
+  [null, "missing"],
+];
+
+for (const [value, shown] of OTHER_ROUTES) {
+  Deno.test(`createClient() refuses the path parameter ${JSON.stringify(value)}`, async () => {
+    const { client, seen } = record();
+    const error = await assertRejects(
+      () =>
+        client.GET("/notes/{noteId}/lines/{line}", {
+          params: { path: { noteId: value as string, line: "1" } },
+        }),
+      RangeError,
+    );
+    assertEquals(
+      error.message.includes(`{noteId} of /notes/{noteId}/lines/{line} is ${shown}`),
+      true,
+    );
+    assertEquals(seen, []);
+  });
+}
+
+Deno.test("createClient() refuses a call without its path parameters", async () => {
+  const { client } = record();
+  const call = client.GET as unknown as (path: string) => Promise<unknown>;
+  await assertRejects(() => call("/notes/{noteId}/lines/{line}"), RangeError, "is missing");
+});
+
+const PARTS = [
+  ".",
+  "..",
+  "%2e",
+  "%2E",
+  "/",
+  "\\",
+  "?",
+  "#",
+  "&",
+  "=",
+  "+",
+  " ",
+  "\t",
+  "\n",
+  "{",
+  "}",
+  "$&",
+]
+  .concat([
+    "é",
+    "😀",
+    "a",
+    "1",
+    ";",
+    ":",
+    "@",
+    "[",
+    "]",
+    "%",
+    "%00",
+    "\0",
+    "//",
+    "http:",
+    "__proto__",
+  ]);
+const hostile = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 4 }).map((parts) =>
+  parts.join("")
+);
+const segment = hostile.filter((text) => text !== "." && text !== "..");
+
+Deno.test("createClient() sends hostile values and names to the route that is called", async () => {
+  const call = fc.record({ noteId: segment, line: segment, name: hostile, value: hostile });
+  const property = fc.asyncProperty(call, async ({ noteId, line, name, value }) => {
+    const { client, seen } = record();
+    const entries = [[name, value], [`list${name}`, [value, "x"]], ["deep", { [name]: value }]];
+    const query = Object.fromEntries(entries);
+    await client.GET("/notes/{noteId}/lines/{line}", { params: { path: { noteId, line }, query } });
+    const url = new URL(seen[0]);
+    const segments = url.pathname.split("/").slice(1).map(decodeURIComponent);
+    assertEquals(segments, ["base", "notes", noteId, "lines", line]);
+    assertEquals([url.origin, url.hash], ["https://api.example.com", ""]);
+    const expected = new Map([
+      [name, [value]],
+      [`list${name}`, [value, "x"]],
+      [`deep[${name}]`, [value]],
+    ]);
+    for (const [key, values] of expected) assertEquals(url.searchParams.getAll(key), values);
+    assertEquals([...url.searchParams].length, 4);
+  });
+  await fc.assert(property, { numRuns: 1000, seed: testSeed });
+});
+
+Deno.test("createClient() encodes names with a call's own style, and leaves names to a call's own function", async () => {
+  const { client, seen } = record();
+  const path = { noteId: "n", line: "1" };
+  const query = { "a&b": ["1", "2"] };
+  await client.GET("/notes/{noteId}/lines/{line}", {
+    params: { path, query },
+    querySerializer: { array: { style: "form", explode: false } },
+  });
+  await client.GET("/notes/{noteId}/lines/{line}", {
+    params: { path, query },
+    querySerializer: (given) => new URLSearchParams(given as Record<string, string>).toString(),
+  });
+  assertEquals(seen.map((url) => new URL(url).search), ["?a%26b=1,2", "?a%26b=1%2C2"]);
 });
 
 Deno.test("createClient() sends the session's token and stores the one of a sign-in", async () => {
