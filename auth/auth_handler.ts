@@ -1,4 +1,4 @@
-import { getSource } from "../core/http/api_event.ts";
+import { checkHttpEvent, getSource, isHttpEvent } from "../core/http/api_event.ts";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
 import { type CorsOption, isCorsOption } from "../core/http/cors.ts";
@@ -144,6 +144,7 @@ export function createAuthHandler(
 
   const handler = withObservability<ApiEvent, ProxyResult>(
     async function serveAuthRoutes(event, context, { correlationId }): Promise<ProxyResult> {
+      checkHttpEvent(event);
       const result = await answer(event, { context, correlationId });
       const extra = {
         [CORRELATION_ID_HEADER]: correlationId,
@@ -155,13 +156,15 @@ export function createAuthHandler(
     {
       operationName: options.operationName || "Auth",
       logging: options.logging,
-      respondToError: (error, context, event) =>
-        toGatewayResult(
+      respondToError(error, context, event) {
+        if (!isHttpEvent(event)) throw error;
+        return toGatewayResult(
           event,
           getSource(event),
           getErrorResponse(context, error, errorBody as ErrorBodyFormat | undefined),
           { ...cors.getErrorHeaders(event), ...getSecurityHeaders(event) },
-        ),
+        );
+      },
     },
   );
   withLocalAccess(handler, async () => {

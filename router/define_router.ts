@@ -7,7 +7,7 @@ import type { RegisteredOperation } from "../validation/openapi/registry.ts";
 import { checkHandlers } from "./check_handlers.ts";
 import { getRoutePath, toRoutedEvent } from "./route_event.ts";
 import { parseRouteKey, type RouteKey, type RoutePattern } from "./route_key.ts";
-import { createRouteMatcher } from "./route_matcher.ts";
+import { createRouteMatcher, type RouteMatch, type RouteMatcher } from "./route_matcher.ts";
 import type { RouterOptions } from "./router_options.ts";
 import { answerPreflight, createUnmatchedHandler } from "./unmatched.ts";
 
@@ -84,13 +84,11 @@ export function defineRouter(
   const answerUnmatched = createUnmatchedHandler(matcher, options);
 
   async function route(event: ApiEvent, context: LambdaContext): Promise<ProxyResult> {
-    const method = getMethod(event);
-    const path = getRoutePath(event);
-    const found = matcher.find(method, path);
-    if (found !== undefined) return found.route.handler(toRoutedEvent(event, found), context);
-    const get = method === "HEAD" ? matcher.find("GET", path) : undefined;
-    if (get === undefined) return answerUnmatched(event, context);
-    return withoutBody(await get.route.handler(toRoutedEvent(event, get), context));
+    const found = findRoute(matcher, event);
+    if (found === undefined) return answerUnmatched(event, context);
+    const response = await found.route.handler(toRoutedEvent(event, found), context);
+    const isWithoutBody = getMethod(event) === "HEAD" && found.route.method === "GET";
+    return isWithoutBody ? { ...response, body: "", isBase64Encoded: false } : response;
   }
 
   // a local gateway asks for the response to a preflight request
@@ -100,6 +98,14 @@ export function defineRouter(
   return Object.assign(route, { routes, resources });
 }
 
-function withoutBody(result: ProxyResult): ProxyResult {
-  return { ...result, body: "", isBase64Encoded: false };
+/** Returns the route of an event; `undefined` also for an event that cannot be read, which then fails in a handler. */
+function findRoute(matcher: RouteMatcher<Route>, event: ApiEvent): RouteMatch<Route> | undefined {
+  try {
+    const method = getMethod(event);
+    const path = getRoutePath(event);
+    return matcher.find(method, path) ??
+      (method === "HEAD" ? matcher.find("GET", path) : undefined);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,30 +1,47 @@
 import { getPath, isAlbEvent, isHttpApiEvent } from "../core/http/api_event.ts";
 import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
 import type { RoutePattern } from "./route_key.ts";
-import type { RouteMatch } from "./route_matcher.ts";
+import { decode, type RouteMatch } from "./route_matcher.ts";
 
 /**
  * Returns the path of a request below the base path of a custom domain and the stage of an HTTP API. Gateways leave
- * both in the path of the event; the template of the gateway's own route shows where it begins.
+ * both in the path of the event; the template of the gateway's own route shows where it begins. The route `$default` has
+ * no template: there the name of a stage is the start of the path only at the API's own address.
  *
  * @returns The path, still encoded.
  */
 export function getRoutePath(event: ApiEvent): string {
-  const path = stripStage(event, getPath(event) || "/");
+  const path = getPath(event) || "/";
   const template = getTemplate(event);
-  if (template === undefined || template === path) return path;
+  if (template === undefined) return stripStage(event, path);
+  if (template === path) return path;
   const given = path.split("/"), expected = template.split("/");
+  const end = given.length - (path.length > 1 && path.endsWith("/") ? 1 : 0);
   const rest = /^\{([^{}+]+)\+\}$/.exec(expected[expected.length - 1])?.[1];
   const restValue = rest && (event as RestApiEvent).pathParameters?.[rest];
-  const length = expected.length + (restValue ? restValue.split("/").length - 1 : 0);
-  const extra = given.length - length - (path.length > 1 && path.endsWith("/") ? 1 : 0);
+  const restCount = restValue ? countSegments(given.slice(1, end), restValue) : 1;
+  const extra = end - (expected.length - 1) - restCount;
   return extra <= 0 ? path : `/${given.slice(extra + 1).join("/")}`;
+}
+
+/** Counts the segments at the end of a path that are a value, which may contain a decoded slash. */
+function countSegments(segments: readonly string[], value: string): number {
+  const wanted = value.length - (value.endsWith("/") ? 1 : 0);
+  let raw = -1, decoded = -1;
+  for (let count = 1; count <= segments.length; count++) {
+    const segment = segments[segments.length - count];
+    raw += segment.length + 1;
+    decoded += decode(segment).length + 1;
+    if (raw === wanted || decoded === wanted) return count;
+  }
+  return value.split("/").length;
 }
 
 function stripStage(event: ApiEvent, path: string): string {
   if (!isHttpApiEvent(event)) return path;
-  const { stage } = event.requestContext;
+  const { stage, domainName } = event.requestContext;
   if (!stage || stage === "$default") return path;
+  if (domainName !== undefined && !domainName.includes(".execute-api.")) return path;
   const prefix = `/${stage}`;
   if (path === prefix) return "/";
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;

@@ -122,7 +122,7 @@ function readParameters<R>(
 }
 
 /** Decodes a part of a path once; a part with an invalid encoding is unchanged. */
-function decode(text: string): string {
+export function decode(text: string): string {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);

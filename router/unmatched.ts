@@ -1,4 +1,4 @@
-import { getHeader, getMethod } from "../core/http/api_event.ts";
+import { checkHttpEvent, getHeader, getMethod } from "../core/http/api_event.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import { then } from "../core/async/then.ts";
 import { getPreflightResponder, isPreflight } from "../core/http/preflight.ts";
@@ -35,6 +35,7 @@ export function createUnmatchedHandler(
     _context: LambdaContext,
     { correlationId }: { readonly correlationId: string },
   ): ProxyResult | ReturnedError | Promise<ProxyResult | ReturnedError> {
+    checkHttpEvent(event);
     return then(answerPreflight(matcher, event), (preflight) => {
       if (preflight !== undefined) return preflight;
       const methods = matcher.listMethods(getRoutePath(event));

@@ -2,6 +2,7 @@ import type { $ZodType } from "zod/v4/core";
 import { withPreflight } from "../core/http/preflight.ts";
 import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
+import { checkHttpEvent } from "../core/http/api_event.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import type { OrganizationRule } from "../core/http/session_registry.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
@@ -125,6 +126,7 @@ export function defineApiHandler<
       context: LambdaContext,
       metadata: WrapperMetadata,
     ): Response | Promise<Response> {
+      checkHttpEvent(event);
       const preflight = respondToPreflight(event, metadata.correlationId);
       if (preflight !== undefined) return preflight;
       const params: Params = { event, context, metadata };

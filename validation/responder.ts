@@ -1,4 +1,4 @@
-import { getSource } from "../core/http/api_event.ts";
+import { getSource, isHttpEvent } from "../core/http/api_event.ts";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
 import {
   type CorsOption,
@@ -35,7 +35,7 @@ export interface Responder {
   respondToPreflight(event: ApiEvent, correlationId?: string): ProxyResult | undefined;
   /** Adds the headers of every response, in the form that the gateway of the event expects. */
   respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult;
-  /** Builds the response to an error. */
+  /** Builds the response to an error. Throws it if the event is no HTTP request. */
   respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult;
 }
 
@@ -104,6 +104,8 @@ export function createResponder(
       return addHeaders(event, result, correlationId, getCorsHeaders(event));
     },
     respondToError(error, context, event) {
+      // to other triggers any response is a success
+      if (!isHttpEvent(event)) throw error;
       const response = getErrorResponse(context, error, errorBody);
       const correlationId = response.headers?.[CORRELATION_ID_HEADER] ??
         getCorrelationId(event, context);

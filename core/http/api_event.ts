@@ -1,3 +1,4 @@
+import { UnexpectedError } from "../../errors/http_errors.ts";
 import { decodeBase64 } from "./base64.ts";
 import type {
   AlbEvent,
@@ -18,6 +19,29 @@ export function isHttpApiEvent(event: ApiEvent): event is HttpApiEvent {
 /** Checks whether an event comes from an Application Load Balancer. */
 export function isAlbEvent(event: ApiEvent): event is AlbEvent {
   return (event as AlbEvent | null)?.requestContext?.elb !== undefined;
+}
+
+/** Members of HTTP requests that no event of another trigger has. Tests and direct invocations may send only one. */
+const HTTP_MEMBERS = ["httpMethod", "headers", "multiValueHeaders", "body"] as const;
+
+/** Checks whether an event is an HTTP request. The batch of a queue, for instance, is none. */
+export function isHttpEvent(event: unknown): event is ApiEvent {
+  if (typeof event !== "object" || event === null) return false;
+  const { requestContext } = event as Partial<HttpApiEvent>;
+  if ((requestContext as { connectionId?: unknown } | undefined)?.connectionId) return false;
+  return HTTP_MEMBERS.some((name) => name in event) || requestContext?.http !== undefined;
+}
+
+/**
+ * Refuses events of other triggers. A response would be a success for them: SQS deletes a batch that is answered with 400.
+ *
+ * @throws {UnexpectedError} If the event is no HTTP request.
+ */
+export function checkHttpEvent(event: unknown): void {
+  if (isHttpEvent(event)) return;
+  throw new UnexpectedError(
+    "The event is no HTTP request: the trigger of this function must be an API, a function URL or a load balancer",
+  );
 }
 
 /** Returns the gateway of an event, by default a REST API. */

@@ -91,6 +91,8 @@ export interface HttpApiEvent {
     } | null;
     readonly http: { readonly method: string; readonly path: string; readonly sourceIp?: string };
     readonly stage?: string;
+    /** The host that the client called. */
+    readonly domainName?: string;
   };
   /** The body as text, or base64. */
   readonly body?: string | null;

@@ -79,6 +79,12 @@ export function defineScheduleHandler(
 }
 
 function getTime(event: ScheduleEvent): Date {
+  const type = event?.["detail-type"];
+  if (typeof type === "string" && type !== "Scheduled Event") {
+    throw new UnexpectedError(
+      "The event is one of EventBridge that no schedule sent: the trigger of this function must be a schedule",
+    );
+  }
   const time = new Date(typeof event?.time === "string" ? event.time : NaN);
   if (Number.isNaN(time.getTime())) {
     throw new UnexpectedError(

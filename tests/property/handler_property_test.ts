@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import { isAlbEvent, isHttpApiEvent } from "../../core/http/api_event.ts";
+import { isAlbEvent, isHttpApiEvent, isHttpEvent } from "../../core/http/api_event.ts";
+import { UnexpectedError } from "../../errors/mod.ts";
 import {
   type ApiEvent,
   buildValidatedResponse,
@@ -207,9 +208,14 @@ property(
 );
 
 property(
-  "a handler answers an event that no gateway sends, and never throws",
+  "a handler answers an HTTP event that no gateway sends, and rejects any other event",
   fc.asyncProperty(mangled(event), fc.nat(HANDLERS.length - 1), async (asked, i) => {
-    const answer = await HANDLERS[i](asked as ApiEvent, createLambdaContext());
+    const pending = HANDLERS[i](asked as ApiEvent, createLambdaContext());
+    if (!isHttpEvent(asked)) {
+      await assertRejects(() => pending, UnexpectedError, "no HTTP request");
+      return;
+    }
+    const answer = await pending;
     assert(
       Number.isInteger(answer.statusCode) && answer.statusCode >= 200 && answer.statusCode <= 599,
     );

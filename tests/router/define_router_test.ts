@@ -1,19 +1,30 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import { isHttpEvent } from "../../core/http/api_event.ts";
 import { buildValidatedResponse } from "../../core/mod.ts";
 import type { ApiEvent, ProxyResult } from "../../core/http/lambda.ts";
 import { getPreflightResponder } from "../../core/http/preflight.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError, UnexpectedError } from "../../errors/mod.ts";
 import {
   createAlbEvent,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
+  createQueueEvent,
   createRestApiEvent,
   type EventOptions,
 } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { defineRouter, type RouteKey } from "../../router/mod.ts";
+import { mangled } from "../property/mangled.ts";
 import { captureLogs } from "../support/capture_logs.ts";
+import { testSeed } from "../support/seed.ts";
 
 const quiet = { logging: { level: "SILENT" }, metrics: false } as const;
 
@@ -129,6 +140,56 @@ Deno.test("defineRouter() ignores the base path of a custom domain and the stage
     requestContext: { ...requestContext, stage: "live" },
   };
   assertEquals(JSON.parse((await call(staged)).body).name, "list");
+});
+
+Deno.test("defineRouter() takes the start of a path for the stage only where the gateway puts it", async () => {
+  const { requestContext, ...event } = createHttpApiEvent({ path: "/live/notes" });
+  const send = async (domainName: string, more: object) => {
+    const staged = {
+      ...event,
+      ...more,
+      requestContext: { ...requestContext, stage: "live", domainName },
+    };
+    return (await call(staged as never)).statusCode;
+  };
+  const own = "a1.execute-api.eu-west-1.amazonaws.com", custom = "api.example.com";
+  assertEquals(await send(own, { routeKey: "$default" }), 200);
+  assertEquals(await send(custom, { routeKey: "$default" }), 404);
+  const proxied = { routeKey: "ANY /{proxy+}" };
+  assertEquals(await send(own, { ...proxied, pathParameters: { proxy: "notes" } }), 200);
+  assertEquals(await send(custom, { ...proxied, pathParameters: { proxy: "live/notes" } }), 404);
+  const encoded = {
+    ...proxied,
+    rawPath: "/live/notes/a%2Fb",
+    pathParameters: { proxy: "notes/a/b" },
+  };
+  assertEquals(await send(own, encoded), 200);
+  const doubled = {
+    ...proxied,
+    rawPath: "/live/live/notes",
+    pathParameters: { proxy: "live/notes" },
+  };
+  assertEquals(await send(own, doubled), 404);
+});
+
+Deno.test("defineRouter() rejects events of other triggers, and answers malformed requests", async () => {
+  const handler = defineRouter({
+    "GET /notes": defineApiHandler(quiet)(({ context }) => buildValidatedResponse(context, 200)),
+  }, quiet);
+  await assertRejects(
+    () => handler(createQueueEvent([{ body: "x" }]) as never, createLambdaContext()),
+    UnexpectedError,
+    "no HTTP request",
+  );
+  const malformed = fc.asyncProperty(
+    mangled(fc.constantFrom(createRestApiEvent(), createHttpApiEvent(), createAlbEvent())),
+    async (event) => {
+      const answer = await handler(event as never, createLambdaContext()).catch((error) => error);
+      if (isHttpEvent(event)) assertEquals(typeof answer.statusCode, "number");
+      else assertInstanceOf(answer, UnexpectedError);
+    },
+  );
+  await fc.assert(malformed, { numRuns: 700, seed: testSeed });
 });
 
 Deno.test("defineRouter() answers a preflight request by the handler of the requested method", async () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertFalse, assertStrictEquals } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertRejects, assertStrictEquals } from "@std/assert";
 import * as z from "zod";
 import {
   buildValidatedResponse,
@@ -7,14 +7,19 @@ import {
   type ProxyResult,
 } from "../../core/mod.ts";
 import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
-import { ConflictError, NotFoundError } from "../../errors/mod.ts";
+import { ConflictError, NotFoundError, UnexpectedError } from "../../errors/mod.ts";
 import { addAnnotation, logInfo, metrics, MetricUnit } from "../../observability/mod.ts";
 import {
   createAlbEvent,
+  createEventBridgeEvent,
   createFunctionUrlEvent,
   createHttpApiEvent,
   createLambdaContext,
+  createQueueEvent,
   createRestApiEvent,
+  createScheduleEvent,
+  createTopicEvent,
+  createWebSocketMessageEvent,
 } from "../../testing/mod.ts";
 import { defineApiHandler, getRegisteredOperations } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
@@ -273,7 +278,7 @@ Deno.test("a handler near its deadline is answered with 504 in time, in the docu
   assertEquals([signal?.aborted, writes.length], [true, 1]);
 });
 
-Deno.test("an event that is none gets an answer, not an exception", async () => {
+Deno.test("an event of another trigger is rejected, so that the trigger sends it again", async () => {
   for (const auth of ["none", "authorizer", "bearer"] as const) {
     const handler = defineApiHandler({ auth, schema: z.object({ a: z.string() }), metrics: false })(
       () => OK,
@@ -291,11 +296,17 @@ Deno.test("an event that is none gets an answer, not an exception", async () => 
         {
           requestContext: null,
         },
+        createQueueEvent([{ body: { a: "b" } }]),
+        createTopicEvent([{ message: { a: "b" } }]),
+        createEventBridgeEvent({ detail: {} }),
+        createScheduleEvent(),
+        createWebSocketMessageEvent({ body: { a: "b" } }),
       ]
     ) {
-      const { result } = await captureLogs(() => handler(event as never, context));
-      assert(Number.isInteger(result.statusCode) && result.statusCode >= 400);
-      assertEquals(typeof JSON.parse(result.body).message, "string");
+      const { lines } = await captureLogs(() =>
+        assertRejects(() => handler(event as never, context), UnexpectedError, "no HTTP request")
+      );
+      assertEquals(lines.length, 1);
     }
   }
 });

@@ -38,7 +38,7 @@ async function send(
     let seen: unknown;
     const handler = defineApiHandler({
       schema,
-      maxBodyBytes,
+      ...maxBodyBytes !== undefined && { maxBodyBytes },
       bodyParser: createMultipartParser(options),
       logging: { level: "SILENT" },
       metrics: false,

@@ -37,7 +37,11 @@ async function post(
   const answers: Answer[] = [];
   for (const make of SOURCES) {
     let seen: unknown;
-    const handler = defineApiHandler({ schema, maxBodyBytes, metrics: false })(({ body }) => {
+    const handler = defineApiHandler({
+      schema,
+      ...maxBodyBytes !== undefined && { maxBodyBytes },
+      metrics: false,
+    })(({ body }) => {
       seen = body;
       return buildValidatedResponse(context, 200, null);
     });
