@@ -3,6 +3,7 @@ import { collectProcess, ENVIRONMENT_COLLECTORS, isProcessModule } from "./colle
 import { collectJobs } from "./collect_jobs.ts";
 import { collectMail } from "./collect_mail.ts";
 import type { Collector } from "./collector.ts";
+import { UPLOAD_COLLECTORS } from "./collect_uploads.ts";
 import { isCall, isUnused, type Path } from "./effects.ts";
 import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
 import type { PackageCollector } from "./package_use.ts";
@@ -14,6 +15,7 @@ const COLLECTORS: ReadonlyMap<string, PackageCollector> = new Map(Object.entries
   {
     ...AUTH_COLLECTORS,
     ...ENVIRONMENT_COLLECTORS,
+    ...UPLOAD_COLLECTORS,
     getTablePermissions: (c, { rest }) => c.release(rest),
   } satisfies Record<string, PackageCollector>,
 ));

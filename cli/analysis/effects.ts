@@ -88,6 +88,12 @@ export type AuthNeed =
 /** A use of the table of jobs. */
 export type JobNeed = "enqueue" | "work" | "relay" | "read" | "change";
 
+/** What a function does with the objects of a bucket. */
+export type BucketAccess = "list" | "read" | "write" | "delete";
+
+/** Everything that a function can do with a bucket. */
+export const BUCKET_ACCESSES: readonly BucketAccess[] = ["list", "read", "write", "delete"];
+
 /** An effect of a piece of code. */
 export type Effect =
   | { readonly kind: "unit"; readonly unit: Unit }
@@ -173,6 +179,14 @@ export type Effect =
     /** True for `secret(name)`, which reads the variable's source by itself. */
     readonly isLoaded?: boolean;
     readonly node: ts.Node;
+  }
+  /** The use of an upload; `node` has the options, which name the bucket. */
+  | {
+    readonly kind: "upload";
+    readonly node: ts.Expression;
+    readonly access: readonly BucketAccess[];
+    /** Beginning of the keys; empty if it is not known. */
+    readonly prefix: string;
   }
   /** `loadSources()`, which reads the sources of all variables. */
   | { readonly kind: "env-sources" }

@@ -1,9 +1,9 @@
 import type { Collection } from "./collect.ts";
-import { type JobNeed, LOAD } from "./effects.ts";
+import { BUCKET_ACCESSES, type BucketAccess, type JobNeed, LOAD } from "./effects.ts";
 import type { Evaluator, ScopedExpression, ScopedObject } from "./values.ts";
 import { asObject, findProperty, getNames, getProperty, readProperty } from "./object_literals.ts";
 import { reach } from "./reach.ts";
-import type { EffectByKind } from "./reached.ts";
+import type { EffectByKind, Reached } from "./reached.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
@@ -16,6 +16,17 @@ export interface EnvironmentVariable {
   readonly isSecret: boolean;
   /** True if it is only read by `secret`, which reads the variable's source by itself. */
   readonly isLoaded: boolean;
+  /**
+   * What happens to the bucket that the variable names. Omitted if the variable is also read outside of `defineUpload`:
+   * then it is not known.
+   */
+  readonly bucketUses?: readonly BucketUse[];
+}
+
+/** Accesses to the objects of a bucket whose keys begin with a prefix. */
+export interface BucketUse {
+  readonly prefix: string;
+  readonly access: readonly BucketAccess[];
 }
 
 /**
@@ -75,6 +86,10 @@ export function readEnvironment(
       unresolved.push({ node: defined.unknown, message, subject: "environment" });
     } else defined.variables.forEach(add);
   }
+  for (const [name, variable] of found) {
+    const bucketUses = findBucketUses(reached, name);
+    if (bucketUses !== undefined) found.set(name, { ...variable, bucketUses });
+  }
   return {
     variables: [...found.values()].sort((a, b) => a.name < b.name ? -1 : 1),
     usesDatabase: reached.usesDatabase(),
@@ -83,6 +98,30 @@ export function readEnvironment(
     loadsSources: reached.has("env-sources"),
     unresolved,
   };
+}
+
+/** Finds the uses of a bucket by uploads whose option `bucket` is the only code that reads its variable. */
+function findBucketUses(reached: Reached, name: string): BucketUse[] | undefined {
+  const uploads = reached.list("upload");
+  const uses = new Map<string, Set<BucketAccess>>();
+  for (const read of reached.list("env")) {
+    if (read.name !== name) continue;
+    const around = uploads.filter(({ node }) => contains(node, read.node));
+    if (around.length === 0) return undefined;
+    for (const { prefix, access } of around) {
+      uses.set(prefix, new Set([...uses.get(prefix) ?? [], ...access]));
+    }
+  }
+  if (uses.size === 0) return undefined;
+  return [...uses].sort(([a], [b]) => a < b ? -1 : 1).map(([prefix, access]) => ({
+    prefix,
+    access: BUCKET_ACCESSES.filter((each) => access.has(each)),
+  }));
+}
+
+function contains(outer: ts.Node, inner: ts.Node): boolean {
+  return outer.getSourceFile() === inner.getSourceFile() && outer.pos <= inner.pos &&
+    inner.end <= outer.end;
 }
 
 /** Reads the variables of a `defineEnv({ … })`, or returns the part that cannot be determined. */

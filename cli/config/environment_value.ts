@@ -10,8 +10,11 @@ export type EnvironmentValue =
   | { topic: string }
   /** The name of the event bus; allows putting events. */
   | { bus: string }
-  /** The name of the bucket; allows reading, and writing unless `access` is `"read"`. */
-  | { bucket: string; access?: "read" | "read-write" }
+  /**
+   * The name of the bucket. It allows what the function's use of `defineUpload` needs, for the keys of the upload. If the
+   * variable is read elsewhere, `access` says what is allowed: listing keys, reading, writing and deleting objects.
+   */
+  | { bucket: string; access?: readonly ("list" | "read" | "write" | "delete")[] }
   /** The ARN of the push platform; allows registering devices and sending to them. */
   | { push: string }
   /** The URL for sending messages to WebSocket connections; allows sending. */

@@ -256,7 +256,8 @@ class EnvironmentPlanner {
     name: string,
     { value, path }: GivenValue,
   ): ResourceReference | PlannedSource | undefined {
-    const reference = toReference(value, path, this.#names);
+    const { bucketUses } = this.#reads.get(fn)!.get(name) ?? {};
+    const reference = toReference(value, path, this.#names, bucketUses);
     if (typeof reference === "string") return this.#fail(fn, reference);
     const isDeclared = this.#reads.get(fn)!.get(name)?.isSecret === true;
     if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(value)) {

@@ -1,3 +1,4 @@
+import type { BucketUse } from "../analysis/environment_variables.ts";
 import { type InfraFunction, listRoutes } from "./infra_plan.ts";
 
 /**
@@ -17,6 +18,7 @@ export interface Read {
   readonly isRequired: boolean;
   readonly isSecret: boolean;
   readonly isLoaded: boolean;
+  readonly bucketUses?: readonly BucketUse[];
 }
 
 const API_DEFINERS: readonly string[] = ["defineApiHandler", "createAuthHandler", "defineRouter"];

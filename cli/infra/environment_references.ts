@@ -1,6 +1,8 @@
+import { BUCKET_ACCESSES, type BucketAccess } from "../analysis/effects.ts";
+import type { BucketUse } from "../analysis/environment_variables.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import { isObject } from "../config/settings.ts";
-import { type Expression, expression, type HclValue } from "./hcl.ts";
+import { type Expression, expression, type HclValue, renderPolicy } from "./hcl.ts";
 import type { VariableSource } from "./sources.ts";
 
 /** Terraform names of the resources, by name. */
@@ -42,11 +44,13 @@ export function isLiteral(given: EnvironmentValue): boolean {
  * Converts a configured value to a reference; returns an error message if it is invalid.
  *
  * @param place The path of the setting, for messages.
+ * @param bucketUses What the function does with the bucket, if the sources show it.
  */
 export function toReference(
   given: EnvironmentValue,
   place: string,
   names: ResourceNames,
+  bucketUses?: readonly BucketUse[],
 ): Reference | string {
   if (typeof given === "string") return { value: given };
   const value: unknown = given;
@@ -66,7 +70,7 @@ export function toReference(
   if (unknownKey !== undefined) {
     return `${place}: remove ${unknownKey}, which ${kind} does not support`;
   }
-  return REFERENCES[kind].refer(value, place, names);
+  return REFERENCES[kind].refer(value, place, names, bucketUses);
 }
 
 /** Name of the policy of functions that use the table of idempotency records. */
@@ -79,6 +83,7 @@ interface ReferenceKind {
     given: Readonly<Record<string, unknown>>,
     place: string,
     names: ResourceNames,
+    bucketUses?: readonly BucketUse[],
   ): Reference | string;
 }
 
@@ -100,25 +105,65 @@ function toModule(kind: "queue" | "topic" | "bus", output: string, policy: strin
   };
 }
 
+/** The actions of each access to objects; `list` concerns the bucket itself. */
+const OBJECT_ACTIONS: Readonly<Record<Exclude<BucketAccess, "list">, readonly string[]>> = {
+  read: ["s3:GetObject"],
+  write: ["s3:AbortMultipartUpload", "s3:PutObject"],
+  delete: ["s3:DeleteObject"],
+};
+
+/** Returns the uses of a bucket: those that are declared, else those that the sources show. */
+function readBucketUses(
+  access: unknown,
+  place: string,
+  shown: readonly BucketUse[] | undefined,
+): readonly BucketUse[] | string {
+  if (access === undefined) {
+    return shown ??
+      `${place}: the sources do not show what the function does with the bucket, because they read the variable ` +
+        'outside of defineUpload. Set access to what it needs, such as ["read"] or ["list", "read", "write", "delete"]';
+  }
+  const isKnown = (each: unknown) => (BUCKET_ACCESSES as readonly unknown[]).includes(each);
+  if (!Array.isArray(access) || access.length === 0 || !access.every(isKnown)) {
+    return `${place}.access must be a list of ${
+      BUCKET_ACCESSES.join(", ")
+    }, such as ["read"], got ${JSON.stringify(access)}`;
+  }
+  return [{ prefix: "", access }];
+}
+
+function renderBucketStatements(arn: string, uses: readonly BucketUse[]) {
+  const canList = uses.some(({ access }) => access.includes("list"));
+  const objects = uses.flatMap(({ prefix, access }) => {
+    const Action = (["read", "write", "delete"] as const).flatMap((each) =>
+      access.includes(each) ? OBJECT_ACTIONS[each] : []
+    ).sort();
+    const Resource = expression(`"\${${arn}}/${prefix}*"`);
+    return Action.length === 0 ? [] : [{ Effect: "Allow", Action, Resource }];
+  });
+  return [
+    ...canList ? [{ Effect: "Allow", Action: "s3:ListBucket", Resource: expression(arn) }] : [],
+    ...objects,
+  ];
+}
+
 const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
   queue: toModule("queue", "queue_url", "send"),
   topic: toModule("topic", "topic_arn", "publish"),
   bus: toModule("bus", "bus_name", "put-events"),
   bucket: {
     allowed: ["access"],
-    refer(given, place, names): Reference | string {
+    refer(given, place, names, bucketUses): Reference | string {
       const name = String(given.bucket);
       const id = names.bucket.get(name);
       if (id === undefined) return missing("bucket", name, place, names.bucket);
-      const { access = "read-write" } = given;
-      if (access !== "read" && access !== "read-write") {
-        return `${place}.access must be "read" or "read-write"`;
-      }
-      const policy = access === "read" ? "read_policy_json" : "read_write_policy_json";
-      return {
-        value: expression(`module.bucket_${id}.bucket_id`),
-        policy: [`${access}-bucket-${name}`, expression(`module.bucket_${id}.${policy}`)],
-      };
+      const uses = readBucketUses(given.access, place, bucketUses);
+      if (typeof uses === "string") return uses;
+      const value = expression(`module.bucket_${id}.bucket_id`);
+      const statements = renderBucketStatements(`module.bucket_${id}.bucket_arn`, uses);
+      return statements.length === 0
+        ? { value }
+        : { value, policy: [`bucket-${name}`, renderPolicy(...statements)] };
     },
   },
   push: {

@@ -21,7 +21,16 @@ module "fn_rooms_by_room_id_photo_post" {
   additional_policy_arns = [module.database.connect_policy_arn]
 
   inline_policies = {
-    "read-write-bucket-photos" = module.bucket_photos.read_write_policy_json
+    "bucket-photos" = jsonencode({
+      Version = "2012-10-17"
+      Statement = [
+        {
+          Effect   = "Allow"
+          Action   = ["s3:AbortMultipartUpload", "s3:PutObject"]
+          Resource = "${module.bucket_photos.bucket_arn}/rooms/*"
+        },
+      ]
+    })
   }
 
   environment_variables = {

@@ -216,7 +216,7 @@ Deno.test({
       });
       assertEquals(at("aws_lambda_permission.order_shipped_topic").principal, "sns.amazonaws.com");
       assertStringIncludes(
-        at('module.fn_order_shipped.aws_iam_role_policy.inline["read-bucket-files"]').policy,
+        at('module.fn_order_shipped.aws_iam_role_policy.inline["bucket-files"]').policy,
         "s3:GetObject",
       );
       assertEquals(found.has("module.dead_letters_order_shipped_audit.aws_sqs_queue.this"), false);
@@ -270,7 +270,7 @@ Deno.test({
       ...DELIVERY,
       "trellis.config.ts": configure(
         `${HTTP_SETTINGS}, release: {}, permissionsBoundary: "shop-functions", packageBucket: "acme-packages",
-        environment: { PUSH: { push: "ios" }, SITE: { bucket: "site", access: "read" }, SELF: { api: true } },
+        environment: { PUSH: { push: "ios" }, SITE: { bucket: "site", access: ["list", "read"] }, SELF: { api: true } },
         cdn: { buckets: { "/assets/*": "site" }, originHeaders: ["User-Agent"] },
         repositories: { "image-tools": { keepImages: 5 } },
         pushPlatforms: { ios: { platform: "APNS", keyId: "K", teamId: "T", bundleId: "com.example" } }`,

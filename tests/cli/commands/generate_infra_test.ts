@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { type Fixture, withProject as withFiles } from "../fixtures/analyse.ts";
 import { define, EVERY_TRIGGER, infra, permissions, readInfra } from "../fixtures/infra_project.ts";
@@ -896,21 +896,34 @@ export const handler = defineApiHandler({})(async () => { await avatars.createFo
       `import { createMultipartParser, defineApiHandler } from "@trellis/fn";
 const bodyParser = createMultipartParser();
 export const handler = defineApiHandler({ bodyParser })(async () => {});`,
+    [`${API}/download.get.ts`]: `import { avatars } from "../../uploads.ts";
+import { defineApiHandler } from "@trellis/fn";
+export const handler = defineApiHandler({})(async () => { await avatars.createDownloadUrl({ key: "avatars/u/1" }); });`,
+    "src/functions/storage/kept.ts": `import { avatars } from "../../uploads.ts";
+import { defineUploadHandler } from "@trellis/fn/uploads";
+export const handler = defineUploadHandler({ upload: avatars, onRejected: "keep" })(async () => {});`,
     "src/functions/storage/avatars.ts": `import { avatars } from "../../uploads.ts";
 import { defineUploadHandler } from "@trellis/fn/uploads";
 export const handler = defineUploadHandler({ upload: avatars, timeout: 60 })(async () => {});`,
     ...config(`{
       environment: { FILES_BUCKET: { bucket: "files" } },
-      functions: { Avatars: { bucket: "files", prefix: "avatars/" } },
+      functions: { Avatars: { bucket: "files", prefix: "avatars/" }, Kept: { bucket: "files", prefix: "kept/" } },
     }`),
   };
   await withProject(files, async (root) => {
     const { exitCode, stdout } = await infra(root);
     assertEquals([exitCode, stdout.includes("warning")], [0, false], stdout);
-    for (const name of ["fn_uploads.tf", "fn_avatars.tf"]) {
+    const accesses: [file: string, actions: string[]][] = [
+      ["fn_uploads.tf", ["s3:AbortMultipartUpload", "s3:PutObject"]],
+      ["fn_download.tf", ["s3:GetObject"]],
+      ["fn_avatars.tf", ["s3:ListBucket", "s3:DeleteObject", "s3:GetObject"]],
+      ["fn_kept.tf", ["s3:ListBucket", "s3:GetObject"]],
+    ];
+    for (const [name, actions] of accesses) {
       const text = await readInfra(root, name);
       assertStringIncludes(text, "FILES_BUCKET = module.bucket_files.bucket_id");
-      assertStringIncludes(text, "module.bucket_files.read_write_policy_json");
+      assertEquals([...text.matchAll(/"(s3:\w+)"/g)].map(([, action]) => action), actions, name);
+      assertMatch(text, /Resource += "\$\{module\.bucket_files\.bucket_arn\}\/avatars\/\*"/);
     }
     assertMatch(await readInfra(root, "fn_avatars.tf"), /timeout += 60/);
     assertMatch(await readInfra(root, "buckets.tf"), /filter_prefix += "avatars\/"/);
@@ -919,6 +932,43 @@ export const handler = defineUploadHandler({ upload: avatars, timeout: 60 })(asy
       /binary_media_types += \["multipart\/form-data"\]/,
     );
     assert(!(await readInfra(root, "fn_photos.tf")).includes("FILES_BUCKET"));
+  });
+});
+
+Deno.test("generate infra asks what a function does with a bucket whose name it reads by itself", async () => {
+  const project = (access: string) => ({
+    [`${API}/a.get.ts`]: define(
+      "defineApiHandler",
+      "{}",
+      `getRequiredEnv("FILES_BUCKET");`,
+      `import { getRequiredEnv } from "@trellis/fn/env";`,
+    ),
+    ...config(
+      `{ buckets: { files: {} }, environment: { FILES_BUCKET: { bucket: "files"${access} } } }`,
+    ),
+  });
+  const cases: [access: string, message: string][] = [
+    ["", 'Set access to what it needs, such as ["read"]'],
+    [', access: "read"', ".access must be a list of list, read, write, delete"],
+    [", access: []", ".access must be a list of list, read, write, delete"],
+    [
+      ', access: ["put"]',
+      '.access must be a list of list, read, write, delete, such as ["read"], got ["put"]',
+    ],
+  ];
+  for (const [access, message] of cases) {
+    await withProject(project(access), async (root) => {
+      const { exitCode, stdout } = await infra(root);
+      assertEquals(exitCode, 1, access);
+      assertStringIncludes(stdout, message);
+    });
+  }
+  await withProject(project(', access: ["delete", "read"]'), async (root) => {
+    assertEquals((await infra(root)).exitCode, 0);
+    const text = await readInfra(root, "fn_a.tf");
+    assertMatch(text, /Action += \["s3:DeleteObject", "s3:GetObject"\]/);
+    assertMatch(text, /Resource += "\$\{module\.bucket_files\.bucket_arn\}\/\*"/);
+    assertFalse(text.includes("s3:PutObject"));
   });
 });
 
