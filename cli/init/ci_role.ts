@@ -192,8 +192,8 @@ const TEMPLATE =
 |
 |# The plan compares the configuration of resources with the state of prod. It reads no values of secrets and
 |# parameters, no rows, messages, objects and log lines, and no state of another stage. The state itself
-|# holds what Terraform was given: the key of a usage plan, the CDN's origin secret, keys of push platforms.
-|# If you use these, let the environment plan require a review too.
+|# holds what Terraform was given: sensitive variables, the key of a usage plan, the CDN's origin secret, keys
+|# of push platforms. If you use these, let the environment plan require a review too.
 |resource "aws_iam_role_policy" "plan" {
 |  count = contains(var.environments, "plan") ? 1 : 0
 |
@@ -333,6 +333,38 @@ const TEMPLATE =
 |      Resource  = "*"
 |    }]
 |  })
+|}
+|
+|# REST and WebSocket APIs write logs with one role for each account and region. No preview may own it, because
+|# it would be destroyed with that preview.
+|resource "aws_iam_role" "gateway" {
+|  count = local.is_preview ? 1 : 0
+|
+|  name = "<project>-gateway-logs"
+|
+|  assume_role_policy = jsonencode({
+|    Version = "2012-10-17"
+|    Statement = [{
+|      Effect    = "Allow"
+|      Action    = "sts:AssumeRole"
+|      Principal = { Service = "apigateway.amazonaws.com" }
+|    }]
+|  })
+|}
+|
+|resource "aws_iam_role_policy_attachment" "gateway" {
+|  count = local.is_preview ? 1 : 0
+|
+|  role       = aws_iam_role.gateway[0].name
+|  policy_arn = "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+|}
+|
+|resource "aws_api_gateway_account" "this" {
+|  count = local.is_preview ? 1 : 0
+|
+|  cloudwatch_role_arn = aws_iam_role.gateway[0].arn
+|
+|  depends_on = [aws_iam_role_policy_attachment.gateway]
 |}
 |
 |# Roles and policies of functions, only under the names of the stage, and roles only with the boundary: a

@@ -16,6 +16,9 @@ mock_provider "aws" {
   mock_resource "aws_s3_bucket" {
     defaults = { arn = "arn:aws:s3:::states", id = "states" }
   }
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::123456789012:role/role" }
+  }
   mock_resource "aws_iam_policy" {
     defaults = { arn = "arn:aws:iam::123456789012:policy/boundary" }
   }
@@ -48,8 +51,8 @@ run "preview" {
     state_bucket = "states"
   }
   assert {
-    condition     = length(aws_s3_bucket.state) == 0 && keys(aws_iam_role.deploy) == ["preview"] && output.state_bucket == "states"
-    error_message = "The account of previews must have the role only."
+    condition     = length(aws_s3_bucket.state) == 0 && keys(aws_iam_role.deploy) == ["preview"] && output.state_bucket == "states" && length(aws_api_gateway_account.this) == 1
+    error_message = "The account of previews must have its role, and that of the gateway's logs."
   }
 }
 run "preview_beside_prod" {
