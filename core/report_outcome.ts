@@ -1,4 +1,4 @@
-import { AppError } from "../errors/app_error.ts";
+import { AppError, isAppError } from "../errors/app_error.ts";
 import { LOG_LEVELS } from "../observability/log_level.ts";
 import { isLevelEnabled, log, renderFields, renderLineWith } from "../observability/logger.ts";
 import { reportFailure } from "../observability/report_failure.ts";
@@ -50,7 +50,10 @@ function report(
   }
   const durationMs = isTimed ? performance.now() - invocation.startedMs : undefined;
   const level = isFailed ? "ERROR" : "INFO";
-  if ((isFailed || summary) && LOG_LEVELS[level] >= invocation.level) {
+  // a misconfigured function fails until somebody reads why: the line is written with level SILENT too
+  const isLogged = LOG_LEVELS[level] >= invocation.level ||
+    (isFailed && isAppError(failure.error) && failure.error.code === "CONFIGURATION");
+  if ((isFailed || summary) && isLogged) {
     const message = isFailed ? "request failed" : "request completed";
     const fields = operationField + renderNumbers(invocation.redact, durationMs, statusCode) +
       renderFailure(invocation.redact, failure, isFailed);

@@ -98,9 +98,12 @@ export function sql(
   values.forEach((value, at) => {
     if (value instanceof PlainSql) {
       texts[texts.length - 1] += value.texts[0];
-      texts.push(...value.texts.slice(1));
-      params.push(...value.params);
-      encoders.push(...value.params.map((_, index) => value.encoders[index]));
+      // one by one: some ten thousand arguments overflow the stack
+      value.params.forEach((param, index) => {
+        texts.push(value.texts[index + 1]);
+        params.push(param);
+        encoders.push(value.encoders[index]);
+      });
     } else {
       params.push(value);
       encoders.push(undefined);

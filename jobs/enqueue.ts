@@ -62,7 +62,7 @@ const uncommitted: WeakMap<TransactionState, NewJob[]> = new WeakMap();
 function addCommitted(state: TransactionState, rows: readonly NewJob[]): void {
   const known = uncommitted.get(state);
   if (known !== undefined) {
-    known.push(...rows);
+    for (const row of rows) known.push(row);
     return;
   }
   const jobs = [...rows];

@@ -9,6 +9,8 @@ export type BodyInput = { value: unknown } | { error: string };
 /** `application/json`, `application/problem+json`, `text/json`. */
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
+/** Fields that a form may have. A form of 1 MB with 125,000 would keep a processor busy for a second. */
+const MAX_FORM_FIELDS = 10_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
@@ -57,7 +59,7 @@ export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): 
       return { error: "The request body is not valid UTF-8" };
     }
   }
-  return isForm ? { value: readForm(text, listKeys()) } : readJson(text);
+  return isForm ? readForm(text, listKeys) : readJson(text);
 }
 
 function isFormType(contentType: string | undefined): boolean {
@@ -82,8 +84,14 @@ function readJson(text: string): BodyInput {
   return "error" in parsed ? { error: `The request body ${parsed.error}` } : parsed;
 }
 
-function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {
-  return collectInput(new URLSearchParams(text), listKeys);
+function readForm(text: string, listKeys: () => ReadonlySet<string>): BodyInput {
+  let count = 1;
+  for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) {
+    if (++count > MAX_FORM_FIELDS) {
+      return { error: `The request body has more than ${MAX_FORM_FIELDS} fields` };
+    }
+  }
+  return { value: collectInput(new URLSearchParams(text), listKeys()) };
 }
 
 /**

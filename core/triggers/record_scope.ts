@@ -74,7 +74,7 @@ class RecordInvocation extends Invocation {
       for (const metric of group.metrics.values()) {
         const sameName = known.metrics.get(metric.name);
         if (sameName === undefined) known.metrics.set(metric.name, metric);
-        else sameName.values.push(...metric.values);
+        else for (const value of metric.values) sameName.values.push(value);
       }
     }
     this.metrics = undefined;

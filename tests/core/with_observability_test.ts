@@ -429,3 +429,15 @@ Deno.test("withObservability() answers a refusal that was given back as it answe
     );
   }
 });
+
+Deno.test("a configuration error is logged with level SILENT too, other errors are not", async () => {
+  const options: Options = {
+    logging: { level: "SILENT" },
+    metrics: false,
+    respondToError: () => 0,
+  };
+  const fail = (error: Error) => run(() => Promise.reject(error), options);
+  const { lines } = await fail(new ConfigurationError("SESSION_SECRET is not set"));
+  assertEquals(lines.map(({ error }) => error.message), ["SESSION_SECRET is not set"]);
+  assertEquals((await fail(new DatabaseError("A query failed"))).lines, []);
+});

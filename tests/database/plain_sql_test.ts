@@ -4,7 +4,7 @@ import { type SQL, sql as drizzleSql } from "drizzle-orm";
 
 import { drizzle } from "drizzle-orm/pglite";
 import { executeRows, withTransaction } from "../../database/mod.ts";
-import { joinSql, type PlainSql, rawSql, sql, type SqlValue } from "../../database/plain_sql.ts";
+import { joinSql, PlainSql, rawSql, sql, type SqlValue } from "../../database/plain_sql.ts";
 import { DataApiDialect } from "../../database/providers/data_api_dialect.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { runSql, runSqlRows, toDrizzle } from "../../database/run_sql.ts";
@@ -117,4 +117,11 @@ Deno.test("runSql() runs in a transaction, on clients of this package and of dri
   } finally {
     await close();
   }
+});
+
+Deno.test("sql`` takes a nested template with 200,000 values", () => {
+  const params = new Array<number>(200_000).fill(1);
+  const list = new PlainSql(["", ...new Array<string>(200_000).fill(", ")], params);
+  const nested = sql`SELECT ${list}`;
+  assertEquals([nested.params.length, nested.texts.length], [200_000, 200_001]);
 });

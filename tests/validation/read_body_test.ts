@@ -466,3 +466,10 @@ Deno.test("Buffer.byteLength counts base64 as it decodes", () => {
     assert(Buffer.byteLength(Buffer.alloc(n).toString("base64"), "base64") === n);
   }
 });
+
+Deno.test("a form with more than 10,000 fields is answered with 400 before it is split", async () => {
+  const { status, body } = await post({ headers: FORM, body: "a=1&".repeat(10_000) });
+  assertEquals([status, body.errors._form], [400, ["The request body has more than 10000 fields"]]);
+  const allowed = await post({ headers: FORM, body: "a=1&".repeat(9_999) });
+  assertEquals(allowed.status < 400, true);
+});
