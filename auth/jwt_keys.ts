@@ -1,4 +1,5 @@
 import type { JWTVerifyGetKey } from "jose";
+import { limitRequest } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { ServiceUnavailableError } from "../errors/http_errors.ts";
 import { logWarn } from "../observability/logger.ts";
@@ -61,12 +62,10 @@ async function loadJose(): Promise<Jose> {
 async function discover(issuer: string): Promise<string> {
   const address = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   try {
-    const response = await fetch(address, {
-      redirect: "error",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    if (!response.ok) throw new Error(`${address} answered ${response.status}`);
-    const document: { issuer?: unknown; jwks_uri?: unknown } = await response.json();
+    const document = await limitRequest(
+      { service: address, limitMs: TIMEOUT_MS },
+      (signal) => readDocument(address, signal),
+    );
     if (document.issuer !== issuer || typeof document.jwks_uri !== "string") {
       throw new Error(`${address} is not the document of the issuer`);
     }
@@ -78,6 +77,15 @@ async function discover(issuer: string): Promise<string> {
   } catch (cause) {
     throw keysUnavailable(cause);
   }
+}
+
+async function readDocument(
+  address: string,
+  signal: AbortSignal,
+): Promise<{ issuer?: unknown; jwks_uri?: unknown }> {
+  const response = await fetch(address, { redirect: "error", signal });
+  if (!response.ok) throw new Error(`${address} answered ${response.status}`);
+  return await response.json();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { currentInvocation } from "../observability/invocation_context.ts";
+import { limitRequest } from "../env/limit_request.ts";
 import { type Clock, systemClock } from "./async/clock.ts";
 
 /** The request that code below a handler works for. */
@@ -66,4 +67,23 @@ export function remainingMs(clock: Clock | number = systemClock): number {
     0,
     invocation.deadlineEpochMs! - (typeof clock === "number" ? clock : clock.now()),
   );
+}
+
+/** Time in which an invocation responds after {@link beforeDeadline}. */
+const RESPONSE_MS = 100;
+
+/**
+ * Waits for work that follows a committed effect. It ends before the deadline, because the request has succeeded: a caller that got
+ * a 504 would send it again.
+ *
+ * @param service Who answers, for the message.
+ * @param work The work. It may continue after the error.
+ * @returns The result of the work.
+ * @throws {ServiceUnavailableError} If the work has not ended shortly before the deadline.
+ */
+export function beforeDeadline<T>(service: string, work: () => Promise<T>): Promise<T> {
+  const leftMs = remainingMs();
+  if (leftMs === Infinity) return work();
+  const limitMs = Math.round(Math.max(0, leftMs - RESPONSE_MS));
+  return limitRequest({ service, limitMs }, work);
 }

@@ -17,6 +17,7 @@ import type { LambdaContext } from "./http/lambda.ts";
 import { ReturnedError } from "./http/returned_error.ts";
 import { getTraceContext } from "./http/trace_id.ts";
 import { toLoggable } from "./loggable_message.ts";
+import { remainingMs } from "./request_context.ts";
 import { reportOutcome } from "./report_outcome.ts";
 
 /** The ids of an invocation, as handlers receive them. */
@@ -104,6 +105,17 @@ export function observeHandler<E, R>(
   const settings = readHandlerSettings(handler.name, options as ObservabilityOptions);
   const { respondToError } = options;
 
+  function refreshAndHandle(invocation: HandlerInvocation): R | Promise<R> {
+    const refresh = sourceState.refresh?.();
+    if (refresh === undefined) return handle(invocation);
+    return withinDeadline(
+      invocation,
+      refresh,
+      () => handle(invocation),
+      (error) => fail(invocation, error),
+    ) as Promise<R>;
+  }
+
   function handle(invocation: HandlerInvocation): R | Promise<R> {
     const { event, context } = invocation as { event: E; context: LambdaContext };
     if (settings.tracing) invocation.rootSpan = startSpan(settings.operationName);
@@ -142,12 +154,14 @@ export function observeHandler<E, R>(
   return function observed(event: E, context: LambdaContext): Promise<R> {
     const correlationId = reader.getCorrelationId(event, context);
     const trace = reader.getTraceContext(event, settings.tracing);
-    const invocation = createInvocation(event, context, settings, correlationId, trace);
-    const refresh = sourceState.refresh?.();
-    if (refresh === undefined) return enterInvocation(invocation, handle);
-    return refresh.then(() => enterInvocation(invocation, handle));
+    return enterInvocation(
+      createInvocation(event, context, settings, correlationId, trace),
+      refreshAndHandle,
+    );
   };
 }
+
+sourceState.remainingMs = remainingMs;
 
 let coldStart = true;
 

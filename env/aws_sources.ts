@@ -1,4 +1,5 @@
-import { ConfigurationError } from "../errors/http_errors.ts";
+import { ConfigurationError, ServiceUnavailableError } from "../errors/http_errors.ts";
+import { limitClient, REPEATABLE, type RequestLimit } from "./limit_request.ts";
 import { explainMissing } from "./optional_package.ts";
 import { ENV_PACKAGES } from "./optional_packages.ts";
 import type { SourceReference } from "./source_reference.ts";
@@ -17,8 +18,8 @@ export type ReadValue =
 /** Parameters of one request (GetParameters, AWS Systems Manager API reference, 2026-11). */
 const MAX_PARAMETERS = 10;
 
-/** A request that hangs must not use up the time of an invocation. */
-const CLIENT = { requestHandler: { connectionTimeout: 2000, requestTimeout: 3000 } } as const;
+const SECRETS: RequestLimit = { service: "AWS Secrets Manager", limitMs: 5000 };
+const PARAMETERS: RequestLimit = { service: "The SSM Parameter Store", limitMs: 5000 };
 
 /**
  * Reads values with the official clients of AWS. A client is loaded only if a value needs it.
@@ -43,7 +44,7 @@ async function readSecrets(wanted: readonly WantedValue[]): Promise<ReadValue[]>
   ).catch(
     explainMissing(ENV_PACKAGES, "@aws-sdk/client-secrets-manager", "A secret of Secrets Manager"),
   );
-  const client = new SecretsManagerClient(CLIENT);
+  const client = limitClient(new SecretsManagerClient(REPEATABLE), SECRETS);
   const read = new Map<string, Promise<string | undefined>>();
   // not BatchGetSecretValue, which needs a permission on all secrets of the account
   const getText = (id: string) => {
@@ -71,12 +72,11 @@ async function readParameters(wanted: readonly WantedValue[]): Promise<ReadValue
   const { GetParametersCommand, SSMClient } = await import("@aws-sdk/client-ssm").catch(
     explainMissing(ENV_PACKAGES, "@aws-sdk/client-ssm", "A parameter of SSM"),
   );
-  const client = new SSMClient(CLIENT);
+  const client = limitClient(new SSMClient(REPEATABLE), PARAMETERS);
   const names = [...new Set(wanted.map(({ reference }) => reference.id))];
   const values = new Map<string, string>();
   const errors = new Map<string, unknown>();
-  for (let at = 0; at < names.length; at += MAX_PARAMETERS) {
-    const some = names.slice(at, at + MAX_PARAMETERS);
+  async function readSome(some: string[]): Promise<void> {
     try {
       const { Parameters = [] } = await client.send(
         new GetParametersCommand({ Names: some, WithDecryption: true }),
@@ -90,6 +90,11 @@ async function readParameters(wanted: readonly WantedValue[]): Promise<ReadValue
       for (const name of some) errors.set(name, error);
     }
   }
+  const requests: Promise<void>[] = [];
+  for (let at = 0; at < names.length; at += MAX_PARAMETERS) {
+    requests.push(readSome(names.slice(at, at + MAX_PARAMETERS)));
+  }
+  await Promise.all(requests);
   client.destroy();
   return wanted.map(({ variable, reference }) =>
     errors.has(reference.id)
@@ -122,11 +127,13 @@ function toResult(
 }
 
 function fail(variable: string, { service, id }: SourceReference, error: unknown): ReadValue {
+  // the messages of AWS can contain what was sent
   const { name = "unknown error" } = error as { name?: string };
+  const reason = error instanceof ServiceUnavailableError ? error.message : name;
   return {
     variable,
     error: new ConfigurationError(
-      `${variable} could not be read from ${service}:${id} (${name}): set its value with ` +
+      `${variable} could not be read from ${service}:${id} (${reason}): set its value with ` +
         `trellis secrets set ${variable}, and allow the function's role to read it`,
       { cause: error instanceof Error ? error : undefined },
     ),

@@ -7,7 +7,9 @@ interface SourceState {
    * nothing has expired. Set by the first call of `loadSources`.
    */
   refresh?: () => Promise<void> | undefined;
+  /** Returns the milliseconds until the invocation's time is up. Set where handlers are defined. */
+  remainingMs: () => number;
 }
 
 /** The state of this process. */
-export const sourceState: SourceState = { version: 0 };
+export const sourceState: SourceState = { version: 0, remainingMs: () => Infinity };

@@ -1,5 +1,7 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { ReadValue, WantedValue } from "./aws_sources.ts";
+import { IdleTimer } from "./idle_timer.ts";
+import { limitRequest } from "./limit_request.ts";
 import { loadAwsSources } from "./load_aws_sources.ts";
 import { runtimeProcess } from "./node_process.ts";
 import { parseSource, SOURCE_SUFFIX, type SourceReference } from "./source_reference.ts";
@@ -15,16 +17,20 @@ export interface LoadSourcesOptions {
   ttlSeconds?: number;
 }
 
-/** Seconds until the next attempt after a failed refresh. */
-const RETRY_SECONDS = 30;
-/** Seconds between two reads that are asked for with `fresh`. */
-const FRESH_SECONDS = 10;
+/** Time until the next attempt after a failed refresh. */
+const RETRY_MS = 30_000;
+/** Time between two reads that are asked for with `fresh`. */
+const FRESH_MS = 10_000;
+/** Longest wait for a new value where there is an earlier one. */
+const REFRESH_MS = 2000;
 
 /** A value that this process has read. */
 interface Loaded {
   readonly value: string;
-  readonly readAtMs: number;
-  readonly expiresAtMs: number;
+  /** Started by the last attempt to read it. */
+  readonly age: IdleTimer;
+  /** The age at which it is read again. */
+  readonly ttlMs: number;
 }
 
 const loaded = new Map<string, Loaded>();
@@ -75,16 +81,15 @@ export async function loadSources(options: LoadSourcesOptions = {}): Promise<voi
  */
 export async function loadSource(variable: string, isFresh: boolean): Promise<void> {
   const source = listSources().filter((each) => each.variable === variable);
-  const at = loaded.get(variable)?.readAtMs ?? -Infinity;
-  const isWanted = isFresh && Date.now() - at >= FRESH_SECONDS * 1000;
+  const age = loaded.get(variable)?.age.elapsedMs ?? Infinity;
+  const isWanted = isFresh && age >= FRESH_MS;
   await load(source.filter((each) => isWanted || isExpired(each)));
 }
 
 /** Reads expired values again. Returns `undefined` if there are none, which costs no promise. */
 function refreshExpired(): Promise<void> | undefined {
-  const now = Date.now();
-  for (const { expiresAtMs } of loaded.values()) {
-    if (expiresAtMs <= now) return load(listSources().filter(isExpired));
+  for (const { age, ttlMs } of loaded.values()) {
+    if (age.elapsedMs >= ttlMs) return load(listSources().filter(isExpired));
   }
   return undefined;
 }
@@ -105,10 +110,14 @@ function listSources(): WantedValue[] {
 }
 
 function isExpired({ variable }: WantedValue): boolean {
-  return (loaded.get(variable)?.expiresAtMs ?? 0) <= Date.now();
+  const known = loaded.get(variable);
+  return known === undefined || known.age.elapsedMs >= known.ttlMs;
 }
 
-/** Reads values. Concurrent calls share the requests. */
+/**
+ * Reads values. Concurrent calls share the requests. Where all have an earlier value, it waits only for a part of the
+ * invocation's time: the requests continue, and the earlier values are used.
+ */
 async function load(wanted: readonly WantedValue[]): Promise<void> {
   const missing = wanted.filter(({ variable }) => !pending.has(variable));
   if (missing.length > 0) {
@@ -117,26 +126,37 @@ async function load(wanted: readonly WantedValue[]): Promise<void> {
     });
     for (const { variable } of missing) pending.set(variable, flight);
   }
-  await Promise.all(new Set(wanted.map(({ variable }) => pending.get(variable))));
+  const flights = Promise.all(new Set(wanted.map(({ variable }) => pending.get(variable))));
+  if (!wanted.every(({ variable }) => loaded.has(variable))) return void await flights;
+  const limitMs = Math.min(REFRESH_MS, sourceState.remainingMs() / 2);
+  const service = "The source of a value";
+  await limitRequest({ service, limitMs }, () => flights).catch(() => wanted.forEach(keep));
+}
+
+/** Keeps the known value: an outage of the service must not become one of the function. */
+function keep({ variable }: { readonly variable: string }): void {
+  loaded.set(variable, {
+    value: loaded.get(variable)!.value,
+    age: new IdleTimer(),
+    ttlMs: RETRY_MS,
+  });
 }
 
 async function read(wanted: readonly WantedValue[]): Promise<void> {
   const results = await readAll(wanted);
   const errors: ConfigurationError[] = [];
-  const now = Date.now();
   for (const result of results) {
     const { variable } = result;
     const before = loaded.get(variable);
     if ("value" in result) {
-      loaded.set(variable, { value: result.value, readAtMs: now, expiresAtMs: now + ttlMs });
+      loaded.set(variable, { value: result.value, age: new IdleTimer(), ttlMs });
       if (before?.value === result.value) continue;
       runtimeProcess!.env[variable] = result.value;
       sourceState.version++;
     } else if (before === undefined) {
       errors.push(result.error);
     } else {
-      // an outage of the service must not become one of the function: the known value is kept
-      loaded.set(variable, { ...before, readAtMs: now, expiresAtMs: now + RETRY_SECONDS * 1000 });
+      keep(result);
       runtimeProcess?.emitWarning?.(`${result.error.message}. The value read before is used`);
     }
   }

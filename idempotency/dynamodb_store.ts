@@ -2,6 +2,7 @@ import type * as DynamoDb from "@aws-sdk/client-dynamodb";
 import type { IdempotencyStore } from "../core/idempotency.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { limitClient, REPEATABLE, type RequestLimit } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import type { Attempt, Claim, IdempotencyBackend, RecordKey, RecordTerms } from "./backend.ts";
 import { createIdempotencyStore } from "./create_store.ts";
@@ -23,6 +24,8 @@ const TABLE_NAME: OptionRule = [
   (value) => typeof value === "string" && value !== "",
   "the name of a table",
 ];
+
+const LIMIT: RequestLimit = { service: "Amazon DynamoDB", limitMs: 5000 };
 
 interface Connection {
   readonly sdk: typeof DynamoDb;
@@ -172,7 +175,7 @@ async function connect(): Promise<Connection> {
   const sdk = await import("@aws-sdk/client-dynamodb").catch(
     explainMissing(IDEMPOTENCY_PACKAGES, "@aws-sdk/client-dynamodb", "createDynamoDbStore"),
   );
-  return { sdk, client: new sdk.DynamoDBClient({}) };
+  return { sdk, client: limitClient(new sdk.DynamoDBClient(REPEATABLE), LIMIT) };
 }
 
 function readClaim(item: Item | undefined, fence: string, fingerprint: string): Claim {

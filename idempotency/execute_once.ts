@@ -1,3 +1,4 @@
+import { beforeDeadline } from "../core/request_context.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { ServiceUnavailableError } from "../errors/http_errors.ts";
 import { logError, logWarn } from "../observability/logger.ts";
@@ -24,6 +25,9 @@ export type Executed<T> = { readonly value: T } | {
 
 /** Text of a result that was too large to be stored. */
 export const NOT_STORED = "";
+
+/** For messages. */
+const STORE = "The idempotency store";
 
 /** Ends a transaction without an error for the caller. */
 class RolledBack<T> extends Error {
@@ -147,7 +151,7 @@ async function complete(
   result: string,
 ): Promise<void> {
   try {
-    if (await backend.complete(attempt, result)) return;
+    if (await beforeDeadline(STORE, () => backend.complete(attempt, result))) return;
     logWarn("the lease ended before the result was stored: a duplicate may have been executed");
   } catch (error) {
     // the work is done: its caller gets the result
@@ -159,7 +163,7 @@ async function complete(
 
 async function release(backend: IdempotencyBackend<unknown>, attempt: Attempt): Promise<void> {
   try {
-    await backend.release(attempt);
+    await beforeDeadline(STORE, () => backend.release(attempt));
   } catch (error) {
     logWarn("the key could not be freed: duplicates are rejected until the lease ends", { error });
   }

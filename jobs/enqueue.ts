@@ -1,4 +1,5 @@
 import type { SQL } from "drizzle-orm";
+import { beforeDeadline } from "../core/request_context.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { PlainSql } from "../database/plain_sql.ts";
@@ -79,7 +80,8 @@ async function onCommitted(jobs: readonly NewJob[]): Promise<void> {
   const { delivery } = getJobsConfig();
   try {
     countEnqueued(jobs);
-    await delivery?.deliver(jobs);
+    if (delivery === undefined) return;
+    await beforeDeadline("The delivery of jobs", () => delivery.deliver(jobs));
   } catch (error) {
     log("WARN", "jobs were not delivered, the relay will do it", { jobs: jobs.length, error });
   }

@@ -1,6 +1,7 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import { explainMissing } from "../env/optional_package.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
+import { limitRequest } from "../env/limit_request.ts";
 import { ConfigurationError, ServiceUnavailableError } from "../errors/http_errors.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import { JOBS_PACKAGES } from "./optional_packages.ts";
@@ -26,6 +27,8 @@ export interface SqsDeliveryOptions {
 const MAX_ENTRIES = 10;
 /** Jobs of one message when there are many. */
 const MAX_IDS = 50;
+/** The job is committed and the relay will deliver it, so a request must not wait long for SQS. */
+const LIMIT_MS = 1000;
 /** Longest delay of a message in seconds. A later job is left to the relay. */
 const MAX_DELAY_SECONDS = 900;
 
@@ -64,9 +67,12 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
     const { SendMessageBatchCommand, SQSClient } = await import("@aws-sdk/client-sqs").catch(
       explainMissing(JOBS_PACKAGES, "@aws-sdk/client-sqs", "createSqsDelivery"),
     );
-    client ??= new SQSClient({});
+    const sender = client ??= new SQSClient({});
     const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: entries });
-    const { Failed = [] } = await client.send(command);
+    const { Failed = [] } = await limitRequest(
+      { service: "Amazon SQS", limitMs: LIMIT_MS },
+      (abortSignal) => sender.send(command, { abortSignal }),
+    );
     if (Failed.length > 0) {
       const codes = [...new Set(Failed.map(({ Code }) => Code))].join(", ");
       throw new ServiceUnavailableError(`SQS refused ${Failed.length} messages: ${codes}`);

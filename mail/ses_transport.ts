@@ -1,5 +1,6 @@
 import type * as Ses from "@aws-sdk/client-sesv2";
 import { checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { limitClient, type RequestLimit } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { PermanentJobError } from "../jobs/job_errors.ts";
@@ -19,6 +20,8 @@ const NAME: OptionRule = [
   (value) => typeof value === "string" && /^[\w-]{1,64}$/.test(value),
   "the name of a configuration set",
 ];
+
+const LIMIT: RequestLimit = { service: "Amazon SES", limitMs: 10_000 };
 
 /** Answers that are the same for each attempt. */
 const PERMANENT: ReadonlySet<string> = new Set(["MessageRejected", "BadRequestException"]);
@@ -71,7 +74,7 @@ async function connect(): Promise<Connection> {
   const sdk = await import("@aws-sdk/client-sesv2").catch(
     explainMissing(MAIL_PACKAGES, "@aws-sdk/client-sesv2", "createSesTransport"),
   );
-  return { sdk, client: new sdk.SESv2Client({}) };
+  return { sdk, client: limitClient(new sdk.SESv2Client({}), LIMIT) };
 }
 
 function toInput(

@@ -4,6 +4,7 @@ import {
   FUNCTION_OPTION,
   type OptionRule,
 } from "../core/option_rules.ts";
+import { limitRequest } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { logError } from "../observability/logger.ts";
@@ -26,7 +27,9 @@ const URL_OPTION: OptionRule = [
   "an address such as smtps://user:password@smtp.example.com, or a function that returns one",
 ];
 
-const TIMEOUT_MS = 20_000;
+/** For connection, greeting, and each silence. */
+const TIMEOUT_MS = 10_000;
+const LIMIT_MS = 20_000;
 
 /** Result of nodemailer: it resolves if the server took one of the recipients. */
 interface SentMail {
@@ -63,12 +66,15 @@ export function createSmtpTransport(options: SmtpTransportOptions): MailTranspor
   if (typeof url === "string") parseServer(url);
   let connecting: Promise<ReturnType<Nodemailer["createTransport"]>> | undefined;
   return {
-    async send(message): Promise<void> {
+    async send(message, outer): Promise<void> {
       connecting ??= connect(typeof url === "function" ? url() : url);
       connecting.catch(() => connecting = undefined);
       const server = await connecting;
       try {
-        const { rejected = [] } = await server.sendMail(toNodemailer(message));
+        const { rejected = [] } = await limitRequest(
+          { service: "The mail server", limitMs: LIMIT_MS, signal: outer },
+          (signal) => server.sendMail({ ...toNodemailer(message), signal }),
+        );
         if (rejected.length > 0) reportRejected(message, rejected.length);
       } catch (error) {
         const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };

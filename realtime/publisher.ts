@@ -1,6 +1,7 @@
 import type * as Management from "@aws-sdk/client-apigatewaymanagementapi";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions, FUNCTION_OPTION, OBJECT_OPTION } from "../core/option_rules.ts";
+import { limitClient, type RequestLimit } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../errors/http_errors.ts";
 import { describeError } from "../observability/describe_error.ts";
@@ -60,6 +61,7 @@ export interface Publisher {
 /** Limit of API Gateway for a message (WebSocket quotas, 2026-11). */
 const MAX_MESSAGE_BYTES = 128 * 1024;
 const PAGE_SIZE = 1000;
+const LIMIT: RequestLimit = { service: "The WebSocket API", limitMs: 5000 };
 
 /**
  * Creates a publisher. Install `@aws-sdk/client-apigatewaymanagementapi`. Region and credentials come
@@ -172,7 +174,8 @@ function createSender(endpoint: () => string): Send {
           "createPublisher",
         ),
       );
-      return { sdk, client: new sdk.ApiGatewayManagementApiClient({ endpoint: endpoint() }) };
+      const client = new sdk.ApiGatewayManagementApiClient({ endpoint: endpoint() });
+      return { sdk, client: limitClient(client, LIMIT) };
     } catch (error) {
       connecting = undefined;
       throw error;

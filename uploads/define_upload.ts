@@ -1,9 +1,10 @@
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
+import { limitRequest } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { UPLOAD_PACKAGES } from "./optional_packages.ts";
-import { connectS3 } from "./s3.ts";
+import { connectS3, S3_LIMIT } from "./s3.ts";
 import { formatUploadKey, isOwner, parseUploadKey } from "./upload_key.ts";
 
 /** Options of {@link defineUpload}. */
@@ -172,14 +173,18 @@ export function defineUpload(options: UploadOptions): Upload {
         explainMissing(UPLOAD_PACKAGES, "@aws-sdk/s3-presigned-post", "createForm"),
       );
       const { client } = await connectS3();
-      const { url, fields } = await presigner.createPresignedPost(client, {
-        Bucket: getBucket(),
-        Key: key,
-        // each field is a condition too
-        Fields: { "Content-Type": request.contentType, [OWNER_HEADER]: request.owner },
-        Conditions: [["content-length-range", 1, maxBytes]],
-        Expires: expiresInSeconds,
-      });
+      const { url, fields } = await limitRequest(
+        S3_LIMIT,
+        () =>
+          presigner.createPresignedPost(client, {
+            Bucket: getBucket(),
+            Key: key,
+            // each field is a condition too
+            Fields: { "Content-Type": request.contentType, [OWNER_HEADER]: request.owner },
+            Conditions: [["content-length-range", 1, maxBytes]],
+            Expires: expiresInSeconds,
+          }),
+      );
       return { url, fields, key };
     },
 
@@ -199,12 +204,13 @@ export function defineUpload(options: UploadOptions): Upload {
         IfNoneMatch: "*",
         Metadata: { owner },
       });
-      const url = await presigner.getSignedUrl(client, command, {
-        expiresIn: expiresInSeconds,
-        signableHeaders: new Set(["content-type", "content-length", "if-none-match", "host"]),
-        // in the query they would need no header, and S3 would not check it
-        unhoistableHeaders: new Set([OWNER_HEADER]),
-      });
+      const url = await limitRequest(S3_LIMIT, () =>
+        presigner.getSignedUrl(client, command, {
+          expiresIn: expiresInSeconds,
+          signableHeaders: new Set(["content-type", "content-length", "if-none-match", "host"]),
+          // in the query they would need no header, and S3 would not check it
+          unhoistableHeaders: new Set([OWNER_HEADER]),
+        }));
       const headers = {
         "Content-Type": contentType,
         "If-None-Match": "*",
@@ -234,7 +240,10 @@ async function signDownload(
     Key: key,
     ...(attachment && { ResponseContentDisposition: "attachment" }),
   });
-  return await presigner.getSignedUrl(client, command, { expiresIn: expiresInSeconds });
+  return await limitRequest(
+    S3_LIMIT,
+    () => presigner.getSignedUrl(client, command, { expiresIn: expiresInSeconds }),
+  );
 }
 
 function loadPresigner(operation: string): Promise<typeof import("@aws-sdk/s3-request-presigner")> {

@@ -1,4 +1,5 @@
 import type * as S3 from "@aws-sdk/client-s3";
+import type { RequestLimit } from "../env/limit_request.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { UPLOAD_PACKAGES } from "./optional_packages.ts";
 
@@ -9,6 +10,9 @@ export interface S3Connection {
   /** The client, with region and credentials of the environment. */
   readonly client: S3.S3Client;
 }
+
+/** The limit of a request, and of the credentials for a signature. */
+export const S3_LIMIT: RequestLimit = { service: "Amazon S3", limitMs: 5000 };
 
 let connecting: Promise<S3Connection> | undefined;
 
@@ -27,7 +31,8 @@ async function connect(): Promise<S3Connection> {
       explainMissing(UPLOAD_PACKAGES, "@aws-sdk/client-s3", "defineUpload"),
     );
     // a checksum that is computed in advance would be that of an empty file
-    return { sdk, client: new sdk.S3Client({ requestChecksumCalculation: "WHEN_REQUIRED" }) };
+    const client = new sdk.S3Client({ requestChecksumCalculation: "WHEN_REQUIRED" });
+    return { sdk, client };
   } catch (error) {
     connecting = undefined;
     throw error;

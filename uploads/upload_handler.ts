@@ -12,11 +12,12 @@ import {
   type TriggerHandler,
 } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
+import { limitRequest } from "../env/limit_request.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { logInfo, logWarn } from "../observability/logger.ts";
 import type { Upload } from "./define_upload.ts";
 import { hasSignature, SIGNATURE_BYTES } from "./file_signature.ts";
-import { connectS3 } from "./s3.ts";
+import { connectS3, S3_LIMIT } from "./s3.ts";
 import { parseUploadKey } from "./upload_key.ts";
 
 /** Options of {@link defineUploadHandler}. */
@@ -120,7 +121,8 @@ export function defineUploadHandler(
       if (reason !== undefined) {
         logWarn("uploaded file rejected", { bucket, key, owner: parsed.owner, reason });
         if (onRejected === "keep") return;
-        await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key }));
+        const command = new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key });
+        await limitRequest(S3_LIMIT, (abortSignal) => client.send(command, { abortSignal }));
         return;
       }
       const { size, contentType } = file;
@@ -167,8 +169,11 @@ async function readFile(
   const place = { Bucket: bucket, Key: key, IfMatch: eTag && `"${eTag}"` };
   try {
     const range = `bytes=0-${SIGNATURE_BYTES - 1}`;
-    const result = await client.send(new sdk.GetObjectCommand({ ...place, Range: range }));
-    const head = await result.Body!.transformToByteArray();
+    const command = new sdk.GetObjectCommand({ ...place, Range: range });
+    const { result, head } = await limitRequest(S3_LIMIT, async (abortSignal) => {
+      const result = await client.send(command, { abortSignal });
+      return { result, head: await result.Body!.transformToByteArray() };
+    });
     return {
       size: Number(result.ContentRange?.split("/").at(-1) ?? head.length),
       contentType: (result.ContentType ?? "").split(";", 1)[0].trim().toLowerCase(),

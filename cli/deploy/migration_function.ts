@@ -4,6 +4,7 @@ import type {
   MigrationRequest,
   MigrationResponse,
 } from "../../database/migrations/function/migration_request.ts";
+import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
 import { getStageRegion } from "../stages/stage_settings.ts";
@@ -45,13 +46,11 @@ export async function openMigrationFunction(
 ): Promise<MigrationFunction> {
   const { InvokeCommand, LambdaClient } = await import("@aws-sdk/client-lambda")
     .catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A migration function"));
-  const client: LambdaClient = new LambdaClient({
-    ...getStageRegion(deployment.stage),
-    // the SDK would repeat a request whose connection was lost while the first invocation is active
-    maxAttempts: 1,
-    requestHandler: { requestTimeout: REQUEST_MS },
-  });
   const name = `${deployment.prefix}-${functionName}`;
+  // the SDK would repeat a request whose connection was lost while the first invocation is active
+  const settings = { ...getStageRegion(deployment.stage), maxAttempts: 1 };
+  const limit = { service: name, limitMs: REQUEST_MS };
+  const client: LambdaClient = limitClient(new LambdaClient(settings), limit);
 
   async function send(request: MigrationRequest): Promise<InvocationOutcome> {
     const Payload = new TextEncoder().encode(JSON.stringify(request));

@@ -1,6 +1,7 @@
 import type { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
 import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { systemClock } from "../../core/async/clock.ts";
+import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { count } from "../generated_report.ts";
 import { CLI_PACKAGES } from "../optional_packages.ts";
@@ -31,6 +32,7 @@ interface Shift {
 export type Wait = (ms: number) => Promise<void>;
 
 const POLL_MS = 10_000;
+const LIMIT_MS = 30_000;
 /**
  * Descriptions of aliases. They remember the version before the last release, and the time of the release,
  * because a release moves only the functions that have changed.
@@ -208,7 +210,10 @@ async function openAliases(alias: string, region: { region?: string }): Promise<
   const { GetAliasCommand, LambdaClient, UpdateAliasCommand } = await import(
     "@aws-sdk/client-lambda"
   ).catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-lambda", "A release with aliases"));
-  const client: LambdaClient = new LambdaClient(region);
+  const client: LambdaClient = limitClient(new LambdaClient(region), {
+    service: "AWS Lambda",
+    limitMs: LIMIT_MS,
+  });
   return {
     async find(functionName) {
       const found = await client.send(
@@ -248,7 +253,10 @@ async function openAlarm(
 ): Promise<() => Promise<boolean>> {
   const { CloudWatchClient, DescribeAlarmsCommand } = await import("@aws-sdk/client-cloudwatch")
     .catch(explainMissing(CLI_PACKAGES, "@aws-sdk/client-cloudwatch", "A release with aliases"));
-  const client: CloudWatchClient = new CloudWatchClient(region);
+  const client: CloudWatchClient = limitClient(new CloudWatchClient(region), {
+    service: "Amazon CloudWatch",
+    limitMs: LIMIT_MS,
+  });
   return async function isRaised(): Promise<boolean> {
     const { MetricAlarms = [] } = await client.send(
       new DescribeAlarmsCommand({ AlarmNames: [name] }),

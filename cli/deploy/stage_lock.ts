@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { type Clock, systemClock } from "../../core/async/clock.ts";
+import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import { takeInstanceLock } from "../dev/instance_lock.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
@@ -29,6 +30,7 @@ interface Lease {
   readonly renewedMs: number;
 }
 
+const LIMIT: RequestLimit = { service: "Amazon S3", limitMs: 30_000 };
 const RENEW_MS = 60_000;
 /**
  * Time after which a lease that is not renewed belongs to a dead process. Clocks of machines differ: AWS
@@ -116,7 +118,11 @@ async function takeLease(
     const Body = JSON.stringify({ ...lease, renewedMs: clock.now() } satisfies Lease);
     try {
       const command = new PutObjectCommand({ ...place, ...condition, Body });
-      return (await client.send(command)).ETag;
+      const { ETag } = await limitRequest(
+        LIMIT,
+        (abortSignal) => client.send(command, { abortSignal }),
+      );
+      return ETag;
     } catch (error) {
       if (isConflict(error)) return undefined;
       throw error;
@@ -125,8 +131,10 @@ async function takeLease(
 
   async function read(): Promise<{ found: Lease; tag: string } | undefined> {
     try {
-      const { Body, ETag } = await client.send(new GetObjectCommand(place));
-      return { found: JSON.parse(await Body!.transformToString()) as Lease, tag: ETag! };
+      return await limitRequest(LIMIT, async (abortSignal) => {
+        const { Body, ETag } = await client.send(new GetObjectCommand(place), { abortSignal });
+        return { found: JSON.parse(await Body!.transformToString()) as Lease, tag: ETag! };
+      });
     } catch (error) {
       if ((error as Error).name === "NoSuchKey") return undefined;
       throw error;

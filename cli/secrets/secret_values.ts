@@ -1,6 +1,11 @@
+import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { ENV_PACKAGES } from "../../env/optional_packages.ts";
 import type { PlannedSource } from "../infra/sources.ts";
+
+const LIMIT_MS = 30_000;
+const SECRETS_LIMIT = { service: "AWS Secrets Manager", limitMs: LIMIT_MS };
+const PARAMETERS_LIMIT = { service: "The SSM Parameter Store", limitMs: LIMIT_MS };
 
 /** The values of a stage's secrets and parameters. */
 export interface SecretValues {
@@ -37,13 +42,16 @@ export function openSecretValues(
     const library = await import("@aws-sdk/client-secrets-manager").catch(
       explainMissing(ENV_PACKAGES, "@aws-sdk/client-secrets-manager", "trellis secrets"),
     );
-    return { ...library, client: new library.SecretsManagerClient(settings) };
+    return {
+      ...library,
+      client: limitClient(new library.SecretsManagerClient(settings), SECRETS_LIMIT),
+    };
   };
   const loadParameters = async () => {
     const library = await import("@aws-sdk/client-ssm").catch(
       explainMissing(ENV_PACKAGES, "@aws-sdk/client-ssm", "trellis secrets"),
     );
-    return { ...library, client: new library.SSMClient(settings) };
+    return { ...library, client: limitClient(new library.SSMClient(settings), PARAMETERS_LIMIT) };
   };
   const getName = ({ service, existing, variable }: PlannedSource) =>
     existing ?? `${service === "ssm" ? "/" : ""}${prefix}/${variable}`;

@@ -13,7 +13,7 @@ import { createConnectRetry, isUnreachable } from "./connect_retry.ts";
 import { readFailure } from "./data_api_error.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
-import { IdleTimer } from "./idle_timer.ts";
+import { IdleTimer } from "../../env/idle_timer.ts";
 import { loadRdsData } from "./load_rds_data.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
 import { getLimit, isSilent, type StatementLimit, withinLimit } from "./statement_limit.ts";

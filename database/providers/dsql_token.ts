@@ -1,4 +1,5 @@
-import { createEnvironmentSigner, type IamTokenRequest } from "./iam_token.ts";
+import { limitRequest } from "../../env/limit_request.ts";
+import { createEnvironmentSigner, CREDENTIALS_LIMIT, type IamTokenRequest } from "./iam_token.ts";
 import { loadDsqlSigner } from "./load_dsql_signer.ts";
 
 /** The cluster and the kind of role that a token is signed for. */
@@ -31,6 +32,9 @@ export async function createDsqlToken(
   const { DsqlSigner } = await loadDsqlSigner();
   const signer = new DsqlSigner({ hostname: host, region });
   return function createToken(): Promise<string> {
-    return isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken();
+    return limitRequest(
+      CREDENTIALS_LIMIT,
+      () => isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
+    );
   };
 }

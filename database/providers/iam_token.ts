@@ -1,5 +1,6 @@
 import { builtinModule } from "../../env/builtin_module.ts";
 import { environment, type EnvSource, readEnv } from "../../env/get_env.ts";
+import type { RequestLimit } from "../../env/limit_request.ts";
 
 /** AWS credentials in environment variables, as Lambda sets them. */
 export interface EnvironmentCredentials {
@@ -17,6 +18,12 @@ export interface IamTokenRequest {
   /** Parameters such as `Action`. */
   readonly parameters: Readonly<Record<string, string>>;
 }
+
+/** The limit of a signer of the AWS SDK, which requests credentials from containers, instances or single sign-on. */
+export const CREDENTIALS_LIMIT: RequestLimit = {
+  service: "The provider of AWS credentials",
+  limitMs: 5000,
+};
 
 /** Validity of a token, which the server checks only while a connection opens. */
 const EXPIRES_SECONDS = 900;

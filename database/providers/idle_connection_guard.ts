@@ -1,5 +1,5 @@
 import { runtimeProcess } from "../../env/node_process.ts";
-import { IdleTimer } from "./idle_timer.ts";
+import { IdleTimer } from "../../env/idle_timer.ts";
 
 /** Pause after which a connection may have ended unnoticed, because an idle sandbox is frozen. */
 const RESTED_MS = 500;

@@ -1,5 +1,6 @@
+import { limitRequest } from "../../env/limit_request.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { createEnvironmentSigner, type IamTokenRequest } from "./iam_token.ts";
+import { createEnvironmentSigner, CREDENTIALS_LIMIT, type IamTokenRequest } from "./iam_token.ts";
 import { loadRdsSigner } from "./load_rds_signer.ts";
 
 /** The address that a token is signed for. */
@@ -46,6 +47,6 @@ export async function createRdsToken(
   const { Signer } = await loadRdsSigner();
   const signer = new Signer({ hostname: host, port, username, region });
   return function createToken(): Promise<string> {
-    return signer.getAuthToken();
+    return limitRequest(CREDENTIALS_LIMIT, () => signer.getAuthToken());
   };
 }

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
-import { IdleTimer } from "../../../database/providers/idle_timer.ts";
-import { withSteppedClock } from "../../support/step_clock.ts";
+import { IdleTimer } from "../../env/idle_timer.ts";
+import { withSteppedClock } from "../support/step_clock.ts";
 
 const HOUR_MS = 3_600_000;
 

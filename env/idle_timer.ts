@@ -1,5 +1,5 @@
 /**
- * Timer of idle time. Uses the longer of two clocks: the wall clock can be set back, and the
+ * Timer of idle time, or of the age of a value. Uses the longer of two clocks: the wall clock can be set back, and the
  * monotonic clock may stop while a sandbox is frozen.
  */
 export class IdleTimer {
