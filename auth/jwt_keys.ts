@@ -17,6 +17,8 @@ export interface JwtKeys {
 }
 
 const TIMEOUT_MS = 5000;
+/** A clock that is set back by less is not worth a request. */
+const STEP_MS = 1000;
 
 /**
  * Creates a function that loads jose and the keys of an issuer on its first call. The keys stay in
@@ -34,11 +36,21 @@ export function createKeyLoader(
   async function load(): Promise<JwtKeys> {
     const jose = await loadJose();
     const url = options.jwksUrl ?? await discover(options.issuer);
-    const getKey = jose.createRemoteJWKSet(new URL(url), {
-      timeoutDuration: TIMEOUT_MS,
-      cooldownDuration: cooldownSeconds * 1000,
-      cacheMaxAge: cacheSeconds * 1000,
-    });
+    const createSet = () =>
+      jose.createRemoteJWKSet(new URL(url), {
+        timeoutDuration: TIMEOUT_MS,
+        cooldownDuration: cooldownSeconds * 1000,
+        cacheMaxAge: cacheSeconds * 1000,
+      });
+    let keys = createSet();
+    let latestMs = Date.now();
+    function getKey(...args: Parameters<JWTVerifyGetKey>): ReturnType<JWTVerifyGetKey> {
+      const nowMs = Date.now();
+      // jose compares times of this clock: until it has caught up, keys would not become old
+      if (nowMs < latestMs - STEP_MS) keys = createSet();
+      latestMs = nowMs;
+      return keys(...args);
+    }
     return { jose, getKey };
   }
 

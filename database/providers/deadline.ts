@@ -9,8 +9,10 @@ import { currentInvocation } from "../../observability/invocation_context.ts";
  */
 export function onDeadline(onAbandon: () => void): () => void {
   const invocation = currentInvocation();
-  return invocation?.deadlineMs === undefined ? NO_DEADLINE : invocation.onDeadline(onAbandon);
+  // work that an ended invocation has left behind would wait for a deadline that never comes
+  const hasDeadline = invocation?.deadlineMs !== undefined && !invocation.ended;
+  return hasDeadline ? invocation.onDeadline(onAbandon) : NO_DEADLINE;
 }
 
-/** Result of {@link onDeadline} outside of invocations with a deadline. */
+/** Result of {@link onDeadline} outside of running invocations with a deadline. */
 export const NO_DEADLINE: () => void = () => {};

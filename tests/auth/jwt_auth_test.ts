@@ -14,6 +14,7 @@ import { ConfigurationError, isAppError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
+import { withSteppedClock } from "../support/step_clock.ts";
 import { atTime } from "./auth_database.ts";
 import { startIssuer } from "./jwt_issuer.ts";
 
@@ -291,4 +292,15 @@ Deno.test("createGatewayJwtAuth() reads the claims that the gateway has verified
   for (const authorizer of refused) {
     assertEquals((await call(authorizer)).statusCode, 401, JSON.stringify(authorizer));
   }
+});
+
+Deno.test("createJwtAuth() requests new keys while the clock is set back", async () => {
+  const { server, claims, check } = await start();
+  assertEquals(await check(await server.sign("k1", claims)), "u1");
+  await server.addKey("ES256", "k2");
+  await withSteppedClock(async (setMs) => {
+    setMs(-3_600_000);
+    assertEquals(await check(await server.sign("k2", claims)), "u1");
+  });
+  await server.close();
 });

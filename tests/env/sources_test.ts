@@ -4,13 +4,14 @@ import { inspect } from "node:util";
 import { withObservability } from "../../core/mod.ts";
 import { defineEnv, getRequiredEnv, loadSources, secret } from "../../env/mod.ts";
 import { resetSources } from "../../env/sources.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError, DeadlineExceededError } from "../../errors/mod.ts";
 import { createLambdaContext } from "../../testing/mod.ts";
 import {
   getSecretsEnvironment,
   type SecretsServer,
   startSecretsServer,
 } from "../support/secrets_server.ts";
+import { STALLS, startStallingServer } from "../support/stalling_server.ts";
 import { withEnv } from "../support/with_env.ts";
 
 const MINUTE_MS = 60_000;
@@ -85,7 +86,7 @@ Deno.test("loadSources() asks SSM for at most ten parameters at once", async () 
     for (const name of names) parameters.set(`/x/${name}`, name.toLowerCase());
     await loadSources();
     assertEquals(names.map(getRequiredEnv), names.map((name) => name.toLowerCase()));
-    assertEquals(calls.map((call) => call.split(",").length), [10, 2]);
+    assertEquals(calls.map((call) => call.split(",").length).sort(), [10, 2]);
   });
 });
 
@@ -188,4 +189,86 @@ Deno.test("secret() falls back to the variable, and throws if neither is set", a
       "AUTH_SECRET is not set",
     );
   });
+});
+
+Deno.test("A value is read again after its time while the clock is set back", async () => {
+  await withSources({ AUTH_SECRET_SOURCE: SOURCES.AUTH_SECRET_SOURCE }, async (server, passMs) => {
+    server.secrets.set("notes-dev/AUTH_SECRET", "s-1");
+    await loadSources({ ttlSeconds: 10 });
+    server.secrets.set("notes-dev/AUTH_SECRET", "s-2");
+    const { now } = performance;
+    passMs(-60 * MINUTE_MS);
+    performance.now = () => now.call(performance) + 11_000;
+    try {
+      await loadSources();
+      assertEquals(getRequiredEnv("AUTH_SECRET"), "s-2");
+    } finally {
+      performance.now = now;
+    }
+  });
+});
+
+for (const stall of STALLS) {
+  Deno.test({
+    name: `A handler uses the known value before its deadline when an answer stops ${stall}`,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      const stalled = await startStallingServer();
+      stalled.stall = stall;
+      await withSources(
+        { AUTH_SECRET_SOURCE: SOURCES.AUTH_SECRET_SOURCE },
+        async ({ secrets }, passMs) => {
+          secrets.set("notes-dev/AUTH_SECRET", "s-1");
+          await loadSources({ ttlSeconds: 60 });
+          const read = withObservability(
+            async () => [getRequiredEnv("AUTH_SECRET"), await secret("AUTH_SECRET").get()],
+            { operationName: "Known", logging: { level: "SILENT" }, metrics: false },
+          );
+          await withEnv({ AWS_ENDPOINT_URL_SECRETS_MANAGER: stalled.url }, async () => {
+            passMs(MINUTE_MS);
+            const context = { ...createLambdaContext(), getRemainingTimeInMillis: () => 400 };
+            assertEquals(await read({}, context), ["s-1", "s-1"]);
+            // the next attempt is made later
+            assertEquals(await read({}, context), ["s-1", "s-1"]);
+          });
+        },
+      );
+      await stalled.stop();
+    },
+  });
+}
+
+Deno.test({
+  name:
+    "A handler fails at its deadline while a value is read for the first time, and does not run later",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const stalled = await startStallingServer();
+    await withSources({ ...SOURCES }, async ({ secrets, parameters }, passMs) => {
+      secrets.set("notes-dev/AUTH_SECRET", "s-1");
+      secrets.set("shared/db", `{"password":"p"}`);
+      parameters.set("/notes-dev/LIMIT", "20");
+      await loadSources({ ttlSeconds: 60 });
+      let runs = 0;
+      const handler = withObservability(() => ++runs, {
+        operationName: "Unknown",
+        logging: { level: "SILENT" },
+        metrics: false,
+      });
+      const added = {
+        AWS_ENDPOINT_URL_SECRETS_MANAGER: stalled.url,
+        EXTRA_SOURCE: "secretsmanager:x",
+      };
+      await withEnv({ EXTRA: undefined, ...added }, async () => {
+        passMs(MINUTE_MS);
+        const context = { ...createLambdaContext(), getRemainingTimeInMillis: () => 100 };
+        await assertRejects(() => handler({}, context), DeadlineExceededError);
+        await stalled.stop();
+        await assertRejects(() => loadSources(), ConfigurationError, "EXTRA");
+        assertEquals(runs, 0);
+      });
+    });
+  },
 });

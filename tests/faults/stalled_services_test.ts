@@ -15,6 +15,7 @@ import { createDsqlToken } from "../../database/providers/dsql_token.ts";
 import { createRdsToken } from "../../database/providers/rds_token.ts";
 import { loadSources } from "../../env/mod.ts";
 import { resetSources } from "../../env/sources.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
 import { createDynamoDbStore } from "../../idempotency/mod.ts";
 import { createSqsDelivery } from "../../jobs/mod.ts";
 import { createLocalTransport } from "../../mail/local_transport.ts";
@@ -119,26 +120,6 @@ const CALLS: readonly Call[] = [
       createPublisher({ connections: {} as never, endpoint: () => endpoint }).send("c1", "hello"),
   },
   {
-    service: "database: Data API",
-    // or the limit of its client, which is the shorter one with fast timers
-    message: "",
-    async send() {
-      const config = {
-        provider: "serverless-pg",
-        connectionString: DATA_API,
-        statementTimeoutSeconds: 0.2,
-      } as const;
-      try {
-        const db = await getDrizzleClient(config);
-        await executeRows(db, sql`SELECT 1`);
-      } catch (error) {
-        throw new Error(causes(error));
-      } finally {
-        await closeDrizzleClient(config);
-      }
-    },
-  },
-  {
     service: "trellis secrets: Secrets Manager",
     message: "AWS Secrets Manager did not answer within 30 s",
     send: () => openSecretValues("notes-dev", {}).find(source("secretsmanager")),
@@ -165,10 +146,6 @@ async function authenticate(issuer: string, jwksUrl?: string): Promise<unknown> 
   const token = `${part({ alg: "ES256", kid: "k1" })}.${part({ exp: 2e9 })}.${"A".repeat(86)}`;
   const headers = { authorization: `Bearer ${token}` };
   return await auth.authenticate(createRestApiEvent({ headers }));
-}
-
-function causes(error: unknown): string {
-  return error instanceof Error ? `${error.message}; ${causes(error.cause)}` : "";
 }
 
 /** Runs work with timers that fire so many times earlier, which end within seconds what has a limit of a minute. */
@@ -257,6 +234,22 @@ for (const stall of STALLS) {
       assertStringIncludes(message, "(AWS Secrets Manager did not answer within 5 s)");
       assertStringIncludes(message, "(The SSM Parameter Store did not answer within 5 s)");
       resetSources();
+    });
+  });
+
+  Deno.test(`a statement of the Data API ends when an answer stops ${stall}`, options, async () => {
+    const config = {
+      provider: "serverless-pg",
+      connectionString: DATA_API,
+      statementTimeoutSeconds: 0.1,
+    } as const;
+    await withStall(stall, {}, async () => {
+      const error = await assertRejects(async () =>
+        await executeRows(await getDrizzleClient(config), sql`SELECT 1`)
+      );
+      const messages = causeChain(error).map((link) => String(link)).join();
+      assertStringIncludes(messages, "The database did not answer within 0.1 s");
+      await closeDrizzleClient(config);
     });
   });
 

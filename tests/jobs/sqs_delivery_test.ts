@@ -1,10 +1,17 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import { answerAwsClient, AWS_PATH, type SentMessage } from "../../cli/dev/aws_sink.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { type CommittedJob, createSqsDelivery } from "../../jobs/mod.ts";
+import { type CommittedJob, configureJobs, createSqsDelivery, defineJob } from "../../jobs/mod.ts";
+import { withObservability } from "../../core/mod.ts";
+import { withTransaction } from "../../database/mod.ts";
+import { setLogOutput } from "../../observability/mod.ts";
+import { createLambdaContext } from "../../testing/mod.ts";
+import * as z from "zod";
+import { listRows, withJobs } from "./jobs_database.ts";
+import { startStallingServer } from "../support/stalling_server.ts";
 import { withEnv } from "../support/with_env.ts";
 
 /** Runs a test with Amazon's client and the local server that answers it. */
@@ -97,4 +104,48 @@ Deno.test("createSqsDelivery() rejects when the queue cannot be reached, and ref
     assertThrows(() => createSqsDelivery({}), ConfigurationError, "JOBS_QUEUE_URL");
   });
   assertThrows(() => createSqsDelivery({ queueUrl, graceSeconds: 1 }), ConfigurationError);
+});
+
+Deno.test({
+  name:
+    "a request succeeds when SQS does not answer after its COMMIT, also shortly before its deadline",
+  // the client of AWS keeps timers
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const server = await startStallingServer();
+    const client = new SQSClient({
+      endpoint: server.url,
+      region: "eu-central-1",
+      credentials: { accessKeyId: "local", secretAccessKey: "local" },
+    });
+    const delivery = createSqsDelivery({ queueUrl: `${server.url}/jobs`, client });
+    const logs: string[] = [];
+    const restoreOutput = setLogOutput((line) => void logs.push(line));
+    const restore = configureJobs({ delivery });
+    await withJobs(async (db) => {
+      const greet = defineJob({ name: "greet", schema: z.string() })(() => {});
+      const handler = withObservability(
+        async () => {
+          await withTransaction(db, (tx) => greet.enqueue(tx, "hello"));
+          return { statusCode: 201 };
+        },
+        { operationName: "Greet", respondToError: () => ({ statusCode: 504 }), metrics: false },
+      );
+      for (
+        const [left, reason] of [[30_000, "Amazon SQS"], [800, "The delivery of jobs"]] as const
+      ) {
+        logs.length = 0;
+        const context = { ...createLambdaContext(), getRemainingTimeInMillis: () => left };
+        assertEquals(await handler({}, context), { statusCode: 201 });
+        assertStringIncludes(logs.join(""), "jobs were not delivered, the relay will do it");
+        assertStringIncludes(logs.join(""), reason);
+      }
+      assertEquals((await listRows(db)).length, 2);
+    });
+    restore();
+    restoreOutput();
+    client.destroy();
+    await server.stop();
+  },
 });
