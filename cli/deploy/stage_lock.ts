@@ -168,7 +168,8 @@ async function takeLease(
     else [tag, renewedMs] = [renewed, nowMs];
   }
   // the next renewal repeats a failed request
-  const timer = setInterval(() => void renew().catch(() => {}), RENEW_MS);
+  let renewing: Promise<void> | undefined;
+  const timer = setInterval(() => renewing = renew().catch(() => {}), RENEW_MS);
   timer.unref();
   return {
     check(): void {
@@ -180,7 +181,11 @@ async function takeLease(
     },
     async release(): Promise<void> {
       clearInterval(timer);
-      if (!isLost) await client.send(new DeleteObjectCommand(place));
+      // a renewal may be on its way
+      await renewing;
+      if (isLost) return;
+      const command = new DeleteObjectCommand({ ...place, IfMatch: tag });
+      await limitRequest(LIMIT, (abortSignal) => client.send(command, { abortSignal }));
     },
   };
 }

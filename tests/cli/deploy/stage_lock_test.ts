@@ -23,6 +23,10 @@ async function withBucket(
       return new Response(present, { headers: { etag: tagOf(present) } });
     }
     if (request.method === "DELETE") {
+      const tag = request.headers.get("if-match");
+      if (tag !== null && (present === undefined || tag !== tagOf(present))) {
+        return fail("PreconditionFailed", 412);
+      }
       objects.delete(pathname);
       return new Response(null, { status: 204 });
     }
@@ -97,6 +101,14 @@ Deno.test("withStageLock() takes the lock of a process that died, and the dead o
         "the lock of notes-dev was lost",
       );
     }, clock);
+  });
+});
+
+Deno.test("withStageLock() leaves the lock of the deployment that has taken it over", async () => {
+  await withBucket(async (objects, deployment) => {
+    const successor = `{"id":"successor","owner":"ben@laptop"}`;
+    await withStageLock(deployment, () => Promise.resolve(objects.set(KEY, successor)));
+    assertEquals(objects.get(KEY), successor);
   });
 });
 
