@@ -101,7 +101,8 @@ export async function deliverDecoy(): Promise<void> {
     correlationId: null,
   };
   try {
-    await delivery?.deliver([decoy]);
+    if (delivery === undefined) return;
+    await beforeDeadline("The delivery of jobs", () => delivery.deliver([decoy]));
   } catch (error) {
     log("WARN", "the queue did not accept a message", { error });
   }

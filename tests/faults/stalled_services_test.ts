@@ -1,11 +1,5 @@
 /** Each client of the library with a server whose answers begin and never end: every request has a limit for all of it. */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { createJwtAuth } from "../../auth/jwt.ts";
 import { sendSmokeRequest } from "../../cli/deploy/smoke.ts";
 import { openSecretValues } from "../../cli/secrets/secret_values.ts";
