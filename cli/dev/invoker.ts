@@ -72,6 +72,7 @@ export class Invoker {
       const failures = getFailures(result);
       if (isIdle?.(call, result) === false) recorder.show(call);
       recorder.end(call, {
+        ...fn.kind === "websocket" && { status: getStatus(result) },
         isFailed: failures.length > 0,
         note: failures.length > 0 ? `${failures.length} failed` : "done",
         output: toSafeOutput(result),
@@ -179,6 +180,12 @@ function checkResult(fn: FunctionFile, result: unknown): ProxyResult {
     return { ...(result as ProxyResult), body: String((result as ProxyResult).body ?? "") };
   }
   throw new TypeError(`${fn.name} returned no statusCode: API Gateway would respond with 502`);
+}
+
+/** Returns the status with which a client is admitted or refused. */
+function getStatus(result: unknown): number {
+  const { statusCode } = (result ?? {}) as { statusCode?: unknown };
+  return typeof statusCode === "number" ? statusCode : 200;
 }
 
 function getFailures(result: unknown): string[] {

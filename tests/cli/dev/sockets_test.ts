@@ -73,6 +73,8 @@ Deno.test(
         ]
       ) asked.push(await ask(`${socketUrl}${query}`));
       assertEquals(asked, ["refused", "refused", "user:ada", "refused"]);
+      const told = [...project.told().matchAll(/ (\d+) {2}Connect ← \$connect/g)];
+      assertEquals(told.map(([, status]) => status), ["401", "401", "200", "401"]);
     } finally {
       await project.clean();
     }
