@@ -271,7 +271,7 @@ Deno.test("auth api-key reads the configured headers and respects configurations
     configureApiKeyAuth(getDb, {
       schema: { apikey, user: authUsers, organization: teams },
       plugin,
-      configId,
+      ...configId !== undefined && { configId },
     });
     try {
       return (await getCredentialCheck("api-key")(createRestApiEvent({ headers }), {})).userId;
