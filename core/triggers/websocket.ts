@@ -167,7 +167,11 @@ export function defineWebSocketHandler<
       error: unknown,
       context: LambdaContext,
       event: WebSocketEvent,
-    ): WebSocketResult => shape(event, buildErrorResponse(context, error));
+    ): WebSocketResult => {
+      // to other triggers any response is a success
+      if (!isWebSocketEvent(event)) throw error;
+      return shape(event, buildErrorResponse(context, error));
+    };
     const lambda = withObservability(handle, {
       operationName,
       logging,
@@ -196,11 +200,13 @@ function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocket
 }
 
 function getContext(event: WebSocketEvent): WebSocketEvent["requestContext"] {
+  if (isWebSocketEvent(event)) return event.requestContext;
+  throw new UnexpectedError(
+    "The event is none of a WebSocket API: the trigger of this function must be one",
+  );
+}
+
+function isWebSocketEvent(event: WebSocketEvent): boolean {
   const context = event?.requestContext;
-  if (typeof context?.connectionId !== "string" || typeof context.eventType !== "string") {
-    throw new UnexpectedError(
-      "The event is none of a WebSocket API: the trigger of this function must be one",
-    );
-  }
-  return context;
+  return typeof context?.connectionId === "string" && typeof context.eventType === "string";
 }

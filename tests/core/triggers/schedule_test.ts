@@ -72,3 +72,9 @@ Deno.test("defineScheduleHandler() checks its options and keeps the user's own f
   const handler = () => 1;
   assertEquals(defineScheduleHandler({ timeout: 900 })(handler).handler, handler);
 });
+
+Deno.test("defineScheduleHandler() rejects an event of EventBridge that no schedule sent", async () => {
+  const handler = defineScheduleHandler({ logging: { level: "SILENT" }, metrics: false })(() => {});
+  const event = { ...createScheduleEvent(), "detail-type": "order.created" };
+  await assertRejects(() => handler(event, createLambdaContext()), Error, "no schedule sent");
+});
