@@ -11,6 +11,7 @@ const PREFIXES = [
   "do[opr]_v1_|dapi|pscale_|sbp_|hv[bs]\\.|dp\\.[a-z]{2,5}\\.|pul-|fo1_|fm[12][ar]?_", // platforms
   "shp(?:at|ca|pa|ss)_|sq0[a-z]{3}-|EZ[AT]K|FLWSECK|shippo_", // commerce
   "SG\\.|xkeysib-|re_|lin_api_|ntn_|PMAK-|rdme_|gl(?:sa|c)_|sntry[su]_|dt0c01\\.", // services
+  "NRAK-|NRII-|NRAL-|figd_|figu[hr]?_|napi_|key-(?=[0-9a-f]{32})", // New Relic, Figma, Neon, Mailgun
   "AGE-SECRET-KEY-1|ops_eyJ|A3-|wst_", // the last one: tickets of this package
 ];
 

@@ -6,23 +6,26 @@ const SENSITIVE_PARTS = [
   "(?:service|session|shared|signing|ssh|storage|symmetric|wrapping)key",
   "(?:2fa|auth|backup|confirmation|device|login|mfa|onetime|recovery|reset|sms|twofactor)codes?",
   "(?:verification|authorization|activation|scratch|invite|invitation)codes?",
-  "sess(?:ion)?id|samlassertion|otpauth|keymaterial|onetimepin|recoveryphrase",
+  "sess(?:ion)?id|samlassertion|otpauth|keymaterial|onetimepin|recoveryphrase|socialsecurity|kubeconfig",
+  "creditcard(?:n|$)|security(?:answer|response)",
 ];
 /** Names that count only as the whole name. */
 const SENSITIVE_NAMES = [
   "xauth|(?:connect|php)?sid|samlresponse|passkey",
   "(?:db|database|user|admin|root|smtp|mail|ftp|redis|pg|mysql|postgres|rds)?pass",
+  "(?:credit|debit|bank)cards?|(?:saml|jwt|oauth|auth|login|bearer)?assertion|auth(?:entication)?assertion",
   "[a-z0-9]{0,32}otp(?:code)?s?",
 ];
 const SENSITIVE = new RegExp(`${SENSITIVE_PARTS.join("|")}|^(?:${SENSITIVE_NAMES.join("|")})$`);
 
 /** Words that count at the end of a name only: `userPass`, but not `passCount`. */
 const LAST_WORDS = [
-  "pass|pin|pin_(?:code|number)|cvv|cvc|(?:cvv|cvc)_code|ssn|auth|auth_headers?|bearer|creds?|csrf|xsrf|verifier",
+  "pass|pw|pin|pin_(?:code|number)|cvv|cvc|(?:cvv|cvc)_code|ssn|auth|auth_headers?|bearer|creds?|csrf|xsrf|verifier",
   "session|sess|sid|session_(?:data|state|hash|value)",
   "(?:otp|totp|hotp|mfa)(?:_(?:code|pin|seed|uri|url|value|input|answer)s?)?",
   "(?:aes|app|cipher|consumer|crypto|deploy|ec|enc|functions?|gpg|license|licence|pgp|priv|recovery)_?keys?",
-  "(?:rsa|sign|ssl|subscription|tls|webhook)_?keys?",
+  "(?:rsa|sign|ssl|subscription|tls|webhook|data|mac|hashing|stripe|openai|twilio|sendgrid|mailgun|anthropic)_?keys?",
+  "(?:conn|connect|connection|database|db)_?(?:str|string|dsn)|secret_?answer",
   "(?:magic|reset|login|signin|invite|invitation|verification|verify|confirmation|activation)_(?:link|url|uri|ticket)",
 ];
 const SENSITIVE_END = new RegExp(`(?:^|_)(?:${LAST_WORDS.join("|")})$`);

@@ -6,6 +6,7 @@ import process from "node:process";
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import { takeInstanceLock } from "../dev/instance_lock.ts";
+import { waitForStopSignal } from "../dev/stop_signals.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /** Lock of a stage: one deployment at a time. */
@@ -41,7 +42,7 @@ const EXPIRY_MS = 15 * 60_000;
 /**
  * Runs a deployment with the lock of its stage, so that two deployments cannot mix their migrations, grants
  * and releases. Terraform locks the state only while it runs. The lock is an object beside the state in its
- * bucket, or a file on this machine.
+ * bucket, or a file on this machine. SIGINT and SIGTERM release it before they end the process.
  *
  * @param run The deployment. It calls `check` before each step.
  * @param clock Reads the time.
@@ -53,11 +54,18 @@ export async function withStageLock<T>(
   clock: Clock = systemClock,
 ): Promise<T> {
   const lock = await takeStageLock(deployment, clock);
+  // the result matters more; the lock expires
+  const release = () => lock.release().catch(() => {});
+  const { stopped, restore } = waitForStopSignal();
+  stopped.then(async (signal) => {
+    await release();
+    process.exit(signal === "SIGINT" ? 130 : 143);
+  });
   try {
     return await run(lock);
   } finally {
-    // the result matters more; the lock expires
-    await lock.release().catch(() => {});
+    await release();
+    restore();
   }
 }
 

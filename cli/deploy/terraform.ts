@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
 import { type ProgramResult, runProgram } from "../programs/run_program.ts";
@@ -64,6 +65,7 @@ export class Terraform {
   readonly version: string;
   readonly #program: string;
   readonly #options: TerraformOptions;
+  readonly #discardAtExit = (): void => this.discardPlans();
   /** Only an apply changes them. */
   #outputs: Readonly<Record<string, unknown>> | undefined;
 
@@ -106,6 +108,8 @@ export class Terraform {
   async plan({ isDestroy = false, targets = [] }: PlanRequest = {}): Promise<SavedPlan> {
     const { stage } = this.#options;
     const [whole, part] = this.#listPlanFiles();
+    // a signal skips the caller's `finally`
+    process.off("exit", this.#discardAtExit).once("exit", this.#discardAtExit);
     const file = targets.length > 0 ? part : whole;
     const variables = Object.entries(stage.variables).map(([key, value]) => `-var=${key}=${value}`);
     const args = [
@@ -135,6 +139,7 @@ export class Terraform {
 
   /** Deletes saved plans, which contain values of variables. */
   discardPlans(): void {
+    process.off("exit", this.#discardAtExit);
     for (const file of this.#listPlanFiles()) {
       rmSync(join(this.#options.folder, file), { force: true });
     }

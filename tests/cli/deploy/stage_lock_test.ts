@@ -112,6 +112,47 @@ Deno.test("withStageLock() leaves the lock of the deployment that has taken it o
   });
 });
 
+Deno.test("withStageLock() releases the lock, and the plan is deleted, when a signal ends the process", async () => {
+  await withBucket(async (objects) => {
+    const folder = await Deno.makeTempDir();
+    const planFile = join(folder, ".terraform/stages/dev.tfplan");
+    const program = join(folder, "fake-terraform");
+    await Deno.mkdir(join(folder, ".terraform/stages"), { recursive: true });
+    await Deno.writeTextFile(program, `#!/bin/sh\ntouch "${planFile}"\n`, { mode: 0o755 });
+    const at = (path: string) =>
+      JSON.stringify(new URL(`../../../cli/${path}`, import.meta.url).href);
+    const code = `
+      import { withStageLock } from ${at("deploy/stage_lock.ts")};
+      import { openTerraform } from ${at("deploy/terraform.ts")};
+      process.once("SIGINT", () => process.exit(130));
+      const stage = { name: "dev", backend: { key: "notes/dev.tfstate" }, variables: {} };
+      const [folder, program] = ${JSON.stringify([folder, program])};
+      const infra = { state: { bucket: "state", region: "eu-central-1" } };
+      const plan = { config: { infra }, folder };
+      await withStageLock({ context: {}, plan, prefix: "notes-dev", stage }, async () => {
+        await (await openTerraform({ folder, stage, program })).plan();
+        console.log("planned");
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+      });
+    `;
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--no-check", `import process from "node:process";${code}`],
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    const reader = child.stdout.getReader();
+    await reader.read();
+    assert(objects.has(KEY));
+    assert((await Deno.stat(planFile)).isFile);
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 130);
+    await reader.cancel();
+    assertEquals(objects.size, 0);
+    await assertRejects(() => Deno.stat(planFile), Deno.errors.NotFound);
+    await Deno.remove(folder, { recursive: true });
+  });
+});
+
 Deno.test("withStageLock() uses a file where the state is a file", async () => {
   const folder = await Deno.makeTempDir();
   const other = new Deno.Command(Deno.execPath(), {
