@@ -26,6 +26,12 @@ export const CERTAIN_TOKEN: RegExp =
 /** The id of an AWS access key, and a Twilio API key. */
 export const KEY_ID: RegExp =
   /(?<![A-Z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA|AROA)[A-Z0-9]{16}(?![A-Z0-9])|(?<!\w)SK[0-9a-f]{32}\b)/g;
+/** Tokens that are known by a part in the middle: a client secret of Azure, an API token of HCP, a bot of Telegram. */
+export const FORMED_TOKEN: RegExp =
+  /(?<![\w~.-])(?:[\w~.-]{3}8Q~[\w~.-]{31}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60}|(?:bot)?[0-9]{8,10}:[A-Za-z0-9_-]{35})(?![\w~-])/g;
+/** Addresses to which everybody who knows them can post: Slack, Discord, Teams, Google Chat. */
+export const WEBHOOK_URL: RegExp =
+  /(hooks\.slack\.com\/[a-z]{1,20}\/|discord(?:app)?\.com\/api\/(?:v[0-9]{1,2}\/)?webhooks\/|webhook\.office\.com\/|chat\.googleapis\.com\/v1\/spaces\/)[^\s"'<>]+/g;
 const KEY_START = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/g;
 const KEY_END = /-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}/g;
 

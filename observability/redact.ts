@@ -5,6 +5,9 @@ import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
 
 /** The query of an event: `queryStringParameters`, `multiValueQueryStringParameters`, `rawQueryString`, `query`. */
 const QUERY_KEY = /query_?string(?:_?parameters)?$|^(?:query|(?:query|search)_?param(?:eter)?s)$/i;
+const RAW_HEADERS = /^raw_?(?:headers|trailers)$/i;
+/** A shorter key is no token. */
+const MIN_TOKEN = 18;
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
 
@@ -105,8 +108,14 @@ function copy(
         (isSensitiveKey(key, more) || (isQuery && isSensitiveParameter(key)) ||
           (isNamed && /^values?$/i.test(key)));
       // a key such as __proto__ must become a property, not a prototype
-      Object.defineProperty(safe, key.includes("=") || key.includes(":") ? redactText(key) : key, {
-        value: hide ? REDACTED : copy(item, more, depth + 1, next, QUERY_KEY.test(key)),
+      Object.defineProperty(safe, isPlainKey(key) ? key : redactText(key), {
+        value: hide ? REDACTED : copy(
+          RAW_HEADERS.test(key) ? hideRawValues(item, more) : item,
+          more,
+          depth + 1,
+          next,
+          QUERY_KEY.test(key),
+        ),
         enumerable: true,
         configurable: true,
       });
@@ -115,6 +124,19 @@ function copy(
   } catch {
     return UNREADABLE;
   }
+}
+
+/** Returns true if a key is too short to be a token, and holds no named value. */
+function isPlainKey(key: string): boolean {
+  return key.length < MIN_TOKEN && !key.includes("=") && !key.includes(":");
+}
+
+/** Hides values of Node's `rawHeaders`, where names and values take turns. */
+function hideRawValues(list: unknown, more: ReadonlySet<string> | undefined): unknown {
+  if (!Array.isArray(list)) return list;
+  return list.map((item, index) =>
+    index % 2 === 1 && isSensitiveKey(String(list[index - 1]), more) ? REDACTED : item
+  );
 }
 
 /** Copies a list. Values of command-line options and of pairs such as `[["token", "x"]]` are hidden by the item before them. */

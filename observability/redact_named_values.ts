@@ -4,9 +4,9 @@ import { findValueExtent } from "./value_extent.ts";
 
 const MAX_NAME = 64;
 /** Between a name and its sign: `"name" :`, `user[name]=`, `(name)=`. */
-const BETWEEN = new Set(" \t\u00a0\"'`\\[]()");
+const BETWEEN = new Set(" \t\u00a0\"'`\\[]()*");
 /** Between a sign and its value: `=> `, `:= `, `== `. */
-const AFTER_SIGN = /[=:>]{0,2}\s{0,8}/y;
+const AFTER_SIGN = /[=:>]{0,2}\*{0,2}\s{0,8}/y;
 
 /** A name before a line number, not before a value: `token.ts:12:3`. */
 const FILE = /\.(?:[cm]?[jt]sx?|sql)$/;

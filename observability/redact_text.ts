@@ -1,4 +1,11 @@
-import { CERTAIN_TOKEN, findPrivateKeys, KEY_ID, KNOWN_TOKEN } from "./known_tokens.ts";
+import {
+  CERTAIN_TOKEN,
+  findPrivateKeys,
+  FORMED_TOKEN,
+  KEY_ID,
+  KNOWN_TOKEN,
+  WEBHOOK_URL,
+} from "./known_tokens.ts";
 import { redactNamedValues } from "./redact_named_values.ts";
 import { redactUrlUsers } from "./redact_url.ts";
 import { REDACTED } from "./redacted.ts";
@@ -11,6 +18,8 @@ const MAX_ESCAPED = 3;
 const CREDENTIALS = /\b(bearer|basic)(\s+|%20)(["']?)[\w.~+/=-]+/gi;
 /** better-auth puts the token of a password reset into the path. */
 const RESET_PATH = /(\breset-password\/)[^\s/?#"'<>&]+/g;
+/** The user of a request by curl: `-u user:password`. */
+const CURL_USER = /(\s(?:-u|-U|--user|--proxy-user)[ =]["']?)[^\s"':]{1,256}:[^\s"']+/g;
 const DOTTED_WORD = /[\w.-]+/g;
 const WORD = /\S+/g;
 /** Letters, digits and signs that are written as `%3D` or `\u003d`; spaces and commas end values and stay. */
@@ -43,6 +52,11 @@ function redact(text: string, depth: number): string {
       REDACTED,
     );
   }
+  if (safe.length >= 38 && /8Q~|\.atlasv1\.|\d:[\w-]/.test(safe)) {
+    safe = safe.replace(FORMED_TOKEN, REDACTED);
+  }
+  if (safe.includes("://")) safe = safe.replace(WEBHOOK_URL, `$1${REDACTED}`);
+  if (safe.includes("curl ")) safe = safe.replace(CURL_USER, `$1${REDACTED}`);
   if (safe.includes("reset-password/")) safe = safe.replace(RESET_PATH, `$1${REDACTED}`);
   safe = redactNamedValues(safe);
   if (depth === MAX_ESCAPED || !(safe.includes("%") || safe.includes("\\u00"))) return safe;

@@ -364,3 +364,55 @@ Deno.test("redactValue() leaves its argument as it was", () => {
   redactValue(value);
   assertEquals(value, { password: "hunter2", list: [{ token: "t" }] });
 });
+
+Deno.test("isSensitiveKey() knows compound and abbreviated names, and not the words they are part of", () => {
+  const secret =
+    "rootPw adminPw creditCard debit_card socialSecurityNumber securityAnswer assertion " +
+    "stripeKey dataKey mac_key connStr conn_string kubeconfig KUBECONFIG";
+  const plain =
+    "assertions passage keyboard creditCardType assertionError dataset metadata pwaEnabled " +
+    "securityGroup socialLinks cardinality";
+  for (const key of secret.split(" ")) assert(isSensitiveKey(key), key);
+  for (const key of plain.split(" ")) assertFalse(isSensitiveKey(key), key);
+});
+
+Deno.test("redactText() takes out tokens by their form, webhooks of chat services and users of curl", () => {
+  const bot = `123456789:${"Ab1_-".repeat(7)}`;
+  const texts: [text: string, secret: string][] = [
+    ["NRAK-ABCDEF0123456789ABCDEF01234", "ABCDEF"],
+    ["figd_abcDEF0123456789abcdef", "abcDEF"],
+    ["napi_abcDEF0123456789abcdefghij", "abcDEF"],
+    [`key-${"0123456789abcdef".repeat(2)}`, "0123456789"],
+    [`abc8Q~${"aB3.-".repeat(6)}x`, "aB3"],
+    [`${"aB3dE6g".repeat(2)}.atlasv1.${"aB3dE".repeat(12)}`, "aB3dE"],
+    [`https://api.telegram.org/bot${bot}/sendMessage`, bot],
+    ["https://hooks.slack.com/services/T000/B000/hunter2", "hunter2"],
+    ["https://discord.com/api/webhooks/123/hunter2", "hunter2"],
+    ["https://x.webhook.office.com/webhookb2/hunter2@a/b", "hunter2"],
+    ["https://chat.googleapis.com/v1/spaces/A/messages?x=hunter2", "hunter2"],
+    ["curl -s -u ada:hunter2 https://example.com", "hunter2"],
+    ["**password**: hunter2", "hunter2"],
+    ["**password:** hunter2", "hunter2"],
+  ];
+  for (const [text, secret] of texts) assertFalse(redactText(`a ${text} b`).includes(secret), text);
+});
+
+Deno.test("redactText() leaves ordinary lines alone", () => {
+  const lines = [
+    "assertion failed at line 12",
+    "a passage about the keyboard, **bold**: text and 2 * 3: six",
+    "commit 4b7f131b02a912fd08d2b5f30a4b20323b805966",
+    "request 0d9f1c1e-4d3b-4c55-9a43-8a4a9e8a3f10 took 12 ms at 2026-11-24T01:10:29.123Z",
+    "GET https://api.example.com/v1/spaces/12 200, sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "curl https://example.com -u",
+  ];
+  for (const line of lines) assertEquals(redactText(line), line);
+});
+
+Deno.test("redactValue() hides values of raw headers, and secrets that are names", () => {
+  const token = "ghp_0123456789abcdefABCDEF0123456789abcd";
+  assertEquals(
+    redactValue({ rawHeaders: ["Host", "a.example", "Cookie", "sid=1"], [token]: 1 }),
+    { rawHeaders: ["Host", "a.example", "Cookie", REDACTED], [REDACTED]: 1 },
+  );
+});
