@@ -1,5 +1,6 @@
-import { and, desc, eq, getTableColumns, inArray, is, lt, Table } from "drizzle-orm";
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { columnSql, listColumns, ReturnedColumns, tableSql } from "../database/column_sql.ts";
+import { isTable } from "../database/drizzle_table.ts";
+import { bindSql, joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthEventKind } from "./audit_option.ts";
@@ -56,21 +57,31 @@ export async function listAuthEvents(
   }
   const { db, settings } = getInternals(auth);
   const table: unknown = settings.schema.authEvent;
-  if (!is(table, Table)) {
+  if (!isTable(table)) {
     throw new ConfigurationError(
       "AuthConfig.schema has no table authEvent: set audit: true and run trellis generate auth-schema",
     );
   }
-  const columns = getTableColumns(table) as Record<keyof AuthEvent, PgColumn>;
-  const where = and(
-    userId === undefined ? undefined : eq(columns.userId, userId),
-    kinds === undefined ? undefined : inArray(columns.kind, [...kinds]),
-    before === undefined ? undefined : lt(columns.createdAt, before),
-  );
-  return await withQueryMetrics(
-    "listAuthEvents",
-    async () =>
-      await db.select(columns).from(table as PgTable).where(where)
-        .orderBy(desc(columns.createdAt)).limit(limit) as unknown as AuthEvent[],
-  );
+  const columns = listColumns(table);
+  const name = (property: keyof AuthEvent) => columnSql(db, columns[property]);
+  const conditions: PlainSql[] = [];
+  if (userId !== undefined) {
+    conditions.push(sql`${name("userId")} = ${bindSql(userId, columns.userId)}`);
+  }
+  if (kinds !== undefined) {
+    // no kind matches an empty list
+    const list = kinds.length === 0
+      ? rawSql("null")
+      : joinSql(kinds.map((kind) => bindSql(kind, columns.kind)), ", ");
+    conditions.push(sql`${name("kind")} in (${list})`);
+  }
+  if (before !== undefined) {
+    conditions.push(sql`${name("createdAt")} < ${bindSql(before, columns.createdAt)}`);
+  }
+  const where = conditions.length === 0 ? rawSql("") : sql`where ${joinSql(conditions, " and ")} `;
+  const returned = new ReturnedColumns(db, columns);
+  const statement = sql`select ${returned.list} from ${tableSql(table)} ${where}order by ${
+    name("createdAt")
+  } desc limit ${limit}`;
+  return await withQueryMetrics("listAuthEvents", () => returned.run<AuthEvent>(db, statement));
 }

@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
-import { is, Table } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import { isTable } from "../database/drizzle_table.ts";
 import type { RateLimitStore } from "../core/rate_limit/rate_limit.ts";
 import {
   checkRateLimitTable,
@@ -42,7 +42,7 @@ export function createAuthLimits(
   { createAuthMiddleware }: BetterAuthLibrary,
 ): AuthLimits | undefined {
   const { usesDatabase, account } = settings.rateLimits;
-  if (!usesDatabase || !is(table, Table)) return undefined;
+  if (!usesDatabase || !isTable(table)) return undefined;
   const client = db as RateLimitDatabase & AuthDatabase;
   const store = createRateLimitStore(client, table as PgTable);
   let patterns: readonly string[] = [];

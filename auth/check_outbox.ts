@@ -1,4 +1,5 @@
-import { sql } from "drizzle-orm";
+import { sql } from "../database/plain_sql.ts";
+import { runSql } from "../database/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
@@ -14,7 +15,7 @@ const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
  */
 export async function checkOutbox(db: JobClient): Promise<void> {
   try {
-    await db.execute(sql`insert into "trellis_jobs" ("id") select null::uuid where false`);
+    await runSql(db, sql`insert into "trellis_jobs" ("id") select null::uuid where false`);
   } catch (error) {
     if (hasSqlState(error, [UNDEFINED_TABLE])) {
       throw new ConfigurationError(

@@ -1,8 +1,16 @@
-import { and, getTableColumns, inArray, is, lt, Table } from "drizzle-orm";
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Clock, systemClock } from "../core/async/clock.ts";
 import { rateLimits } from "../database/rate_limits/table.ts";
 import { checkOptions, OBJECT_OPTION, type OptionRules } from "../core/option_rules.ts";
+import {
+  columnSql,
+  listColumns,
+  ReturnedColumns,
+  type SqlColumn,
+  tableSql,
+} from "../database/column_sql.ts";
+import { isTable } from "../database/drizzle_table.ts";
+import { bindSql, joinSql, sql } from "../database/plain_sql.ts";
+import { runSql } from "../database/run_sql.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
@@ -121,8 +129,8 @@ export async function removeExpiredAuthRows(
 
 interface ExpiringTable {
   readonly model: string;
-  readonly table: PgTable;
-  readonly expiry: PgColumn;
+  readonly table: object;
+  readonly expiry: SqlColumn;
 }
 
 /** Columns that determine the age of a row, by preference, with drizzle's type of their values. */
@@ -130,12 +138,12 @@ const EXPIRY_COLUMNS = [["expiresAt", "date"], ["lastRequest", "number"]] as con
 
 function findExpiringTables(schema: Readonly<Record<string, unknown>>): ExpiringTable[] {
   return Object.entries(schema).flatMap(([model, table]) => {
-    if (!is(table, Table)) return [];
-    const columns = getTableColumns(table) as Record<string, PgColumn>;
+    if (!isTable(table)) return [];
+    const columns = listColumns(table);
     const names = model === "authEvent" ? [["createdAt", "date"] as const] : EXPIRY_COLUMNS;
     const found = names.find(([name, type]) => columns[name]?.dataType === type);
     if (found === undefined || columns.id === undefined) return [];
-    return [{ model, table: table as PgTable, expiry: columns[found[0]] }];
+    return [{ model, table, expiry: columns[found[0]] }];
   });
 }
 
@@ -158,8 +166,8 @@ function checkRetention(
 }
 
 interface BatchOptions {
-  readonly table: PgTable;
-  readonly expiry: PgColumn;
+  readonly table: object;
+  readonly expiry: SqlColumn;
   readonly cutoff: Date;
   readonly batchSize: number;
 }
@@ -169,13 +177,20 @@ async function removeBatch(
   db: AuthDatabase,
   { table, expiry, cutoff, batchSize }: BatchOptions,
 ): Promise<number> {
-  const { id } = getTableColumns(table) as Record<string, PgColumn>;
-  const isExpired = lt(expiry, expiry.dataType === "date" ? cutoff : cutoff.getTime());
+  const { id } = listColumns(table);
+  const limit = bindSql(expiry.dataType === "date" ? cutoff : cutoff.getTime(), expiry);
+  const isExpired = sql`${columnSql(db, expiry)} < ${limit}`;
+  const returned = new ReturnedColumns(db, { id });
+  const find = sql`select ${returned.list} from ${tableSql(table)}
+    where ${isExpired} limit ${batchSize}`;
   return await withQueryMetrics("removeExpiredAuthRows", async () => {
-    const rows = await db.select({ id }).from(table).where(isExpired).limit(batchSize);
+    const rows = await returned.run<{ id: unknown }>(db, find);
     if (rows.length === 0) return 0;
+    const ids = joinSql(rows.map((row) => bindSql(row.id, id)), ", ");
     // a session that was extended in the meantime is kept
-    await db.delete(table).where(and(inArray(id, rows.map((row) => row.id)), isExpired));
+    const remove = sql`delete from ${tableSql(table)}
+      where ${columnSql(db, id)} in (${ids}) and ${isExpired}`;
+    await runSql(db, remove);
     return rows.length;
   });
 }

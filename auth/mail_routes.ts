@@ -1,4 +1,5 @@
-import { sql } from "drizzle-orm";
+import { sql } from "../database/plain_sql.ts";
+import { runSql } from "../database/run_sql.ts";
 import { deliverDecoy, type JobClient } from "../jobs/enqueue.ts";
 import { checkOutbox } from "./check_outbox.ts";
 import { isMessageRoute } from "./limited_account.ts";
@@ -51,7 +52,7 @@ export function withMailRoutes(handler: Handler, db: JobClient, basePath: string
     const { result, statements, mails } = await countStatements(() => handler(request));
     const least = most.get(path) ?? 0;
     if (statements > least) most.set(path, statements);
-    for (let sent = statements; sent < least; sent++) await db.execute(sql`select 1`);
+    for (let sent = statements; sent < least; sent++) await runSql(db, sql`select 1`);
     if (mails === 0 && isSilent(path, result)) await deliverDecoy();
     return result;
   };

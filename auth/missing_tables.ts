@@ -1,4 +1,4 @@
-import { getTableColumns, is, Table } from "drizzle-orm";
+import { getColumns, isTable } from "../database/drizzle_table.ts";
 
 /** A model of better-auth, which is stored in one table. */
 export interface NeededModel {
@@ -22,8 +22,8 @@ export function describeMissingTables(
 ): string | undefined {
   const missing = needed.flatMap(({ name, properties }) => {
     const table = schema[name];
-    if (!is(table, Table)) return [`the table "${name}" (${properties.join(", ")})`];
-    const columns = getTableColumns(table);
+    if (!isTable(table)) return [`the table "${name}" (${properties.join(", ")})`];
+    const columns = getColumns(table);
     const lacking = properties.filter((property) => !Object.hasOwn(columns, property));
     return lacking.length === 0 ? [] : [`${lacking.join(", ")} of "${name}"`];
   });

@@ -1,5 +1,6 @@
-import { type Column, getTableColumns, is, Table } from "drizzle-orm";
-import { PgUUID } from "drizzle-orm/pg-core";
+import type { Column, Table } from "drizzle-orm";
+import { COLUMNS, getColumns, isTable } from "../database/drizzle_table.ts";
+import { isKind } from "../database/entity_kind.ts";
 import { builtinModule } from "../env/builtin_module.ts";
 import { UnexpectedError } from "../errors/http_errors.ts";
 
@@ -20,7 +21,7 @@ export function acceptTextAsUuid(
   return Object.fromEntries(
     Object.entries(schema).map(([model, table]) => [
       model,
-      is(table, Table) ? withTextIds(table) : table,
+      isTable(table) ? withTextIds(table) : table,
     ]),
   );
 }
@@ -79,11 +80,9 @@ export function toUuid(text: string): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-const COLUMNS: symbol = Symbol.for("drizzle:Columns");
-
 function withTextIds(table: Table): Table {
-  const columns = Object.entries(getTableColumns(table)).map(([property, column]) =>
-    [property, is(column, PgUUID) ? withTextId(column) : column] as const
+  const columns = Object.entries(getColumns(table)).map(([property, column]) =>
+    [property, isKind(column, "PgUUID") ? withTextId(column) : column] as const
   );
   return Object.defineProperties(Object.create(table), {
     ...Object.fromEntries(columns.map(([property, value]) => [property, { value }])),
