@@ -204,8 +204,16 @@ export {
   type DefinedQuery,
   type DefineQueryOptions,
   type QueryFactory,
-  type QueryTable,
 } from "./queries/query_factory.ts";
+export type {
+  DefinedStatement,
+  DefineStatementOptions,
+  Param,
+  Params,
+  StatementArguments,
+  StatementClient,
+} from "./queries/define_statement.ts";
+export type { QueryTable } from "./queries/query_tables.ts";
 export {
   configureRateLimits,
   type RateLimitConfig,

@@ -1,25 +1,21 @@
-import type { PgTable } from "drizzle-orm/pg-core";
 import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { addKnownNames } from "../../errors/known_names.ts";
-import { getColumns, getTableNames } from "../drizzle_table.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { type TransactionClient, withTransaction } from "../transaction.ts";
 import { isFlatTransaction } from "../transaction_guard.ts";
 import { checkConstraintAnswers } from "./check_constraint_answers.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
+import {
+  type DefinedStatement,
+  defineStatementOn,
+  type DefineStatementOptions,
+  type Params,
+  type StatementClient,
+} from "./define_statement.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
-import { checkPermissions } from "./requires_table.ts";
-import type { TableOperation, TablePermission } from "../table_permission.ts";
-
-/** Table of a query with its operations. */
-export interface QueryTable {
-  /** A drizzle table, or a table's name in the database. */
-  table: PgTable | string;
-  /** Operations of the query on the table. */
-  operations: readonly TableOperation[];
-}
+import { checkTables, type QueryTable } from "./query_tables.ts";
+import type { TablePermission } from "../table_permission.ts";
 
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
@@ -105,16 +101,34 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
     options: DefineQueryOptions,
     fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
   ): DefinedQuery<TSchema, TArgs, TResult>;
+  /**
+   * Declares one statement, which is built once for all calls. Its members of `p` stand for the values
+   * of a call: pass them on unchanged. A builder whose SQL depends on a value, on the clock or on chance
+   * is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call. Other variables
+   * that the builder reads are read once.
+   *
+   * @param name The name in metrics, spans and errors.
+   * @param builder Returns the statement, not awaited.
+   * @param options Mapping of the rows, responses to constraints, retries.
+   * @returns A function that takes the values of the parameters.
+   * @throws {ConfigurationError} From the first call and from `trellis check`, if the statement cannot
+   * be built once for all values.
+   */
+  defineStatement<TParams = Record<never, never>, TRows = unknown, TResult = TRows>(
+    name: string,
+    builder: (db: StatementClient<TSchema>, p: Params<TParams>) => PromiseLike<TRows>,
+    options?: DefineStatementOptions<TRows, TResult>,
+  ): DefinedStatement<TSchema, TParams, TResult>;
 }
 
 /**
- * Creates the two functions that declare a project's queries. Each query gets metrics, a span, a
+ * Creates the functions that declare a project's queries. Each query gets metrics, a span, a
  * log line on failure and retries of conflicts (`withQueryMetrics`), and a transaction if it asks
  * for one.
  *
  * @param getDb Returns the client. Called for each query, so it should be cached like
  * `getDrizzleClient`.
- * @returns `defineQuery` and `definePreparedQuery`.
+ * @returns `defineQuery`, `definePreparedQuery` and `defineStatement`.
  *
  * @example
  * ```ts
@@ -158,6 +172,8 @@ export function createQueryFactory<
   return {
     defineQuery: (options, fn) => define(getDb, options, fn),
     definePreparedQuery: (options, fn) => define(getDb, options, fn),
+    defineStatement: (name, builder, options) =>
+      defineStatementOn(getDb as never, name, builder, options as never) as never,
   };
 }
 
@@ -168,13 +184,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
 ): DefinedQuery<TSchema, TArgs, TResult> {
   const { transaction = false, retry, logInput = false, constraints } = options;
   if (constraints !== undefined) checkConstraintAnswers(constraints);
-  const tables = checkPermissions(
-    options.tables?.map(({ table, operations }) => ({
-      table: typeof table === "string" ? table : getName(table),
-      operations,
-    })),
-  );
-  options.tables?.forEach(({ table }) => declaredTables.add(table));
+  const tables = checkTables(options.tables);
   const queryName = options.name ?? (fn.name || describeTables(tables));
   const shared: QueryMetricsOptions = { retry, constraints };
   const lastClient = new LastFulfilled<DrizzleClient<TSchema>>();
@@ -202,22 +212,6 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     );
   }
   return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
-}
-
-function getName(table: PgTable): string {
-  const { name, schema } = getTableNames(table);
-  return schema === undefined ? name : `${schema}.${name}`;
-}
-
-/** Tables of declared queries, whose names may appear in error messages. */
-const declaredTables: Set<string | PgTable> = new Set();
-addKnownNames(() => [...declaredTables].flatMap(listNames));
-
-/** Returns the names of a table and its columns. */
-function listNames(table: string | PgTable): string[] {
-  if (typeof table === "string") return table.split(".");
-  const columns = Object.values(getColumns(table)).map((column) => column.name);
-  return [getTableNames(table).name, ...columns];
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

@@ -23,8 +23,7 @@ export interface SessionClientOptions {
 }
 
 /**
- * Creates drizzle's client on a driver. In a bundle without drizzle, `trellis build` replaces this
- * module by `database/precompiled/client.ts`.
+ * Creates drizzle's client on a driver.
  *
  * @param driver The connections.
  * @param slots Counts the transactions on them.
@@ -42,6 +41,7 @@ export function createSessionClient(
     write: (statement) => dialect.write(statement),
     rules,
     createTransaction: (session, depth) => clients.createTransaction(session, depth),
+    createBuilder: () => clients.createBuilder(),
   });
   return Object.assign(clients.createClient(session), { $client: driver.client }) as never;
 }

@@ -1,10 +1,21 @@
-import type { Query } from "drizzle-orm";
+import { is, Param, type Query, type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { PlainSql } from "../plain_sql.ts";
 import type { WrittenStatement } from "./statement_session.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
+import { COLUMNS, getColumns } from "../drizzle_table.ts";
 import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";
+import {
+  generateForInsert,
+  generateForUpdate,
+  isBuildingTemplate,
+  whileWriting,
+} from "./statement_template.ts";
 
+type InsertConfig = Parameters<PgDialect["buildInsertQuery"]>[0];
+type SelectConfig = Parameters<PgDialect["buildSelectQuery"]>[0];
+type UpdateTable = Parameters<PgDialect["buildUpdateSet"]>[0];
+type UpdateSet = Parameters<PgDialect["buildUpdateSet"]>[1];
 type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
 
 /**
@@ -18,6 +29,45 @@ export class Dialect extends PgDialect {
   /** Writes a statement of this package. */
   write({ text, params }: PlainSql): WrittenStatement {
     return { text, params };
+  }
+
+  /** Writes the text of a statement. */
+  override sqlToQuery(
+    statement: SQL,
+    invokeSource?: "indexes",
+  ): ReturnType<PgDialect["sqlToQuery"]> {
+    return whileWriting(() => super.sqlToQuery(statement, invokeSource));
+  }
+
+  /** Builds an INSERT. In a statement for many calls, the functions of columns run at each call. */
+  override buildInsertQuery(config: InsertConfig): SQL {
+    const { table, values } = config;
+    if (!isBuildingTemplate() || !Array.isArray(values)) return super.buildInsertQuery(config);
+    return super.buildInsertQuery({
+      ...config,
+      values: values.map((row) => ({ ...row, ...generateRow(table, row) })),
+    });
+  }
+
+  /** Builds the assignments of an UPDATE. In a statement for many calls, as in an INSERT. */
+  override buildUpdateSet(table: UpdateTable, set: UpdateSet): SQL {
+    if (!isBuildingTemplate()) return super.buildUpdateSet(table, set);
+    const filled: UpdateSet = {};
+    const columns: Record<string, object> = {};
+    for (const [key, column] of Object.entries(getColumns(table))) {
+      const generated = set[key] === undefined ? generateForUpdate(column) : undefined;
+      filled[key] = generated === undefined ? set[key] : new Param(generated, column);
+      // drizzle would run the function of the column
+      columns[key] = Object.create(column, { onUpdateFn: { value: undefined } });
+    }
+    return super.buildUpdateSet({ [COLUMNS]: columns } as never, filled);
+  }
+
+  /** Builds a SELECT. A statement for many calls is also built with nulls, which drizzle leaves out. */
+  override buildSelectQuery(config: SelectConfig): SQL {
+    return config.offset as unknown === null
+      ? super.buildSelectQuery({ ...config, offset: sql`${null}` as never })
+      : super.buildSelectQuery(config);
   }
 
   override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {
@@ -52,4 +102,16 @@ export class Dialect extends PgDialect {
   get lastRelationalFields(): readonly SelectedField[] {
     return this.#lastFields;
   }
+}
+
+/** Returns the values that the functions of columns give to a row. */
+function generateRow(table: object, row: Record<string, unknown>): Record<string, Param> {
+  const generated: Record<string, Param> = {};
+  for (const [key, column] of Object.entries(getColumns(table))) {
+    const given = row[key];
+    const isMissing = given === undefined || (is(given, Param) && given.value === undefined);
+    const value = isMissing ? generateForInsert(column) : undefined;
+    if (value !== undefined) generated[key] = new Param(value, column);
+  }
+  return generated;
 }

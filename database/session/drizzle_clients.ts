@@ -14,7 +14,7 @@ import type { Dialect } from "./dialect.ts";
 import type { Statement } from "./driver.ts";
 import { LazySchema } from "./lazy_schema.ts";
 import { createPlaceholderFiller } from "./placeholders.ts";
-import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
+import { PreparedQuery, type RowMapping, type StatementRunner } from "./prepared_query.ts";
 import type { QueryResult, QueryResultHKT } from "./query_result.ts";
 import { mapToFields } from "./row_mapping.ts";
 import type { PoolSession, TransactionSession, TransactionWork } from "./session.ts";
@@ -29,9 +29,10 @@ class DrizzleSession
   /** The session of this package. */
   readonly [SESSION]: PoolSession | TransactionSession;
 
-  constructor(dialect: Dialect, session: PoolSession | TransactionSession) {
+  constructor(dialect: Dialect, session: PoolSession | TransactionSession | StatementRunner) {
     super(dialect);
-    this[SESSION] = session;
+    // a client that only builds statements has no session
+    this[SESSION] = session as PoolSession | TransactionSession;
   }
 
   prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
@@ -83,6 +84,11 @@ class Transaction
   }
 }
 
+/** The session of a client that sends no statements. */
+const BUILDER = {
+  send: () => Promise.reject(new Error("A statement that is being built cannot be sent")),
+};
+
 /** Creates the clients of drizzle that share a dialect and a schema. */
 export class DrizzleClients {
   readonly #dialect: Dialect;
@@ -102,6 +108,11 @@ export class DrizzleClients {
     return this.#addSchema(
       new PgDatabase(this.#dialect, new DrizzleSession(this.#dialect, session), undefined),
     );
+  }
+
+  /** Creates a client that builds statements and sends none. */
+  createBuilder(): Client {
+    return new PgDatabase(this.#dialect, new DrizzleSession(this.#dialect, BUILDER), undefined);
   }
 
   /** Creates the client of a transaction. */

@@ -1,4 +1,5 @@
 import { is, Param, Placeholder } from "drizzle-orm";
+import { checkEncoded, checkRaw, findParameter } from "./statement_template.ts";
 
 /** Values for the placeholders of a statement, by name. */
 export type PlaceholderValues = Readonly<Record<string, unknown>>;
@@ -21,6 +22,13 @@ export function createPlaceholderFiller(
 }
 
 function createReader(param: unknown): ReadParameter {
+  const { read } = findParameter(is(param, Param) ? param.value : param) ?? {};
+  if (read !== undefined) {
+    if (!is(param, Param)) return (values) => checkRaw(read(values));
+    const { encoder } = param;
+    const encode = (value: unknown): unknown => encoder.mapToDriverValue(value);
+    return (values) => checkEncoded(read(values), encode);
+  }
   if (is(param, Placeholder)) return (values) => getValue(values, param.name);
   if (!is(param, Param) || !is(param.value, Placeholder)) return () => param;
   const { encoder, value: { name } } = param;

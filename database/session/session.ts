@@ -30,6 +30,8 @@ export interface ClientTraits {
    * @param depth Number of transactions around it.
    */
   createTransaction(session: TransactionSession, depth: number): object;
+  /** Creates a client that builds statements and sends none. */
+  createBuilder(): object;
 }
 
 /** Session of a client, without a class of drizzle. All providers share it. */

@@ -1,0 +1,238 @@
+import { isDeepStrictEqual } from "node:util";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { isKind } from "../entity_kind.ts";
+import type { PreparedQuery } from "../session/prepared_query.ts";
+import {
+  buildingTemplate,
+  createParameter,
+  findParameter,
+  ParameterUseError,
+} from "../session/statement_template.ts";
+
+/** Function that builds a statement from a client and the parameters. */
+export type StatementBuilder = (db: never, p: never) => PromiseLike<unknown>;
+
+/** A statement that was built, and the parameters that it needs. */
+export interface BuiltStatement {
+  readonly query: PreparedQuery;
+  readonly names: readonly string[];
+}
+
+/** A client that builds statements and sends none. */
+export interface BuilderClient {
+  readonly _: {
+    readonly session: {
+      prepareQuery(
+        query: unknown,
+        fields: undefined,
+        name: string,
+        isResponseInArrayMode: boolean,
+      ): PreparedQuery;
+    };
+  };
+}
+
+/** One run of a builder. */
+interface Attempt {
+  readonly query: PreparedQuery;
+  /** How often the builder read each parameter. */
+  readonly reads: ReadonlyMap<string, number>;
+}
+
+/**
+ * Runs a builder.
+ *
+ * @param name The statement's name.
+ * @param builder The builder.
+ * @param db Builds statements and sends none.
+ * @param isNull Returns true for a parameter that is null in this run.
+ */
+function attempt(
+  name: string,
+  builder: StatementBuilder,
+  db: BuilderClient,
+  isNull: (name: string) => boolean,
+): Attempt {
+  const reads = new Map<string, number>();
+  const query = buildingTemplate(() => {
+    const built: unknown = withoutChance(() => builder(db as never, createParams(reads, isNull)));
+    return prepare(name, built, db);
+  });
+  return { query, reads };
+}
+
+/** Creates `p`. A `Proxy`, because the names of the parameters exist in types only. */
+function createParams(reads: Map<string, number>, isNull: (name: string) => boolean): never {
+  function refuse(): never {
+    throw new TypeError(
+      "p cannot be spread or listed: name each parameter, such as { title: p.title }",
+    );
+  }
+  return new Proxy(Object.freeze({}), {
+    get(_, name) {
+      if (typeof name === "symbol") return undefined;
+      reads.set(name, (reads.get(name) ?? 0) + 1);
+      return isNull(name) ? null : createParameter(name);
+    },
+    ownKeys: refuse,
+    has: refuse,
+    getOwnPropertyDescriptor: refuse,
+    set: refuse,
+    defineProperty: refuse,
+    deleteProperty: refuse,
+  }) as never;
+}
+
+/** Returns the prepared query of what a builder returned. */
+function prepare(name: string, built: unknown, db: BuilderClient): PreparedQuery {
+  const statement = built as { prepare?: unknown; getQuery?: unknown } | undefined;
+  if (typeof statement?.prepare === "function") return statement.prepare(name);
+  // db.execute(sql`…`)
+  if (typeof statement?.getQuery === "function") {
+    return db._.session.prepareQuery(statement.getQuery(), undefined, name, false);
+  }
+  const isPromise = built instanceof Promise;
+  // its statement cannot be sent
+  if (isPromise) built.catch(() => {});
+  throw new TypeError(
+    isPromise
+      ? "the builder returns a promise: return the statement itself, not awaited and without async"
+      : "the builder must return a statement, such as db.select().from(notes)",
+  );
+}
+
+/**
+ * Builds a statement with parameters and with nulls. What differs but the parameters depends on a value
+ * or on chance.
+ *
+ * @param name The statement's name.
+ * @param builder Builds the statement.
+ * @param db Builds statements and sends none.
+ * @throws {ConfigurationError} If the statement depends on a value.
+ */
+export function buildForAllValues(
+  name: string,
+  builder: StatementBuilder,
+  db: BuilderClient,
+): BuiltStatement {
+  function refuse(reason: string, cause?: unknown): never {
+    throw new ConfigurationError(`defineStatement("${name}"): ${reason}`, { cause });
+  }
+  function decides(parameter: string, cause?: unknown): never {
+    refuse(`p.${parameter} decides the form of the statement, use defineQuery`, cause);
+  }
+  function build(isNull: (name: string) => boolean): Attempt {
+    try {
+      return attempt(name, builder, db, isNull);
+    } catch (error) {
+      if (error instanceof ParameterUseError) decides(error.parameter, error);
+      throw error;
+    }
+  }
+  let first: Attempt;
+  try {
+    first = build(() => false);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    refuse(error instanceof Error ? error.message : String(error), error);
+  }
+  const names = [...first.reads.keys()];
+  const isSame = (isNull: (name: string) => boolean): boolean => {
+    try {
+      return !differ(first, build(isNull), isNull);
+    } catch {
+      return false;
+    }
+  };
+  if (!isSame(() => true)) {
+    if (!isSame(() => false)) {
+      refuse("its text or a value in it differs from run to run: pass the value as a parameter");
+    }
+    decides(names.find((one) => !isSame((name) => name === one)) ?? names.join(", p."));
+  }
+  const { query, reads } = first;
+  const { params, sql } = query.getQuery();
+  const bound = params.map((param) => findParameter(getValue(param))?.key);
+  for (const [parameter, count] of reads) {
+    // a value that the builder compares leaves no other trace
+    if (bound.filter((key) => key === parameter).length < count) decides(parameter);
+  }
+  // drizzle expands lists, but it has no list yet
+  const list = /\bin \$(\d+)/.exec(sql);
+  if (list !== null) decides(bound[Number(list[1]) - 1] ?? "");
+  return { query, names };
+}
+
+/** Compares two runs of a builder, of which the second may have nulls for parameters. */
+function differ(
+  first: Attempt,
+  second: Attempt,
+  isNull: (name: string) => boolean = () => false,
+): boolean {
+  const one = first.query.getQuery();
+  const other = second.query.getQuery();
+  if (one.sql !== other.sql || one.params.length !== other.params.length) return true;
+  return one.params.some((param, at) => !isSameParam(param, other.params[at], isNull));
+}
+
+function isSameParam(
+  param: unknown,
+  other: unknown,
+  isNull: (name: string) => boolean,
+): boolean {
+  const own = findParameter(getValue(param));
+  const others = findParameter(getValue(other));
+  if (own === undefined || others === undefined) {
+    if (own?.key !== undefined && isNull(own.key)) return getValue(other) === null;
+    return own === others && isDeepStrictEqual(param, other);
+  }
+  if (own.key === undefined) return others.key === undefined && own.read === others.read;
+  return own.key === others.key && !isNull(own.key);
+}
+
+/** Returns the value of drizzle's `Param`, or the value itself. */
+function getValue(param: unknown): unknown {
+  return isKind(param, "Param") ? (param as { value: unknown }).value : param;
+}
+
+/**
+ * Runs synchronous work that must give the same result each time. Until it returns, reading the clock or
+ * a random number throws.
+ *
+ * @param work The work.
+ * @returns Its result.
+ */
+function withoutChance<T>(work: () => T): T {
+  const { Date: RealDate } = globalThis;
+  const { random } = Math;
+  globalThis.Date = createDate(RealDate);
+  Math.random = () => refuse("a random number");
+  try {
+    return work();
+  } finally {
+    globalThis.Date = RealDate;
+    Math.random = random;
+  }
+}
+
+function createDate(RealDate: DateConstructor): DateConstructor {
+  class GivenDate extends RealDate {
+    constructor(...parts: []) {
+      if (parts.length === 0) refuse("the clock");
+      super(...parts);
+    }
+    static override now(): never {
+      return refuse("the clock");
+    }
+    static override [Symbol.hasInstance](value: unknown): boolean {
+      return value instanceof RealDate;
+    }
+  }
+  return GivenDate as unknown as DateConstructor;
+}
+
+function refuse(source: string): never {
+  throw new TypeError(
+    `the builder reads ${source}, but runs once for all calls: pass the value as a parameter`,
+  );
+}
