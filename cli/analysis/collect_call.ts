@@ -1,5 +1,5 @@
 import { collectNamespace, collectTarget } from "./collect_target.ts";
-import { collectQuery } from "./collect_query.ts";
+import { collectQuery, collectStatement } from "./collect_query.ts";
 import { collectRelationalQuery } from "./relational_tables.ts";
 import { collectSqlCall } from "./collect_sql.ts";
 import { collectThis } from "./collect_this.ts";
@@ -46,6 +46,12 @@ function isTransparent(c: Collector, callee: ts.PropertyAccessExpression): boole
     c.project.getTarget(owner).kind === "opaque";
 }
 
+const QUERY_NAMES: ReadonlySet<string> = new Set([
+  "defineQuery",
+  "definePreparedQuery",
+  "defineStatement",
+]);
+
 function useQueryDeclaration(
   c: Collector,
   node: ts.CallExpression,
@@ -59,10 +65,12 @@ function useQueryDeclaration(
     : undefined;
   const value = c.evaluator.evaluate(callee);
   if (value.kind === "define") {
-    if (!isNotCalled(path)) collectQuery(c, node, path);
+    if (isNotCalled(path)) return true;
+    if (value.isStatement) collectStatement(c, node, path);
+    else collectQuery(c, node, path);
     return true;
   }
-  const hasQueryName = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
+  const hasQueryName = name !== undefined && QUERY_NAMES.has(name.text);
   if (
     hasQueryName && (value.kind === "unknown" || value.kind === "expression") && !isNotCalled(path)
   ) {

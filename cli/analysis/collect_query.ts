@@ -44,6 +44,44 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
   c.emit({ kind: "query", query });
 }
 
+/** Collects the use of a `defineStatement(name, builder, options)`. */
+export function collectStatement(c: Collector, node: ts.CallExpression, path: Path): void {
+  if (METADATA.includes(path[0] as string)) return;
+  c.release(path);
+  c.use(node.expression, []);
+  let query = byNode.get(node);
+  if (query === undefined) {
+    const [name, fn, options] = node.arguments as readonly (ts.Expression | undefined)[];
+    if (name === undefined || fn === undefined || node.arguments.some(ts.isSpreadElement)) {
+      return c.unresolved(
+        node,
+        "the name and the builder of this statement must be its first arguments",
+        "grants",
+      );
+    }
+    const id = c.queries.length;
+    const declared = options &&
+      c.evaluator.getMember(c.evaluator.evaluate(options), "tables", options);
+    const hasTables = declared !== undefined && declared.kind !== "undefined";
+    query = {
+      id,
+      name: c.evaluator.readText(name) ?? "a statement",
+      node,
+      tables: hasTables ? c.units.get(options!, ["tables", TABLES + id]).unit : undefined,
+      body: [
+        c.units.get(fn, [CALL]).unit,
+        ...options === undefined
+          ? []
+          : [["map", CALL], ["retry"]].map((option) => c.units.get(options, option).unit),
+      ],
+      fn,
+    };
+    byNode.set(node, query);
+    c.queries.push(query);
+  }
+  c.emit({ kind: "query", query });
+}
+
 function getName(
   c: Collector,
   node: ts.CallExpression,

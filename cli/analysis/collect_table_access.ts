@@ -2,7 +2,7 @@ import { DatabaseOperation } from "../../database/table_permission.ts";
 import { asTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
 import { asObject, findProperty } from "./object_literals.ts";
-import { isTrellis, printTable, type TableName } from "./values.ts";
+import { isTrellis, printTable, type TableName, type Value } from "./values.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -46,15 +46,24 @@ export function collectTableAccess(c: Collector, call: ts.CallExpression): void 
     const name = readNamedMember(c, callee)?.name ?? "";
     const operation = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
     const [table] = call.arguments;
-    if (operation === undefined || table === undefined || !mayBeTable(table)) return;
+    if (operation === undefined || table === undefined || isOther(unwrap(table))) return;
     const value = c.evaluator.evaluate(table);
-    if (value.kind !== "table") return;
+    if (value.kind !== "table") {
+      if (!isSubquery(value)) c.emit({ kind: "unknown-table", node: table });
+      return;
+    }
     const needed = [
       operation,
-      ...operation === Select ? getLockOperations(c, call, value.table) : getLaterOperations(call),
+      ...operation === Select ? getLockOperations(c, call, value.table) : getLaterOperations(c, call),
     ];
     for (const each of new Set(needed)) {
-      c.emit({ kind: "table-access", node: table, table: value.table, operation: each });
+      c.emit({
+        kind: "table-access",
+        node: table,
+        table: value.table,
+        operation: each,
+        definition: value.node,
+      });
     }
     return;
   }
@@ -78,6 +87,19 @@ export function collectTemplateTables(c: Collector, template: ts.TemplateLiteral
       c.emit({ kind: "table-access", node: expression, table: value.table });
     }
   }
+}
+
+/** Checks for a subquery or a common table, whose own tables are collected where it is built. */
+function isSubquery(value: Value): boolean {
+  return value.kind === "expression" && ts.isCallExpression(value.node) &&
+    ts.isPropertyAccessExpression(value.node.expression) &&
+    value.node.expression.name.text === "as";
+}
+
+/** Checks for a literal, as in `Array.from({ length: 3 })` and `map.delete("key")`. */
+function isOther(node: ts.Expression): boolean {
+  return ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node) ||
+    ts.isLiteralExpression(node) || ts.isTemplateExpression(node) || ts.isFunctionLike(node);
 }
 
 /** Checks for an identifier or a member access: `notes`, `schema.notes`. */
@@ -150,10 +172,26 @@ function listLaterCalls(call: ts.CallExpression): { name: string; call: ts.CallE
   return later;
 }
 
-function getLaterOperations(call: ts.CallExpression): DatabaseOperation[] {
+function getLaterOperations(c: Collector, call: ts.CallExpression): DatabaseOperation[] {
   return listLaterCalls(call).flatMap(({ name, call: later }) => {
+    if (name === "set") return later.arguments.some((set) => readsColumns(c, set)) ? [Select] : [];
     // with a conflict target its columns are read; without one no column is
     if (name === "onConflictDoNothing") return later.arguments.length > 0 ? [Select] : [];
     return LATER[name] ?? [];
   });
+}
+
+/** Checks whether the assignments of an UPDATE may read columns: `{ count: sql`${notes.count} + 1` }`. */
+function readsColumns(c: Collector, set: ts.Expression): boolean {
+  if (!ts.isObjectLiteralExpression(unwrap(set))) return true;
+  let found = false;
+  function visit(node: ts.Node): void {
+    if (ts.isPropertyAccessExpression(node)) {
+      found ||= c.evaluator.evaluate(node.expression).kind === "table";
+    }
+    found ||= ts.isSpreadAssignment(node);
+    ts.forEachChild(node, visit);
+  }
+  visit(set);
+  return found;
 }

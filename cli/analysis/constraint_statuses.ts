@@ -3,18 +3,26 @@ import { ts } from "./typescript.ts";
 /** Keys of `constraints` that are answered with 400: values, checks and NOT NULL columns. */
 const BAD_VALUE = /^22\d|^23(?:000|502|514)$|_check$|_not_null$/;
 
+/** Place of the options among the arguments. */
+const OPTIONS: ReadonlyMap<string, number> = new Map([
+  ["defineQuery", 0],
+  ["definePreparedQuery", 0],
+  ["defineStatement", 2],
+]);
+
 /**
  * Reads the response statuses of a query's `constraints`: 409 for unique constraints and foreign
  * keys, 400 for all others, and both if the names cannot be determined.
  *
- * @param name The identifier `defineQuery` or `definePreparedQuery`.
+ * @param name The identifier `defineQuery`, `definePreparedQuery` or `defineStatement`.
  * @returns The statuses; empty for another name or a query without `constraints`.
  */
 export function readConstraintStatuses(name: ts.Identifier): number[] {
-  if (name.text !== "defineQuery" && name.text !== "definePreparedQuery") return [];
+  const at = OPTIONS.get(name.text);
+  if (at === undefined) return [];
   const callee = ts.isPropertyAccessExpression(name.parent) ? name.parent : name;
   if (!ts.isCallExpression(callee.parent) || callee.parent.expression !== callee) return [];
-  const [options] = callee.parent.arguments;
+  const options = callee.parent.arguments[at] as ts.Expression | undefined;
   if (options === undefined || !ts.isObjectLiteralExpression(options)) return [];
   const property = options.properties.find((one) =>
     one.name !== undefined && getPropertyName(one.name) === "constraints"

@@ -66,8 +66,8 @@ export interface QueryDeclaration {
   readonly id: number;
   readonly name: string;
   readonly node: ts.Node;
-  /** The list of tables. */
-  readonly tables: Unit;
+  /** The list of tables; `undefined` for a statement whose tables are those of its builder. */
+  readonly tables: Unit | undefined;
   /** The code that runs when the query runs. */
   readonly body: readonly Unit[];
   /** The function whose table accesses are compared with the declared tables. */
@@ -158,7 +158,11 @@ export type Effect =
     readonly node: ts.Node;
     readonly table: TableName;
     readonly operation?: DatabaseOperation;
+    /** The drizzle table, if there is a definition. */
+    readonly definition?: ts.CallExpression;
   }
+  /** A table of a statement that cannot be determined. */
+  | { readonly kind: "unknown-table"; readonly node: ts.Node }
   /** A sequence that SQL text uses; `undefined` if it cannot be determined. */
   | {
     readonly kind: "sequence-access";

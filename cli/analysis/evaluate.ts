@@ -165,8 +165,9 @@ class ProjectEvaluator implements Evaluator {
           owner.name === "" ? name : `${owner.name}.${name}`,
         );
       case "factory":
+        if (name === "defineStatement") return { kind: "define", isStatement: true };
         return name === "defineQuery" || name === "definePreparedQuery"
-          ? { kind: "define" }
+          ? { kind: "define", isStatement: false }
           : unknown(at);
       case "enum": {
         const value = findEnumMember(owner.node, name);

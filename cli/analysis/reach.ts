@@ -163,7 +163,7 @@ class ReachableCode {
         for (const other of this.#classes) this.#dispatch(other, effect);
         return;
       case "query":
-        this.#visit(effect.query.tables);
+        if (effect.query.tables !== undefined) this.#visit(effect.query.tables);
         if (this.#enterQueries) this.#visitAll(effect.query.body);
         break;
       case "auth":

@@ -7,6 +7,7 @@ import type { Collection } from "./collect.ts";
 import { compareText } from "./findings.ts";
 import type { Project } from "./project.ts";
 import type { EffectByKind, Reached } from "./reached.ts";
+import { readStatementTables } from "./statement_tables.ts";
 import { getSerialColumns } from "./serial_columns.ts";
 import { type DeclaredColumns, getAuthColumns, readTableColumns } from "./table_columns.ts";
 import { type Evaluator, parseTable, printTable, type TableName } from "./values.ts";
@@ -79,7 +80,12 @@ export function getTableGrants(
     entry.neededBy.add(reason);
     return entry;
   }
-  for (const { query, table, operations, definition } of reached.list("grant")) {
+  const statements = reached.list("query").flatMap(({ query }) =>
+    query.tables === undefined ? readStatementTables(collection, evaluator, query).grants : []
+  );
+  for (
+    const { query, table, operations, definition } of [...reached.list("grant"), ...statements]
+  ) {
     const { name, node } = collection.queries[query];
     const entry = add(table, operations, `${name} (${project.getPath(node)})`);
     if (definition === undefined || !operations.includes(DatabaseOperation.Insert)) continue;

@@ -4,6 +4,7 @@ import { CALL, type QueryDeclaration } from "./effects.ts";
 import { reach } from "./reach.ts";
 import type { Reached } from "./reached.ts";
 import { TRELLIS } from "./resolve_module.ts";
+import { readStatementTables } from "./statement_tables.ts";
 import { readTableColumns } from "./table_columns.ts";
 import type { ts } from "./typescript.ts";
 import { type Evaluator, printTable, type TableName } from "./values.ts";
@@ -101,6 +102,11 @@ export function findUndeclaredAccesses(
 ): QueryProblem[] {
   const known = accessesByQuery.get(query);
   if (known !== undefined) return known;
+  if (query.tables === undefined) {
+    const { problems } = readStatementTables(collection, evaluator, query);
+    accessesByQuery.set(query, problems);
+    return problems;
+  }
   const declared = reach(collection, evaluator, [query.tables]);
   const body = query.fn === undefined ? [] : [collection.units.get(query.fn, [CALL]).unit];
   const problems: QueryProblem[] = [];

@@ -46,7 +46,7 @@ export type Value =
   | { readonly kind: "creator"; readonly rename: Value }
   /** The result of `createQueryFactory(getDb)`, and its functions. */
   | { readonly kind: "factory" }
-  | { readonly kind: "define" }
+  | { readonly kind: "define"; readonly isStatement: boolean }
   | { readonly kind: "unknown"; readonly node: ts.Node };
 
 /** The constant value of an expression. */

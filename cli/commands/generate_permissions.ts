@@ -24,8 +24,9 @@ export const generatePermissions: Command = {
   description: [
     "Reads every function's file and its imports without executing them; only the auth configuration is\n" +
     "loaded, to compare its tables with what its plugins need. A function is granted the\n" +
-    "tables that its reachable queries declare (defineQuery, definePreparedQuery, RequiresTable), and\n" +
-    "those that its use of @trellis/fn/auth needs. Importing a file alone grants nothing.",
+    "tables that its reachable queries declare (defineQuery, definePreparedQuery, RequiresTable) or that its\n" +
+    "statements use (defineStatement), and those that its use of @trellis/fn/auth needs. Importing a file\n" +
+    "alone grants nothing.",
     "Writes one SQL file for each function that uses the database, for applyPermissions, and a\n" +
     "Terraform map from functions to roles. Files without the generated first line are never changed;\n" +
     "stale generated files are removed.",
