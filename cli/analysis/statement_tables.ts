@@ -3,13 +3,13 @@ import type { Collection } from "./collect.ts";
 import { CALL, type QueryDeclaration } from "./effects.ts";
 import { reach } from "./reach.ts";
 import type { EffectByKind } from "./reached.ts";
-import type { QueryProblem } from "./table_problems.ts";
+import type { ts } from "./typescript.ts";
 import { type Evaluator, printTable } from "./values.ts";
 
 /** The tables of a statement, and the code whose tables are unknown. */
 export interface StatementTables {
   readonly grants: EffectByKind<"grant">[];
-  readonly problems: QueryProblem[];
+  readonly problems: { readonly node: ts.Node; readonly message: string }[];
 }
 
 const byQuery: WeakMap<QueryDeclaration, StatementTables> = new WeakMap();
@@ -55,7 +55,6 @@ function read(
       message:
         `a table of ${name} or its operation cannot be determined: list all of them in the ` +
         "option tables of the statement",
-      isMissed: true,
     })),
   };
 }

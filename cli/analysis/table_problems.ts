@@ -104,8 +104,9 @@ export function findUndeclaredAccesses(
   if (known !== undefined) return known;
   if (query.tables === undefined) {
     const { problems } = readStatementTables(collection, evaluator, query);
-    accessesByQuery.set(query, problems);
-    return problems;
+    const missed = problems.map((problem) => ({ ...problem, isMissed: true }));
+    accessesByQuery.set(query, missed);
+    return missed;
   }
   const declared = reach(collection, evaluator, [query.tables]);
   const body = query.fn === undefined ? [] : [collection.units.get(query.fn, [CALL]).unit];

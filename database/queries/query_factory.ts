@@ -132,13 +132,19 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
  *
  * @example
  * ```ts
- * import { closeDrizzleClient, createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
+ * import {
+ *   closeDrizzleClient,
+ *   createQueryFactory,
+ *   DatabaseOperation,
+ *   getDrizzleClient,
+ *   type Params,
+ * } from "@trellis/fn/database";
  * import { eq, sql } from "@trellis/fn/database/orm";
  * import { integer, pgTable, text } from "drizzle-orm/pg-core";
  *
  * const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
  * const getDb = () => getDrizzleClient({ provider: "embedded-pg" });
- * const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);
+ * const { defineQuery, defineStatement } = createQueryFactory(getDb);
  *
  * const addNote = defineQuery(
  *   { tables: [{ table: notes, operations: [DatabaseOperation.Insert] }] },
@@ -146,16 +152,13 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
  *     await db.insert(notes).values({ id: 1, title });
  *   },
  * );
- * const findNote = definePreparedQuery(
- *   { tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
- *   function findNote(db, id: number) {
- *     return db.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("findNote").execute({ id });
- *   },
+ * const findNote = defineStatement("findNote", (db, p: Params<{ id: number }>) =>
+ *   db.select().from(notes).where(eq(notes.id, p.id))
  * );
  *
  * await (await getDb()).execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text)`);
  * await addNote("Milk");
- * console.log(await findNote(1)); // [{ id: 1, title: "Milk" }]
+ * console.log(await findNote({ id: 1 })); // [{ id: 1, title: "Milk" }]
  * await closeDrizzleClient();
  * ```
  */
