@@ -54,7 +54,9 @@ export function collectTableAccess(c: Collector, call: ts.CallExpression): void 
     }
     const needed = [
       operation,
-      ...operation === Select ? getLockOperations(c, call, value.table) : getLaterOperations(c, call),
+      ...operation === Select
+        ? getLockOperations(c, call, value.table)
+        : getLaterOperations(c, call),
     ];
     for (const each of new Set(needed)) {
       c.emit({

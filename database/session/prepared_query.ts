@@ -1,11 +1,10 @@
-import type { Query } from "drizzle-orm";
+import { DrizzleQueryError, type Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
 import type { Row } from "../providers/provider.ts";
 import { type CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
 import type { NotNullable, RowMapper } from "./row_mapper.ts";
-import { DrizzleQueryError } from "./statement_error.ts";
 
 /** Mapping of a statement's rows. */
 export type RowMapping =
@@ -29,7 +28,7 @@ const ENTITY_KIND: unique symbol = Symbol.for("drizzle:entityKind");
 
 /**
  * Statement that can be run repeatedly: drizzle's `PgPreparedQuery` in members and kind. It does not
- * extend that class, so that compiled statements need no module of drizzle.
+ * extend that class, so that statements of this package need no session of drizzle.
  */
 export class PreparedQuery {
   /** The kind of the class for drizzle. */

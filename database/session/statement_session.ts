@@ -2,10 +2,7 @@ import type { DrizzleClient } from "../providers/provider.ts";
 import type { PlainSql } from "../plain_sql.ts";
 import type { TransactionState } from "./transaction_state.ts";
 
-/**
- * Property of a client without drizzle's class, or of drizzle's session, with the session of this
- * package. It is registered globally, because a built function may consist of two files.
- */
+/** Property of drizzle's session with the session of this package. */
 export const SESSION: unique symbol = Symbol.for("@trellis/fn session");
 
 /** A statement in the form of the server. */
@@ -58,6 +55,6 @@ export function getStatementSession<TSchema extends Record<string, unknown>>(
  * @param client Any value that may be a client.
  */
 export function findSession(client: object): StatementSession | undefined {
-  const own = client as SessionOwner & { readonly _?: { readonly session?: SessionOwner } };
-  return own[SESSION] ?? own._?.session?.[SESSION];
+  const own = client as { readonly _?: { readonly session?: SessionOwner } };
+  return own._?.session?.[SESSION];
 }

@@ -1,15 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import {
-  type AnyTable,
-  type Column,
-  getTableColumns,
-  is,
-  SQL,
-  sql,
-  Subquery,
-  Table,
-  View,
-} from "drizzle-orm";
+import { type Column, getTableColumns, is, SQL, sql, Subquery, Table, View } from "drizzle-orm";
 import {
   alias,
   getTableConfig,
@@ -24,7 +14,6 @@ import {
 } from "drizzle-orm/pg-core";
 import { getColumns, getTableNames, isTable } from "../../database/drizzle_table.ts";
 import { isKind } from "../../database/entity_kind.ts";
-import { definePrecompiledTable } from "../../database/precompiled/table.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const notes = pgTable("notes", { id: integer("note_id").primaryKey(), title: text("title") });
@@ -47,19 +36,6 @@ Deno.test("getTableNames() and getColumns() read a table as drizzle does", () =>
     assertEquals(listColumns(getColumns(table)), listColumns(getTableColumns(table as never)));
   }
   assertThrows(() => getTableNames({}), ConfigurationError, "neither a drizzle table nor a name");
-});
-
-Deno.test("definePrecompiledTable() has the names of a table", () => {
-  for (const table of TABLES) {
-    const { name, schema } = getTableConfig(table);
-    const names = Object.entries<Column>(getTableColumns(table as AnyTable<never>))
-      .map(([property, column]) => [property, column.name]);
-    const compiled = definePrecompiledTable(name, Object.fromEntries(names), schema);
-    assertEquals(getTableNames(compiled), { name, schema });
-    const columns = Object.entries(getColumns(compiled));
-    assertEquals(columns.map(([property, column]) => [property, column.name]), names);
-    assertEquals(names.filter(([property]) => !(property in compiled)), []);
-  }
 });
 
 Deno.test("isKind() finds the class that drizzle finds", () => {

@@ -330,6 +330,7 @@ Deno.test("defineStatement() gives what drizzle gives for each call, or refuses 
   }
   restore();
   const facts = { seed: SEED, equal, refused };
+  // deno-lint-ignore no-console -- the guide has the rate of refusals
   console.log(`${COUNT} statements: ${JSON.stringify(facts)}`);
   assert(refused.deciding > COUNT / 20);
 });
