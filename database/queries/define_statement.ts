@@ -162,24 +162,6 @@ const statements: Set<Statement> = new Set();
 // names of tables and columns may appear in error messages
 addKnownNames(() => [...statements].flatMap((statement) => statement.listNames()));
 
-/**
- * Builds every declared statement on a client, so that a statement that cannot be built is found before
- * its first call.
- *
- * @param client A client of `getDrizzleClient`.
- * @returns The errors of the statements that cannot be built.
- */
-export function buildStatements(client: DrizzleClient): ConfigurationError[] {
-  return [...statements].flatMap((statement) => {
-    try {
-      statement.build(client);
-      return [];
-    } catch (error) {
-      return [error as ConfigurationError];
-    }
-  });
-}
-
 /** A declared statement. It is built once for PostgreSQL, and once for each client with a text of its own. */
 class Statement {
   readonly name: string;

@@ -111,8 +111,7 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
    * @param builder Returns the statement, not awaited.
    * @param options Mapping of the rows, responses to constraints, retries.
    * @returns A function that takes the values of the parameters.
-   * @throws {ConfigurationError} From the first call and from `trellis check`, if the statement cannot
-   * be built once for all values.
+   * @throws {ConfigurationError} If a call finds that the statement cannot be built once for all values.
    */
   defineStatement<TParams = Record<never, never>, TRows = unknown, TResult = TRows>(
     name: string,
