@@ -69,8 +69,9 @@ async function listOrigins(request: Request, context: BetterAuthContext): Promis
 /** Checks the option `advanced.disableOriginCheck`, with which better-auth trusts every page. */
 function skipsCheck({ skipOriginCheck }: BetterAuthContext, path: string): boolean {
   if (!Array.isArray(skipOriginCheck)) return skipOriginCheck;
-  return skipOriginCheck.map((each) => each.replace(/\/+$/, ""))
-    .some((each) => path === each || path.startsWith(`${each}/`));
+  return skipOriginCheck.some((each) =>
+    `${path}/`.startsWith(each.endsWith("/") ? each : `${each}/`)
+  );
 }
 
 /** Decodes an address as the routes of magic links do; empty if they would fail. */
