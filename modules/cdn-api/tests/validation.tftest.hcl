@@ -275,3 +275,13 @@ run "bucket_origins_name" {
 
   expect_failures = [var.bucket_origins]
 }
+
+run "access_log_bucket_without_its_host" {
+  command = plan
+
+  variables {
+    access_log_bucket_domain_name = "logs"
+  }
+
+  expect_failures = [var.access_log_bucket_domain_name]
+}
