@@ -20,6 +20,7 @@ export interface TicketIdentity {
 
 /** Tickets with which clients connect to a WebSocket API. Use it as the option `auth`. */
 export interface ConnectionTickets extends WebSocketAuthMethod<TicketIdentity> {
+  /** Name of the method. */
   readonly mode: "ticket";
   /** Deletes the ticket of a handshake, and returns its user. Throws `UnauthorizedError` without a valid ticket. */
   readonly authenticate: (event: ApiEvent) => Promise<TicketIdentity>;

@@ -20,13 +20,11 @@ import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 
-declare const PARAMETER: unique symbol;
-
 /**
  * Parameter of a statement. It fits where a value of its type fits, and has no value while the statement
  * is built: an expression that needs one throws.
  */
-export type Param<T> = T extends null | undefined ? T : T & { readonly [PARAMETER]: true };
+export type Param<T> = T extends null | undefined ? T : T & { readonly "~parameter": true };
 
 /**
  * Parameters of a statement by name.
