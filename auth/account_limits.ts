@@ -144,12 +144,15 @@ async function resolveSubject(
     return { hash, match: column && [column, id] };
   }
   if (by === "session" || by === "two-factor") {
-    const userId = by === "two-factor" ? await findPendingUser(context) : undefined;
-    if (userId !== undefined) return identify(columns.id, "user", userId);
     const token = await readToken(context.headers, settings);
     // anyone can invent bearer tokens: a row for each would let them fill the table
     const session = token && await context.context.internalAdapter.findSession(token);
-    return token && session ? identify(undefined, "session", token) : undefined;
+    if (by === "session") {
+      return token && session ? identify(undefined, "session", token) : undefined;
+    }
+    // the plugin checks the code of the session's user, whatever sign-in waits in another cookie
+    const userId = session ? session.user.id : await findPendingUser(context);
+    return userId === undefined ? undefined : identify(columns.id, "user", userId);
   }
   const name = by === "newEmail" ? "email" : by;
   return identify(columns[name], name, by === "username" ? toUsername(context, value!) : value!);

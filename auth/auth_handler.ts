@@ -36,7 +36,7 @@ import {
   isMounted,
 } from "./auth_routes.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
-import { readAuthBody, refuseBody } from "./check_body.ts";
+import { readAuthBody, refuseFailure, refuseInput } from "./check_body.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { withLocalAccess } from "./local_access.ts";
 import { createRedirectCheck } from "./redirects.ts";
@@ -201,10 +201,13 @@ async function serve(
 ): Promise<Response> {
   const redirects = await createRedirectCheck(request, library.context, path);
   const body = await readAuthBody(request);
+  const route = findAuthRoute(library.routes, request.method, path);
+  const input = { request, path, body, route };
   const refused = redirects.refuseTargets(body?.value) ??
-    (body && await refuseBody(body, findAuthRoute(library.routes, request.method, path)));
+    await refuseInput(input, library.context.tables.user.fields);
   if (refused !== undefined) return refused;
-  const response = await library.handler(request);
+  const response = await library.handler(request)
+    .catch((error: unknown) => refuseFailure(error, input));
   return await redirects.refuseLocation(response) ?? response;
 }
 

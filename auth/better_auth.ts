@@ -14,6 +14,7 @@ import type { ProviderOptions } from "./providers.ts";
 import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
 import { deleteOwnedKeys, refuseBannedOwners } from "./api_key_owners.ts";
 import { getBasePath } from "./auth_request.ts";
+import { checkRows } from "./check_rows.ts";
 import { withMailRoutes } from "./mail_routes.ts";
 import { runInScope } from "./request_scope.ts";
 import { withSilentFailures } from "./silent_failures.ts";
@@ -24,8 +25,9 @@ import { guardTransactions } from "../database/transaction_guard.ts";
 import type { JobClient } from "../jobs/enqueue.ts";
 import { rateLimits } from "../database/rate_limits/table.ts";
 import { createResetPlugin, protectUnprovenAccounts } from "./unproven_accounts.ts";
-import type { AuthSchema } from "./session_tables.ts";
+import { type AuthSchema, getSessionTables, SECOND_FACTOR_FIELD } from "./session_tables.ts";
 import { withSafeErrors } from "./safe_errors.ts";
+import { createSecondFactorPlugin } from "./second_factor.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
 
@@ -80,18 +82,30 @@ export async function startBetterAuth(
   const plugins = await createPlugins(settings, custom, loaded);
   const tables = acceptTextAsUuid(schema);
   const client = mail === undefined ? db : prepareMails(db);
-  const plain = drizzleAdapter(withTables(withSafeErrors(client), schema, tables), {
-    provider: "pg",
-    schema: tables,
-    // creates a user and their account in one transaction, because an incomplete sign-up would
-    // block the email address
-    transaction: "transaction" in db,
-  });
+  const plain = drizzleAdapter(
+    checkRows(withTables(withSafeErrors(client), schema, tables), loaded.APIError),
+    {
+      provider: "pg",
+      schema: tables,
+      // creates a user and their account in one transaction, because an incomplete sign-up would
+      // block the email address
+      transaction: "transaction" in db,
+    },
+  );
   const hasKeys = plugins.some(({ id }) => id === "api-key");
   const adapter = hasKeys ? deleteOwnedKeys(plain) : plain;
   const audit = settings.audit === false ? undefined : await import("./audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
+  const hasSecondFactor = plugins.some(({ id }) => id === "two-factor");
+  const secondFactor = hasSecondFactor
+    ? [
+      createSecondFactorPlugin(
+        loaded,
+        SECOND_FACTOR_FIELD in getSessionTables(settings.schema).session,
+      ),
+    ]
+    : [];
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
     socialProviders: social as BetterAuthOptions["socialProviders"],
@@ -101,6 +115,7 @@ export async function startBetterAuth(
       ...limits?.plugins ?? [],
       createResetPlugin(loaded),
       ...plugins.map((each) => refuseBannedOwners(each, loaded)),
+      ...secondFactor,
     ],
   });
   const context = await auth.$context;

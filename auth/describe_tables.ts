@@ -1,6 +1,7 @@
 import type { AuthConfig } from "./config.ts";
 import { loadTableDescriptions } from "./load_better_auth.ts";
 import { listPlugins } from "./plugins.ts";
+import { SECOND_FACTOR_SCHEMA } from "./second_factor.ts";
 
 /** The type of a field of better-auth. */
 export type AuthFieldType = "string" | "number" | "boolean" | "date" | "json";
@@ -64,13 +65,17 @@ export async function describeAuthTables(config: AuthConfig): Promise<AuthTables
     loadTableDescriptions(),
     listPlugins(config.plugins, config.audit),
   ]);
+  const hasSecondFactor = plugins.some(({ id }) => id === "two-factor");
+  const described = hasSecondFactor
+    ? [...plugins, { id: "trellis-second-factor", schema: SECOND_FACTOR_SCHEMA }]
+    : plugins;
   const { secret: _, baseURL: __, schema: ___, ...options } = config;
   // the limits are on by default where the routes are deployed, also if `baseURL` is local here
   const rateLimit = options.rateLimit?.enabled === false
     ? options.rateLimit
     : { storage: "database" as const, ...options.rateLimit };
   const tables = getAuthTables(
-    { ...options, rateLimit, plugins } as Parameters<typeof getAuthTables>[0],
+    { ...options, rateLimit, plugins: described } as Parameters<typeof getAuthTables>[0],
   );
   const models = Object.entries(tables).filter(([, table]) => table.disableMigrations !== true);
   return {

@@ -1,5 +1,10 @@
 import type { drizzleAdapter } from "better-auth/adapters/drizzle";
-import type { APIError, createAuthMiddleware, getOAuthState } from "better-auth/api";
+import type {
+  APIError,
+  createAuthMiddleware,
+  getOAuthState,
+  getSessionFromCtx,
+} from "better-auth/api";
 import type { betterAuth } from "better-auth/minimal";
 import type { openAPI } from "better-auth/plugins";
 import type { bearer } from "better-auth/plugins/bearer";
@@ -17,6 +22,7 @@ export interface BetterAuthLibrary {
   readonly APIError: typeof APIError;
   readonly createAuthMiddleware: typeof createAuthMiddleware;
   readonly getOAuthState: typeof getOAuthState;
+  readonly getSessionFromCtx: typeof getSessionFromCtx;
   readonly revokeUnprovenAccountAccess: typeof revokeUnprovenAccountAccess;
   readonly socialProviderList: typeof socialProviderList;
 }
@@ -32,7 +38,9 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     // awaited one by one inside `try`, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
-    const { APIError, createAuthMiddleware, getOAuthState } = await import("better-auth/api");
+    const { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx } = await import(
+      "better-auth/api"
+    );
     const { revokeUnprovenAccountAccess } = await import("better-auth/db");
     const { bearer } = await import("better-auth/plugins/bearer");
     const { socialProviderList } = await import("better-auth/social-providers");
@@ -43,6 +51,7 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
       APIError,
       createAuthMiddleware,
       getOAuthState,
+      getSessionFromCtx,
       revokeUnprovenAccountAccess,
       socialProviderList,
     };

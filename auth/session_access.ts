@@ -15,13 +15,13 @@ import { checkRequestSession } from "./request_session.ts";
 import { hasAuthorization, hasSessionCookie, requireCredential } from "./session_credential.ts";
 import { findOrganization, getOrganizationQuery, hasRole } from "./session_organization.ts";
 import type { SessionRow } from "./session_statements.ts";
-import { getSessionTables } from "./session_tables.ts";
+import { getSessionTables, SECOND_FACTOR_FIELD } from "./session_tables.ts";
 
 type GetAuth = () => Promise<BetterAuthInstance>;
 
 /**
  * Checks the credential of a request to a handler with the options `optional`, `roles`,
- * `organization`, `freshWithin` or `authorize`. One query reads the user, the session, the active
+ * `organization`, `freshWithin`, `twoFactor` or `authorize`. One query reads the user, the session, the active
  * organization and the user's role in it.
  *
  * @param event The event.
@@ -30,7 +30,8 @@ type GetAuth = () => Promise<BetterAuthInstance>;
  * @returns The session.
  * @throws {UnauthorizedError} If there is no valid session.
  * @throws {ForbiddenError} If the session does not meet the options.
- * @throws {AppError} With the code `SESSION_NOT_FRESH` if the sign-in was too long ago.
+ * @throws {AppError} With the code `SESSION_NOT_FRESH` if the sign-in was too long ago, and with
+ * `SECOND_FACTOR_REQUIRED` if the session has no second factor.
  * @throws {ConfigurationError} If the tables lack what an option reads.
  */
 export async function authenticateWithAccess(
@@ -43,9 +44,11 @@ export async function authenticateWithAccess(
   const auth = await getAuth();
   const { db, settings } = getInternals(auth);
   if (access.roles !== undefined) requireRoleColumn(settings);
+  if (access.twoFactor !== undefined) requireSecondFactorColumn(settings);
   const query = access.organization && getOrganizationQuery(db, settings);
   const { session, row, setCookie } = await checkRequestSession(auth, event, query);
   if (access.freshWithin !== undefined) checkFreshness(row, access.freshWithin);
+  if (access.twoFactor !== undefined) checkSecondFactor(row);
   if (access.roles !== undefined) checkRoles(session, access.roles);
   const organization = access.organization && findOrganization(row, access.organization);
   if (access.authorize !== undefined) {
@@ -87,6 +90,20 @@ function checkFreshness({ createdAt, impersonatedBy }: SessionRow, freshWithin: 
   }
   if (Date.now() - createdAt.getTime() < freshWithin * 1000) return;
   throw new AppError("SESSION_NOT_FRESH", "The sign-in was too long ago: sign in again");
+}
+
+function requireSecondFactorColumn({ schema }: AuthSettings): void {
+  if (SECOND_FACTOR_FIELD in getSessionTables(schema).session) return;
+  throw new ConfigurationError(
+    `A handler has the option twoFactor, but sessions have no column ${SECOND_FACTOR_FIELD}: write the tables of better-auth's ` +
+      "plugin twoFactor with `trellis generate auth-schema`, and pass them as AuthConfig.schema",
+  );
+}
+
+/** Admits a session only if it notes a second factor. An impersonating admin has shown none. */
+function checkSecondFactor({ sessionFields, impersonatedBy }: SessionRow): void {
+  if (sessionFields?.[SECOND_FACTOR_FIELD] instanceof Date && !impersonatedBy) return;
+  throw new AppError("SECOND_FACTOR_REQUIRED", "Show the second factor first");
 }
 
 function requireRoleColumn({ schema, library }: AuthSettings): void {

@@ -106,6 +106,9 @@ export function getSessionTables(
   return { user: user as UserTable, session: session as SessionTable };
 }
 
+/** Column of sessions with the time at which the user has shown a second factor. */
+export const SECOND_FACTOR_FIELD = "secondFactorAt";
+
 /** The properties of the built-in columns by model. */
 export const COLUMN_NAMES: Readonly<
   Record<"user" | "session" | "account" | "verification", readonly string[]>

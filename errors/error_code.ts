@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   UNAUTHORIZED: { status: 401, title: "Unauthorized" },
   FORBIDDEN: FORBIDDEN,
   SESSION_NOT_FRESH: FORBIDDEN,
+  SECOND_FACTOR_REQUIRED: FORBIDDEN,
   NOT_FOUND: { status: 404, title: "Not Found" },
   METHOD_NOT_ALLOWED: { status: 405, title: "Method Not Allowed" },
   CONFLICT: CONFLICT,

@@ -36,6 +36,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
   FORBIDDEN: "The caller is authenticated but has no permission.",
   SESSION_NOT_FRESH:
     "The session is older than `freshWithin` of the handler: the user has to sign in again.",
+  SECOND_FACTOR_REQUIRED:
+    "The handler has `twoFactor`, and the session has no second factor: the client asks for a code.",
   NOT_FOUND: "The resource does not exist.",
   METHOD_NOT_ALLOWED: "The resource does not support the method. `Allow` lists the supported ones.",
   CONFLICT: "The request conflicts with the current state.",

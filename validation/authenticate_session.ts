@@ -11,7 +11,14 @@ import {
 const renewedCookies: WeakMap<SessionResult, string> = new WeakMap();
 
 /** The options of a handler that need more than a valid session. */
-const ACCESS_OPTIONS = ["authorize", "roles", "organization", "freshWithin", "optional"] as const;
+const ACCESS_OPTIONS = [
+  "authorize",
+  "roles",
+  "organization",
+  "freshWithin",
+  "twoFactor",
+  "optional",
+] as const;
 
 /** Identity of the caller with auth `session`. */
 export interface SessionIdentity {

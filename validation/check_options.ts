@@ -43,6 +43,7 @@ const RULES: OptionRules = {
   roles: protective(TEXTS),
   organization: protective([OBJECT_OPTION[0], "{} or { role }"]),
   freshWithin: protective(wholeNumber([1, Infinity, "seconds"])),
+  twoFactor: protective(oneOf(["required"])),
   permissions: protective([
     (needs) => OBJECT_OPTION[0](needs) && hasActions(needs as object),
     'actions by resource such as { notes: ["read"] }',
@@ -106,7 +107,14 @@ export type AnyOptions = DefineApiHandlerOptions<
 >;
 
 /** Options that refuse authenticated callers with 403. */
-export const RESTRICTIONS = ["authorize", "roles", "organization", "freshWithin", "permissions"];
+export const RESTRICTIONS = [
+  "authorize",
+  "roles",
+  "organization",
+  "freshWithin",
+  "twoFactor",
+  "permissions",
+];
 
 /**
  * Checks options when the module is loaded, not at the first request.

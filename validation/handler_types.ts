@@ -80,6 +80,11 @@ export interface DefineApiHandlerOptions<
    */
   freshWithin?: WithAuth<TAuth, "session", number>;
   /**
+   * Requires a second factor, for auth `session`: a code of better-auth's plugin `twoFactor`, or a passkey that verified its user. A
+   * session that began in another way gets 403 with the code `SECOND_FACTOR_REQUIRED`: the client asks for a code.
+   */
+  twoFactor?: WithAuth<TAuth, "session", "required">;
+  /**
    * Decides whether the caller is allowed, for auth `session`. `false` or a string give 403; the string is logged as the reason.
    */
   authorize?: WithAuth<TAuth, "session", Authorize<AuthorizeInput<TOrganization>>>;

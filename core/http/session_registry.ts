@@ -92,6 +92,8 @@ export interface SessionAccess {
   readonly organization?: OrganizationRule;
   /** Seconds since the sign-in within which the session may be used. */
   readonly freshWithin?: number;
+  /** Requires that the session notes a second factor. */
+  readonly twoFactor?: "required";
   /** Decides last. */
   readonly authorize?: Authorize;
 }
@@ -109,7 +111,7 @@ export interface AuthenticatedSession {
 /**
  * Checks the credential of a request.
  * Throws `UnauthorizedError` at once if it is missing, so that the response needs no promise. Rejects with it if the
- * credential is malformed, unknown or expired, and with `ForbiddenError` or the code `SESSION_NOT_FRESH` if the handler
+ * credential is malformed, unknown or expired, and with `ForbiddenError` or the codes `SESSION_NOT_FRESH` and `SECOND_FACTOR_REQUIRED` if the handler
  * asks for more than the session has.
  */
 export type SessionAuthenticator = (

@@ -14,6 +14,7 @@ Deno.test("ERROR_CODES holds the status and the reason phrase of RFC 9110 for ev
       UNAUTHORIZED: [401, "Unauthorized"],
       FORBIDDEN: [403, "Forbidden"],
       SESSION_NOT_FRESH: [403, "Forbidden"],
+      SECOND_FACTOR_REQUIRED: [403, "Forbidden"],
       NOT_FOUND: [404, "Not Found"],
       METHOD_NOT_ALLOWED: [405, "Method Not Allowed"],
       CONFLICT: [409, "Conflict"],

@@ -33,6 +33,7 @@ export const sessions = pgTable("sessions", {
   ...AUTH_SESSION_COLUMNS,
   impersonatedBy: text("impersonated_by"),
   activeOrganizationId: text("active_organization_id"),
+  secondFactorAt: timestamp("second_factor_at", { withTimezone: true }),
 }, (table) => [
   index("sessions_user_id_idx").on(table.userId),
 ]);

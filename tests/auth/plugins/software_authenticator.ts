@@ -11,11 +11,15 @@ export interface SoftwareAuthenticator {
   authenticate(options: any): object;
 }
 
+const USER_PRESENT = 0x01;
 const USER_PRESENT_AND_VERIFIED = 0x05;
 const ATTESTED = 0x40;
 
 /** Creates an authenticator for pages of an origin. */
-export function createSoftwareAuthenticator(origin: string): SoftwareAuthenticator {
+export function createSoftwareAuthenticator(
+  origin: string,
+  { verifiesUser = true }: { readonly verifiesUser?: boolean } = {},
+): SoftwareAuthenticator {
   const id = randomBytes(16);
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   let counter = 0;
@@ -65,7 +69,8 @@ export function createSoftwareAuthenticator(origin: string): SoftwareAuthenticat
     },
     authenticate(options) {
       const clientData = getClientData("webauthn.get", options.challenge);
-      const authData = getAuthData(options.rpId, USER_PRESENT_AND_VERIFIED);
+      const flags = verifiesUser ? USER_PRESENT_AND_VERIFIED : USER_PRESENT;
+      const authData = getAuthData(options.rpId, flags);
       const signed = Buffer.concat([authData, createHash("sha256").update(clientData).digest()]);
       return {
         id: idText,
