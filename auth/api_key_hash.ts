@@ -1,4 +1,4 @@
-import { encodeBase64 } from "../core/http/base64.ts";
+import { encodeBase64Url } from "../core/http/base64.ts";
 import { builtinModule } from "../env/builtin_module.ts";
 
 /** Returns the SHA-256 of a key in base64url without padding, as better-auth's plugin stores it. */
@@ -7,8 +7,7 @@ export type KeyHash = (key: string) => string | Promise<string>;
 /** Uses Web Crypto, which hashes on another thread. */
 export async function webKeyHash(key: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  return encodeBase64(new Uint8Array(digest)).replaceAll("+", "-").replaceAll("/", "_")
-    .replaceAll("=", "");
+  return encodeBase64Url(new Uint8Array(digest));
 }
 
 /** Uses `node:crypto` on Node, Deno and Bun: the same result on the current thread. */

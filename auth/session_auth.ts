@@ -5,15 +5,11 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
 import { type BetterAuthInstance, createAuth, getAuth } from "./instance.ts";
-import { loadSessionAccess } from "./load_session_access.ts";
 import { checkRequestSession } from "./request_session.ts";
+import { authenticateWithAccess } from "./session_access.ts";
 import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
 
-type AccessCheck = typeof import("./session_access.ts");
-
-/** Loaded by the first request to a handler with options such as `roles`. */
-let accessCheck: AccessCheck | undefined;
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
 /**
@@ -45,14 +41,6 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
     requireCredential(event);
     return client.use(getDb(), (db) => checkRequestSession(createAuth(db, config), event));
   });
-}
-
-async function authenticateWithAccess(
-  ...[event, access, getInstance]: Parameters<AccessCheck["authenticateWithAccess"]>
-): ReturnType<AccessCheck["authenticateWithAccess"]> {
-  // kept, because import() costs time on each request although the module is loaded
-  accessCheck ??= await loadSessionAccess();
-  return await accessCheck.authenticateWithAccess(event, access, getInstance);
 }
 
 /**

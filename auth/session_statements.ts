@@ -91,7 +91,7 @@ export const getSessionQuery: (db: AuthDatabase, settings: SessionSettings) => S
  * @param joins Further tables.
  * @returns The query.
  */
-export function writeSessionQuery(
+function writeSessionQuery(
   db: AuthDatabase,
   settings: SessionSettings,
   joins?: SessionJoins,

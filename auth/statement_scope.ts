@@ -41,7 +41,7 @@ export async function countStatements<T>(
 }
 
 /** Counts a statement of the current request. */
-export function addStatement(): void {
+function addStatement(): void {
   const counter = storage?.getStore()?.counter;
   if (counter !== undefined) counter.statements++;
 }

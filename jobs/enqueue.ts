@@ -77,11 +77,9 @@ function addCommitted(state: TransactionState, rows: readonly NewJob[]): void {
 
 /** Hands over committed jobs. Never throws: the relay picks up what was not delivered. */
 async function onCommitted(jobs: readonly NewJob[]): Promise<void> {
-  const { delivery } = getJobsConfig();
   try {
     countEnqueued(jobs);
-    if (delivery === undefined) return;
-    await beforeDeadline("The delivery of jobs", () => delivery.deliver(jobs));
+    await deliver(jobs);
   } catch (error) {
     log("WARN", "jobs were not delivered, the relay will do it", { jobs: jobs.length, error });
   }
@@ -92,7 +90,6 @@ async function onCommitted(jobs: readonly NewJob[]): Promise<void> {
  * enqueued a job waits for the queue as long as one that has.
  */
 export async function deliverDecoy(): Promise<void> {
-  const { delivery } = getJobsConfig();
   const decoy: CommittedJob = {
     id: crypto.randomUUID(),
     name: "",
@@ -101,11 +98,16 @@ export async function deliverDecoy(): Promise<void> {
     correlationId: null,
   };
   try {
-    if (delivery === undefined) return;
-    await beforeDeadline("The delivery of jobs", () => delivery.deliver([decoy]));
+    await deliver([decoy]);
   } catch (error) {
     log("WARN", "the queue did not accept a message", { error });
   }
+}
+
+async function deliver(jobs: readonly CommittedJob[]): Promise<void> {
+  const { delivery } = getJobsConfig();
+  if (delivery === undefined) return;
+  await beforeDeadline("The delivery of jobs", () => delivery.deliver(jobs));
 }
 
 function countEnqueued(jobs: readonly NewJob[]): void {

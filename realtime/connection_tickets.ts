@@ -1,7 +1,7 @@
 import type { SessionResult } from "../core/http/session_registry.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { getQuery } from "../core/http/api_event.ts";
-import { encodeBase64 } from "../core/http/base64.ts";
+import { encodeBase64Url } from "../core/http/base64.ts";
 import { checkOption } from "../core/option_rules.ts";
 import type { WebSocketAuthMethod } from "../core/triggers/websocket_auth.ts";
 import { rawSql, sql } from "../database/plain_sql.ts";
@@ -84,7 +84,7 @@ export function createConnectionTickets<
         "a text of 1 to 200 characters",
       ]);
       const random = crypto.getRandomValues(new Uint8Array(32));
-      const ticket = MARK + toBase64Url(random);
+      const ticket = MARK + encodeBase64Url(random);
       await run(
         "createConnectionTicket",
         sql`INSERT INTO ${TABLE} (topic, connection_id, expires_at) VALUES (${await toTopic(
@@ -115,9 +115,5 @@ function invalidTicket(): UnauthorizedError {
 
 async function toTopic(ticket: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ticket));
-  return TICKET_PREFIX + toBase64Url(new Uint8Array(digest));
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return TICKET_PREFIX + encodeBase64Url(new Uint8Array(digest));
 }

@@ -47,18 +47,16 @@ const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>>
   load_postgres: ["loadPostgres", "postgres"],
   load_postgres_session: ["loadPostgresSession", "./postgres_js_session"],
   load_rds_token: ["loadRdsToken", "./rds_token"],
-  load_session_access: ["loadSessionAccess", "./session_access"],
 };
 
 /** The modules that are replaced, as patterns. */
 const OWN_MODULES = [
   String.raw`database[/\\]providers[/\\](?:open_provider|load_\w+)`,
-  String.raw`auth[/\\]load_session_access`,
   String.raw`env[/\\]load_aws_sources`,
 ];
 
-/** Modules of {@link LOADERS} that every function loads during initialization. */
-const ALWAYS_STATIC: ReadonlySet<string> = new Set(["load_aws_sources", "load_session_access"]);
+/** The module of {@link LOADERS} that every function loads during initialization. */
+const ALWAYS_STATIC = "load_aws_sources";
 
 /** Modules that load a signer of the AWS SDK: the exported function, and the package. */
 const SIGNERS: Readonly<Record<string, readonly [name: string, signer: string]>> = {
@@ -132,7 +130,7 @@ export function renderModule(
   if (name === "open_provider") {
     return renderOpenProvider(providers, extension, single?.loaders !== undefined);
   }
-  if (!ALWAYS_STATIC.has(name) && single?.loaders?.includes(name) !== true) return undefined;
+  if (name !== ALWAYS_STATIC && single?.loaders?.includes(name) !== true) return undefined;
   const [exported, driver] = LOADERS[name];
   if (isExternal(driver)) return undefined;
   const specifier = driver.startsWith(".") ? driver + extension : driver;

@@ -55,7 +55,7 @@ export async function resolveOwnModule(
 }
 
 /** Returns the path or the URL of a module of this package. */
-export function getOwnModule(paths: ModulePaths, entry: string, module: string): string {
+function getOwnModule(paths: ModulePaths, entry: string, module: string): string {
   const root = paths.trellisRoot(entry)!;
   const file = module + extname(entry);
   return /^https?:/.test(root) ? new URL(file, root).href : join(root, file);

@@ -36,3 +36,8 @@ export function encodeBase64(bytes: Uint8Array): string {
   }
   return btoa(text);
 }
+
+/** Returns bytes as base64 for addresses and file names, without padding (RFC 4648, section 5). */
+export function encodeBase64Url(bytes: Uint8Array): string {
+  return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

@@ -38,7 +38,7 @@ export type Param<T> = T extends null | undefined ? T : T & { readonly "~paramet
  */
 export type Params<T> = { readonly [Name in keyof T]: Param<T[Name]> };
 
-/** Client that builds the statement. Relational queries (`db.query`) belong into `defineQuery`. */
+/** Client that builds the statement. Use `defineQuery` for relational queries (`db.query`). */
 export type StatementClient<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
 > = Pick<

@@ -154,6 +154,15 @@ Deno.test("defineApiHandler() parses each body once, also by a schema that trans
   }
 });
 
+Deno.test("defineApiHandler() parses a body that was replaced after it was built", async () => {
+  const handler = defineApiHandler({ ...quiet, responses: { 200: Note } })(({ context }) => {
+    const result = buildValidatedResponse(context, 200, row, Note);
+    result.body = JSON.stringify({ ...row, added: true });
+    return result;
+  });
+  assertEquals(await call(handler), [200, { id: "n1", color: "red", tags: [] }]);
+});
+
 Deno.test("defineApiHandler() answers 500 when a body does not fit, and names the fields in the log only", async () => {
   const logs = await captureLogs(async () => {
     const handler = defineApiHandler({ responseSchema: Note, metrics: false })(() =>

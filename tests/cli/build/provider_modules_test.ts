@@ -94,7 +94,7 @@ Deno.test("renderModule() replaces the functions that the modules of the package
     load_neon: "branching-pg",
     load_rds_token: "postgres",
   };
-  const folders: Record<string, string> = { load_aws_sources: "env", load_session_access: "auth" };
+  const folders: Record<string, string> = { load_aws_sources: "env" };
   const others = ["load_dsql_signer", "load_rds_signer", ...Object.keys(folders)];
   for (const name of [...MODULES, ...others]) {
     const folder = folders[name] ?? "database/providers";
