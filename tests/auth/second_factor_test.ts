@@ -188,6 +188,11 @@ test("twoFactor refuses trusted devices and impersonated sessions", async (lab) 
   );
   assertEquals((await other.first.post("/admin/impersonate-user", { userId })).status, 200);
   assertEquals(await call(lab, other.first), DENIED);
+  // also with a note, which the impersonated user has not caused
+  await lab.query(
+    `update sessions set second_factor_at = now() where impersonated_by is not null`,
+  );
+  assertEquals(await call(lab, other.first), DENIED);
 });
 
 test("a second factor is not changed, shown or replaced by a session without one", async (lab) => {
