@@ -67,7 +67,7 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: "./errors, all of it",
     goal: 8,
-    ceiling: 9,
+    ceiling: 10,
     source: `export * from "@trellis/fn/errors";`,
   },
   {
@@ -89,31 +89,31 @@ export const BUNDLES: readonly Bundle[] = [
     ceiling: 40,
     source: checkedValue("zod/mini"),
   },
-  { name: "a handler with a zod schema", goal: 125, ceiling: 163, source: ZOD_HANDLER("zod") },
+  { name: "a handler with a zod schema", goal: 125, ceiling: 170, source: ZOD_HANDLER("zod") },
   {
     name: "a handler with a zod/mini schema",
     goal: 68,
-    ceiling: 93,
+    ceiling: 100,
     source: ZOD_HANDLER("zod/mini"),
   },
   {
     name: "a session handler with drizzle and postgres.js",
     goal: 260,
-    ceiling: 300,
+    ceiling: 310,
     source: sessionHandler({ options: "" }),
     loads: DRIVER,
   },
   {
     name: "the same with Aurora DSQL, which needs IAM tokens",
     goal: 260,
-    ceiling: 303,
+    ceiling: 313,
     source: sessionHandler({ options: "", database: CLUSTER }),
     loads: ["database/providers/distsql", "database/providers/load_postgres", "/postgres/"],
   },
   {
     name: "the same with a zod query schema",
     goal: 300,
-    ceiling: 391,
+    ceiling: 401,
     source: sessionHandler({
       header: `import * as z from "zod";`,
       options: ", querySchema: z.object({ limit: z.coerce.number().default(20) })",
