@@ -15,6 +15,7 @@ import { type AuthLimits, createAuthLimits } from "./auth_limits.ts";
 import { deleteOwnedKeys, refuseBannedOwners } from "./api_key_owners.ts";
 import { getBasePath } from "./auth_request.ts";
 import { checkRows } from "./check_rows.ts";
+import { checkTrustedOrigins } from "./check_trusted_origins.ts";
 import { withMailRoutes } from "./mail_routes.ts";
 import { runInScope } from "./request_scope.ts";
 import { withSilentFailures } from "./silent_failures.ts";
@@ -120,6 +121,8 @@ export async function startBetterAuth(
   });
   const context = await auth.$context;
   limits?.setUp(auth.api, context.options);
+  // those of plugins and of the environment variable BETTER_AUTH_TRUSTED_ORIGINS too
+  checkTrustedOrigins(context.trustedOrigins);
   protectUnprovenAccounts(context, loaded);
   checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {

@@ -12,6 +12,7 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AccountMails } from "./account_mails.ts";
 import type { AuthConfig, AuthSettings } from "./config.ts";
 import { checkLibraryOptions } from "./check_library_options.ts";
+import { withCheckedOrigins } from "./check_trusted_origins.ts";
 import { LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { type ResolvedProviders, resolveProviders } from "./providers.ts";
@@ -114,7 +115,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     secret,
     baseURL,
     isLoopback,
-    trustedOrigins: Array.isArray(trustedOrigins) ? [...trustedOrigins] : trustedOrigins,
+    trustedOrigins: withCheckedOrigins(trustedOrigins),
     sessionExpiresIn,
     sessionUpdateAge,
     providers: typeof socialProviders === "function"
