@@ -122,7 +122,7 @@ function isOrigin(text: string): boolean {
 
 /** Says what to write, with the host that was given where it makes an entry that passes. */
 function suggest(authority: string): string {
-  const host = authority.toLowerCase().replace(/[/?#].*$/, (path) => path[0] === "?" ? path : "");
+  const [host] = authority.toLowerCase().split(/[/#]/, 1);
   const entry = `https://${host.replace(/:443$/, "")}`;
   const isUsable = host !== "" &&
     (/[*?]/.test(host)
