@@ -18,6 +18,7 @@ import { checkRows } from "./check_rows.ts";
 import { checkTrustedOrigins } from "./check_trusted_origins.ts";
 import { withMailRoutes } from "./mail_routes.ts";
 import { runInScope } from "./request_scope.ts";
+import { mailInSignUp } from "./sign_up_mail.ts";
 import { withSilentFailures } from "./silent_failures.ts";
 import { trackStatements } from "./statement_scope.ts";
 import { withTakenAddresses } from "./taken_addresses.ts";
@@ -107,14 +108,16 @@ export async function startBetterAuth(
       ),
     ]
     : [];
+  const mailed = mail === undefined ? { options, plugins: [] } : mailInSignUp(options, loaded);
   const auth = betterAuth<BetterAuthOptions>({
-    ...options,
+    ...mailed.options,
     socialProviders: social as BetterAuthOptions["socialProviders"],
     rateLimit: { ...options.rateLimit, ...limits?.rateLimit },
     database: audit?.auditAdapter(adapter, auditSettings) ?? adapter,
     plugins: [
       ...limits?.plugins ?? [],
       createResetPlugin(loaded),
+      ...mailed.plugins,
       ...plugins.map((each) => refuseBannedOwners(each, loaded)),
       ...secondFactor,
     ],

@@ -2,6 +2,7 @@ import type { drizzleAdapter } from "better-auth/adapters/drizzle";
 import type {
   APIError,
   createAuthMiddleware,
+  createEmailVerificationToken,
   getOAuthState,
   getSessionFromCtx,
 } from "better-auth/api";
@@ -21,6 +22,7 @@ export interface BetterAuthLibrary {
   readonly bearer: typeof bearer;
   readonly APIError: typeof APIError;
   readonly createAuthMiddleware: typeof createAuthMiddleware;
+  readonly createEmailVerificationToken: typeof createEmailVerificationToken;
   readonly getOAuthState: typeof getOAuthState;
   readonly getSessionFromCtx: typeof getSessionFromCtx;
   readonly revokeUnprovenAccountAccess: typeof revokeUnprovenAccountAccess;
@@ -38,9 +40,13 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     // awaited one by one inside `try`, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
-    const { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx } = await import(
-      "better-auth/api"
-    );
+    const {
+      APIError,
+      createAuthMiddleware,
+      createEmailVerificationToken,
+      getOAuthState,
+      getSessionFromCtx,
+    } = await import("better-auth/api");
     const { revokeUnprovenAccountAccess } = await import("better-auth/db");
     const { bearer } = await import("better-auth/plugins/bearer");
     const { socialProviderList } = await import("better-auth/social-providers");
@@ -50,6 +56,7 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
       bearer,
       APIError,
       createAuthMiddleware,
+      createEmailVerificationToken,
       getOAuthState,
       getSessionFromCtx,
       revokeUnprovenAccountAccess,

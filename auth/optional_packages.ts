@@ -1,2 +1,2 @@
 /** The optional packages of this folder, with their supported versions. */
-export const AUTH_PACKAGES = { "better-auth": "^1.7.7", "jose": "^6.2.3" } as const;
+export const AUTH_PACKAGES = { "better-auth": "^1.7.25", "jose": "^6.2.3" } as const;

@@ -1,6 +1,6 @@
 import type { ProjectTemplate } from "./project_template.ts";
 import { renderReadme } from "./readme.ts";
-import { NODE_TOOLS, VERSIONS } from "./versions.ts";
+import { NODE_TOOLS, PLUGIN_OVERRIDES, PLUGIN_OVERRIDES_REASON, VERSIONS } from "./versions.ts";
 
 /**
  * Returns the files of a Node.js project.
@@ -37,6 +37,10 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       ...pick("esbuild"),
       tsx: NODE_TOOLS.tsx,
       ...pick("typescript"),
+    },
+    ...template.packages.includes("better-auth") && {
+      "//overrides": PLUGIN_OVERRIDES_REASON,
+      overrides: PLUGIN_OVERRIDES,
     },
   };
   const compiler = {

@@ -1,15 +1,15 @@
 /**
- * Versions that a new project pins: those that this release is tested with. A test compares them
- * with deno.json.
+ * Versions that a new project pins: those that this release is tested with. better-auth is a range,
+ * because its patches close holes. A test compares them with deno.json.
  */
 export const VERSIONS = {
   "@trellis/fn": "0.1.0",
-  "@aws-sdk/client-secrets-manager": "3.1163.0",
+  "@aws-sdk/client-secrets-manager": "3.1164.0",
   "@aws-sdk/client-sesv2": "3.1169.0",
   "@aws-sdk/client-sqs": "3.1169.0",
   "@aws-sdk/dsql-signer": "3.1142.0",
   "@electric-sql/pglite": "0.5.16",
-  "better-auth": "1.7.7",
+  "better-auth": "^1.7.25",
   "drizzle-orm": "0.45.4",
   esbuild: "0.28.2",
   postgres: "3.4.9",
@@ -22,3 +22,24 @@ export const NODE_TOOLS = {
   "@types/node": "22.20.5",
   tsx: "4.23.15",
 } as const;
+
+/** Why a Node.js project has {@link PLUGIN_OVERRIDES}. A package.json has no comments. */
+export const PLUGIN_OVERRIDES_REASON =
+  "These plugins of better-auth require one exact version of packages that better-auth has newer. " +
+  "Without these ranges npm install answers ERESOLVE. Remove a plugin's entry when its peers are ranges.";
+
+const EXACT_PEERS = {
+  "@better-auth/utils": ">=0.4.2 <1",
+  "@better-fetch/fetch": "^1.3.2",
+  "better-call": "^1.4.0",
+} as const;
+
+/**
+ * Ranges for the exact peers of plugins that are packages of their own (passkey 1.7.6, the others
+ * 1.7.5). An entry has no effect while its plugin is not installed.
+ */
+export const PLUGIN_OVERRIDES: Readonly<Record<string, typeof EXACT_PEERS>> = Object.fromEntries(
+  ["api-key", "mcp", "oauth-provider", "passkey", "sso"].map((
+    plugin,
+  ) => [`@better-auth/${plugin}`, EXACT_PEERS]),
+);

@@ -12,7 +12,7 @@ interface DescribedRoute {
 
 /**
  * Returns the responses of a route with those that better-auth gives and does not describe. Found
- * with generated requests (version 1.7.7).
+ * with generated requests (version 1.7.25).
  */
 export function completeResponses(
   { method, path, operation }: DescribedRoute,

@@ -1,15 +1,18 @@
 import { join } from "node:path";
+import { VERSIONS } from "../../cli/init/versions.ts";
 
 /** Packages of an application with accounts, as `name@version`. Exact, so that sizes are too. */
 export const DATABASE_PACKAGES: readonly string[] = [
-  "better-auth@1.7.7",
-  "drizzle-orm@0.45.4",
-  "postgres@3.4.9",
-  "zod@4.6.7",
+  ...(["better-auth", "drizzle-orm", "postgres", "zod"] as const).map((name) =>
+    `${name}@${VERSIONS[name].replace("^", "")}`
+  ),
 ];
 
 /** Packages that `trellis build` uses. */
-export const BUILD_PACKAGES: readonly string[] = ["esbuild@0.28.2", "typescript@5.9.3"];
+export const BUILD_PACKAGES: readonly string[] = [
+  `esbuild@${VERSIONS.esbuild}`,
+  `typescript@${VERSIONS.typescript}`,
+];
 
 /**
  * Packs a build and installs it in a new folder, with the packages that the functions use.

@@ -8,7 +8,8 @@ Deno.test("VERSIONS are those of deno.json", async () => {
     await Deno.readTextFile(new URL("../../../deno.json", import.meta.url)),
   );
   const lock = JSON.parse(await Deno.readTextFile(new URL("../../../deno.lock", import.meta.url)));
-  for (const [each, pinned] of Object.entries(VERSIONS)) {
+  for (const [each, range] of Object.entries(VERSIONS)) {
+    const pinned = range.replace("^", "");
     const own = each === name ? version : imports[each].replace(/^npm:.+@\^?/, "");
     // of a range, the version that is tested is the locked one
     const locked = Object.keys(lock.npm).some((key) =>
