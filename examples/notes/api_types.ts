@@ -652,6 +652,15 @@ export interface operations {
     };
     get_auth_callback_id: {
         parameters: {
+            query?: {
+                code?: string;
+                error?: string;
+                device_id?: string;
+                error_description?: string;
+                state?: string;
+                user?: string;
+                iss?: string;
+            };
             path: {
                 id: string;
             };
@@ -671,6 +680,15 @@ export interface operations {
     };
     post_auth_callback_id: {
         parameters: {
+            query?: {
+                code?: string;
+                error?: string;
+                device_id?: string;
+                error_description?: string;
+                state?: string;
+                user?: string;
+                iss?: string;
+            };
             path: {
                 id: string;
             };
@@ -933,6 +951,12 @@ export interface operations {
         };
     };
     getSession: {
+        parameters: {
+            query?: {
+                disableCookieCache?: boolean;
+                disableRefresh?: boolean;
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -952,6 +976,12 @@ export interface operations {
         };
     };
     getSessionPost: {
+        parameters: {
+            query?: {
+                disableCookieCache?: boolean;
+                disableRefresh?: boolean;
+            };
+        };
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1172,6 +1202,11 @@ export interface operations {
         };
     };
     resetPassword: {
+        parameters: {
+            query?: {
+                token?: string;
+            };
+        };
         requestBody: {
             content: {
                 "application/json": {

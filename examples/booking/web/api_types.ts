@@ -710,6 +710,15 @@ export interface operations {
     };
     get_auth_callback_id: {
         parameters: {
+            query?: {
+                code?: string;
+                error?: string;
+                device_id?: string;
+                error_description?: string;
+                state?: string;
+                user?: string;
+                iss?: string;
+            };
             path: {
                 id: string;
             };
@@ -729,6 +738,15 @@ export interface operations {
     };
     post_auth_callback_id: {
         parameters: {
+            query?: {
+                code?: string;
+                error?: string;
+                device_id?: string;
+                error_description?: string;
+                state?: string;
+                user?: string;
+                iss?: string;
+            };
             path: {
                 id: string;
             };
@@ -991,6 +1009,12 @@ export interface operations {
         };
     };
     getSession: {
+        parameters: {
+            query?: {
+                disableCookieCache?: boolean;
+                disableRefresh?: boolean;
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -1010,6 +1034,12 @@ export interface operations {
         };
     };
     getSessionPost: {
+        parameters: {
+            query?: {
+                disableCookieCache?: boolean;
+                disableRefresh?: boolean;
+            };
+        };
         requestBody?: {
             content: {
                 "application/json": Record<string, never>;
@@ -1230,6 +1260,11 @@ export interface operations {
         };
     };
     resetPassword: {
+        parameters: {
+            query?: {
+                token?: string;
+            };
+        };
         requestBody: {
             content: {
                 "application/json": {
