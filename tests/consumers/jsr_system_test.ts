@@ -179,6 +179,7 @@ Deno.test("a plain and a session handler answer on Deno with the package from JS
   await withProject(registry, async ({ folder, deno }) => {
     await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ imports: IMPORTS }));
     await Deno.writeTextFile(join(folder, "handlers.mjs"), HANDLERS);
+    await deno(["install"]);
     assertEquals(await deno(["run", "-A", "handlers.mjs"], SILENT), ANSWERS);
   });
 });
@@ -188,6 +189,7 @@ Deno.test("every entry point can be used on Deno with the package from JSR", asy
   await withProject(registry, async ({ folder, deno }) => {
     await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ imports: IMPORTS }));
     await Deno.copyFile(join(PROGRAMS, "use_every_entry.mjs"), join(folder, "use_every_entry.mjs"));
+    await deno(["install"]);
     assertEquals(
       JSON.parse(await deno(["run", "-A", "use_every_entry.mjs"], SILENT)).runtime.split(" ")[0],
       "deno",
