@@ -126,6 +126,7 @@ export async function startBetterAuth(
   limits?.setUp(auth.api, context.options);
   // those of plugins and of the environment variable BETTER_AUTH_TRUSTED_ORIGINS too
   checkTrustedOrigins(context.trustedOrigins);
+  context.socialProviders.forEach(readVerifiedAsBoolean);
   protectUnprovenAccounts(context, loaded);
   checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {
@@ -148,6 +149,31 @@ export async function startBetterAuth(
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };
+}
+
+type Provider = Pick<
+  BetterAuthContext["socialProviders"][number],
+  "getUserInfo" | "getUserInfoFromIdToken"
+>;
+
+/**
+ * Makes `emailVerified` of a provider's profiles a boolean. Userinfo endpoints also answer "false",
+ * "0" or an object, and a check for a truthy value would take an address as proven by them.
+ *
+ * @param provider A provider of a started instance. Its members are replaced.
+ */
+function readVerifiedAsBoolean(provider: Provider): void {
+  const read = <Found extends Awaited<ReturnType<Provider["getUserInfo"]>>>(found: Found): Found =>
+    found && { ...found, user: { ...found.user, emailVerified: isTrue(found.user.emailVerified) } };
+  const { getUserInfo, getUserInfoFromIdToken } = provider;
+  provider.getUserInfo = async (tokens) => read(await getUserInfo.call(provider, tokens));
+  if (getUserInfoFromIdToken === undefined) return;
+  provider.getUserInfoFromIdToken = async (idToken) =>
+    read(await getUserInfoFromIdToken.call(provider, idToken));
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === "true";
 }
 
 /** Adds mails that a function loads to the settings and to the options of better-auth. */

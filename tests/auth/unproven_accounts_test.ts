@@ -264,3 +264,24 @@ Deno.test("requireLocalEmailVerified: true keeps better-auth's refusal", async (
   assert(location.includes("error=account_not_linked"), location);
   assertEquals(await listAccounts(), ["credential"]);
 });
+
+Deno.test("only true and the text true of a provider mean a verified address", async () => {
+  let emailVerified: unknown;
+  const user = () => ({ ...profile, emailVerified: emailVerified as boolean });
+  const google = createAuth(db, {
+    ...config,
+    socialProviders: {
+      google: {
+        clientId: "c",
+        clientSecret: "s",
+        options: { getUserInfo: () => Promise.resolve({ user: user(), data: {} }) },
+      },
+    },
+  });
+  const { context } = await getInternals(google).start();
+  const [provider] = context.socialProviders;
+  for (emailVerified of [true, "true", false, "false", "0", "1", "", 0, 1, {}, [], null]) {
+    const found = await provider.getUserInfo({ accessToken: "t" });
+    assertEquals(found?.user.emailVerified, emailVerified === true || emailVerified === "true");
+  }
+});
