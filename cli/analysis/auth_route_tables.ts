@@ -48,7 +48,7 @@ export const AUTH_ROUTE_TABLES: Readonly<Record<string, OperationsByModel>> = {
   "/change-password": { user: READ, session: ALL, account: [Select, Update] },
   "/change-email": { ...SESSION, user: [Select, Update] },
   "/send-verification-email": SESSION,
-  "/verify-email": { user: [Select, Update], session: ALL },
+  "/verify-email": { user: [Select, Update], session: ALL, verification: [Select, Delete] },
   "/request-password-reset": {
     user: READ,
     account: READ,
