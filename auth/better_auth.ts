@@ -116,7 +116,7 @@ export async function startBetterAuth(
     database: audit?.auditAdapter(adapter, auditSettings) ?? adapter,
     plugins: [
       ...limits?.plugins ?? [],
-      createResetPlugin(loaded),
+      createResetPlugin(loaded, schema),
       ...mailed.plugins,
       ...plugins.map((each) => refuseBannedOwners(each, loaded)),
       ...secondFactor,
@@ -127,7 +127,7 @@ export async function startBetterAuth(
   // those of plugins and of the environment variable BETTER_AUTH_TRUSTED_ORIGINS too
   checkTrustedOrigins(context.trustedOrigins);
   context.socialProviders.forEach(readVerifiedAsBoolean);
-  protectUnprovenAccounts(context, loaded);
+  protectUnprovenAccounts(context, loaded, schema);
   checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {
     throw new ConfigurationError(

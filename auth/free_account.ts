@@ -1,6 +1,8 @@
 import type { GenericEndpointContext } from "better-auth";
 import { decodeBase64 } from "../core/http/base64.ts";
+import { getColumns, isTable } from "../database/drizzle_table.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
+import type { AuthSchema } from "./session_tables.ts";
 
 /** A user whose address is proven now. */
 export interface ProvenUser {
@@ -12,11 +14,27 @@ export interface ProvenUser {
 interface TableDefinition {
   readonly modelName: string;
   readonly fields: Readonly<
-    Record<string, { readonly type: unknown; readonly references?: { readonly model: string } }>
+    Record<
+      string,
+      {
+        readonly type: unknown;
+        readonly fieldName?: string;
+        readonly references?: { readonly model: string };
+      }
+    >
   >;
 }
 
 type Tables = Readonly<Record<string, TableDefinition>>;
+
+/** Drizzle's types of columns that can be compared with any id. */
+const TEXT_TYPES: readonly string[] = [
+  "PgText",
+  "PgVarchar",
+  "PgChar",
+  "PgUUID",
+  "PgCustomColumn",
+];
 
 /**
  * Models whose rows are removed in another way, or kept. A membership gives rights to the user, and
@@ -87,18 +105,20 @@ export function canFreeAccounts({ plugins = [], secondaryStorage }: BetterAuthOp
  *
  * @param context The endpoint's context.
  * @param user The user.
+ * @param schema Drizzle's tables by model.
  * @param keepsPassword True if the owner has set the password already.
  */
 export async function freeAccount(
   { context }: GenericEndpointContext,
   user: ProvenUser,
+  schema: AuthSchema,
   keepsPassword = false,
 ): Promise<void> {
   const { adapter, internalAdapter } = context;
   const tables: Tables = context.tables;
   const owner = { field: "userId", value: user.id };
   await internalAdapter.deleteUserSessions(user.id);
-  for (const [model, fields] of findUserFields(tables)) {
+  for (const [model, fields] of findUserFields(tables, schema)) {
     const where = fields.map((field) => ({ field, value: user.id, connector: "OR" as const }));
     await adapter.deleteMany({ model, where });
   }
@@ -124,7 +144,7 @@ export async function freeAccount(
  * Lists the columns that may hold a user's id, by model: references to users, and texts that refer
  * to nothing else. Tables that refer to another one come before it.
  */
-function findUserFields(tables: Tables): Map<string, string[]> {
+function findUserFields(tables: Tables, schema: AuthSchema): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const visited = new Set<string>();
   const visit = (model: string): void => {
@@ -134,8 +154,10 @@ function findUserFields(tables: Tables): Map<string, string[]> {
       if (refersTo(table, tables[model])) visit(other);
     }
     const fields = Object.entries(tables[model].fields)
-      .filter(([, { type, references }]) =>
-        references === undefined ? type === "string" : references.model === tables.user.modelName
+      .filter(([name, { type, references, fieldName = name }]) =>
+        references === undefined
+          ? type === "string" && isText(schema[model], fieldName)
+          : references.model === tables.user.modelName
       )
       .map(([name]) => name);
     if (!OTHER_MODELS.includes(model) && fields.length > 0) found.set(model, fields);
@@ -143,6 +165,11 @@ function findUserFields(tables: Tables): Map<string, string[]> {
   // a table is listed after those that refer to it
   Object.keys(tables).forEach(visit);
   return found;
+}
+
+function isText(table: unknown, property: string): boolean {
+  const type = isTable(table) ? getColumns(table)[property]?.columnType : undefined;
+  return TEXT_TYPES.includes(type ?? "");
 }
 
 function refersTo(table: TableDefinition, { modelName }: TableDefinition): boolean {

@@ -3,6 +3,7 @@ import { UnexpectedError } from "../errors/http_errors.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 import { canFreeAccounts, freeAccount, isFromBeforeProof } from "./free_account.ts";
 import type { BetterAuthLibrary } from "./load_better_auth.ts";
+import type { AuthSchema } from "./session_tables.ts";
 
 type ValidateUserInfo = NonNullable<NonNullable<BetterAuthOptions["user"]>["validateUserInfo"]>;
 
@@ -36,13 +37,18 @@ type CookieCache = NonNullable<NonNullable<BetterAuthOptions["session"]>["cookie
  *
  * @param context The context of a started instance. Its options are replaced.
  * @param library better-auth.
+ * @param schema Drizzle's tables by model.
  */
-export function protectUnprovenAccounts(context: StartedContext, library: Library): void {
+export function protectUnprovenAccounts(
+  context: StartedContext,
+  library: Library,
+  schema: AuthSchema,
+): void {
   const { user, account, session } = context.options;
   const cache = session?.cookieCache;
   context.options = {
     ...context.options,
-    user: { ...user, validateUserInfo: validateLinks(user?.validateUserInfo, library) },
+    user: { ...user, validateUserInfo: validateLinks(user?.validateUserInfo, library, schema) },
     account: {
       ...account,
       accountLinking: {
@@ -80,7 +86,11 @@ function nameUpdatedUsers(adapter: StartedContext["internalAdapter"]): void {
 }
 
 /** Frees an unverified account before a provider that has verified the address is linked to it. */
-function validateLinks(own: ValidateUserInfo | undefined, library: Library): ValidateUserInfo {
+function validateLinks(
+  own: ValidateUserInfo | undefined,
+  library: Library,
+  schema: AuthSchema,
+): ValidateUserInfo {
   return async function validateUserInfo(data, context) {
     const refused = await own?.(data, context);
     if (refused?.error || data.source.action !== "link-account") return refused;
@@ -92,7 +102,7 @@ function validateLinks(own: ValidateUserInfo | undefined, library: Library): Val
     if (emailVerified !== true) {
       return { error: "account_not_linked", errorDescription: "The email address is not verified" };
     }
-    await freeAccount(context, local);
+    await freeAccount(context, local, schema);
     await library.revokeUnprovenAccountAccess(context, local.id);
     return refused;
   };
@@ -120,8 +130,17 @@ const MAIL_PROOFS: readonly string[] = [
  * it is removed before the new password is set, and sessions again after it, because a sign-in with
  * the former password may run at the same time.
  */
-export function createResetPlugin(library: Library): BetterAuthPlugin {
+export function createResetPlugin(library: Library, schema: AuthSchema): BetterAuthPlugin {
   const { createAuthMiddleware, revokeUnprovenAccountAccess } = library;
+
+  /** Frees the account of a user whom better-auth is about to verify. */
+  async function freeUpdated(context: GenericEndpointContext, userId = ""): Promise<void> {
+    const user = await context.context.internalAdapter.findUserById(userId);
+    if (user === null) throw new UnexpectedError("The user whose address is proven is unknown");
+    if (user.emailVerified) return;
+    await freeAccount(context, user, schema, context.path === OTP_RESET);
+  }
+
   const isReset = ({ path }: { path?: string }) => path === TOKEN_RESET || path === OTP_RESET;
 
   const before = createAuthMiddleware(async (given) => {
@@ -131,7 +150,7 @@ export function createResetPlugin(library: Library): BetterAuthPlugin {
     }
     const reset = await findReset(context);
     if (reset === undefined) return;
-    await freeAccount(context, reset.user);
+    await freeAccount(context, reset.user, schema);
     await revokeUnprovenAccountAccess(context, reset.user.id);
     // was removed as well
     await context.context.internalAdapter.createVerificationValue(reset.verification);
@@ -178,13 +197,6 @@ export function createResetPlugin(library: Library): BetterAuthPlugin {
       },
     }),
   };
-}
-
-/** Frees the account of a user whom better-auth is about to verify. */
-async function freeUpdated(context: GenericEndpointContext, userId = ""): Promise<void> {
-  const user = await context.context.internalAdapter.findUserById(userId);
-  if (user === null) throw new UnexpectedError("The user whose address is proven is unknown");
-  if (!user.emailVerified) await freeAccount(context, user, context.path === OTP_RESET);
 }
 
 /** Finds the unverified user of a valid reset token, and its row. */

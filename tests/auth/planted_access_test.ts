@@ -11,6 +11,7 @@ import {
   phoneNumber,
   twoFactor,
 } from "better-auth/plugins";
+import { pgEnum, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import type { AuthConfig } from "../../auth/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
@@ -255,6 +256,34 @@ Deno.test("a membership of an unverified user outlives a reset", async () => {
   await user.post("/organization/create", { name: "Acme", slug: email });
   await PROOFS["a reset"](user, email);
   assertEquals((await user.get("/organization/list")).body.length, 1);
+});
+
+Deno.test("columns that cannot hold an id are not compared with one", async () => {
+  const lab = await (opened ??= open());
+  await lab.query("CREATE TYPE invitation_status AS ENUM ('pending', 'accepted')");
+  await lab.query(
+    "ALTER TABLE invitations ALTER status DROP DEFAULT, ALTER status TYPE invitation_status USING status::invitation_status",
+  );
+  const status = pgEnum("invitation_status", ["pending", "accepted"])("status").notNull();
+  const invitation = pgTable("invitations", {
+    id: uuid("id").primaryKey().defaultRandom(),
+    organizationId: uuid("organization_id").notNull(),
+    email: text("email").notNull(),
+    role: text("role"),
+    status,
+    expiresAt: timestamp("expires_at", { withTimezone: true }).notNull(),
+    createdAt: timestamp("created_at", { withTimezone: true }).notNull(),
+    inviterId: uuid("inviter_id").notNull(),
+  });
+  const owner = openBrowser(lab, { ...CONFIG, schema: { ...lab.authSchema, invitation } });
+  const email = newEmail("owner");
+  await owner.signUp(email);
+  try {
+    await PROOFS["a reset"](owner, email);
+    assertEquals((await owner.get("/get-session")).body.user.emailVerified, true);
+  } finally {
+    await lab.query("ALTER TABLE invitations ALTER status TYPE text");
+  }
 });
 
 for (
