@@ -57,6 +57,7 @@ const CONFIG: Partial<AuthConfig> = {
   },
   emailVerification: { sendVerificationEmail: ({ token }) => keep("verify", token) },
   user: { changeEmail: { enabled: true } },
+  account: { accountLinking: { allowDifferentEmails: true } },
   session: { cookieCache: { enabled: true } },
   socialProviders: {
     custom: [{
@@ -160,6 +161,18 @@ const PLANTS: Record<string, (stranger: Browser, userId: string) => Promise<Atte
       assertEquals(status, mails.used === "reset" ? 200 : 400);
     };
   },
+  async "a provider's link that is not finished"(stranger, userId) {
+    const state = await startWithProvider(stranger, "/link-social");
+    return async () => {
+      profile = { ...profile, id: `evil-${userId}`, email: newEmail("evil") };
+      const { headers } = await stranger.get(`/callback/acme?code=1&state=${state}`);
+      assert(headers.get("location")?.includes("error="), String(headers.get("location")));
+      const rows = await (await opened!).query(
+        `SELECT 1 FROM accounts WHERE account_id = 'evil-${userId}'`,
+      );
+      assertEquals(rows, []);
+    };
+  },
   async "a phone number"(stranger) {
     const number = `+49${Date.now()}`;
     await stranger.post("/phone-number/send-otp", { phoneNumber: number });
@@ -211,13 +224,18 @@ const PROOFS: Record<string, (owner: Browser, email: string) => Promise<void>> =
   },
 };
 
-async function signInWithProvider(browser: Browser) {
-  const { body } = await browser.post("/sign-in/social", {
+/** Begins a sign-in or a link, and returns its state. */
+async function startWithProvider(browser: Browser, path: string): Promise<string> {
+  const { body } = await browser.post(path, {
     provider: "acme",
     callbackURL: "/home",
     errorCallbackURL: "/failed",
   });
-  const state = new URL(body.url).searchParams.get("state");
+  return new URL(body.url).searchParams.get("state")!;
+}
+
+async function signInWithProvider(browser: Browser) {
+  const state = await startWithProvider(browser, "/sign-in/social");
   return await browser.get(`/callback/acme?code=1&state=${state}`);
 }
 
