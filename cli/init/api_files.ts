@@ -20,29 +20,22 @@ export const API_FILES: Readonly<Record<string, string>> = withoutMargins({
 |--> statement-breakpoint
 |CREATE INDEX "notes_created_at_idx" ON "notes" ("created_at");
 `,
-  "src/queries/notes.ts": `|import { DatabaseOperation } from "@trellis/fn/database";
-|import { desc, type InsertModel } from "@trellis/fn/database/orm";
-|import { defineQuery } from "../database.ts";
+  "src/queries/notes.ts": `|import type { Params } from "@trellis/fn/database";
+|import { desc } from "@trellis/fn/database/orm";
+|import { defineStatement } from "../database.ts";
 |import { notes } from "../schema.ts";
 |
-|const { Select, Insert } = DatabaseOperation;
-|
-|type NewNote = Pick<InsertModel<typeof notes>, "title" | "body">;
-|
-|// the declared tables become the grants of the functions that call the query
-|export const listNotes = defineQuery(
-|  { tables: [{ table: notes, operations: [Select] }] },
-|  async function listNotes(db, limit: number) {
-|    return await db.select().from(notes).orderBy(desc(notes.createdAt)).limit(limit);
-|  },
+|// drizzle builds each statement once; its tables become the grants of the functions that call it
+|export const listNotes = defineStatement(
+|  "listNotes",
+|  (db, p: Params<{ limit: number }>) => db.select().from(notes).orderBy(desc(notes.createdAt)).limit(p.limit),
 |);
 |
-|export const createNote = defineQuery(
-|  { tables: [{ table: notes, operations: [Select, Insert] }] },
-|  async function createNote(db, note: NewNote) {
-|    const [created] = await db.insert(notes).values(note).returning();
-|    return created;
-|  },
+|export const createNote = defineStatement(
+|  "createNote",
+|  (db, p: Params<{ title: string; body: string }>) =>
+|    db.insert(notes).values({ title: p.title, body: p.body }).returning(),
+|  { map: ([note]) => note },
 |);
 `,
   "src/functions/api/notes/index.get.ts":
@@ -56,7 +49,7 @@ export const API_FILES: Readonly<Record<string, string>> = withoutMargins({
 |  responseSchema: NoteList,
 |  openapi: { summary: "List notes, newest first", tags: ["notes"] },
 |})(async function getNotes({ context, query }) {
-|  return buildValidatedResponse(context, 200, { notes: await listNotes(query.limit) }, NoteList);
+|  return buildValidatedResponse(context, 200, { notes: await listNotes(query) }, NoteList);
 |});
 `,
   "src/functions/api/notes/index.post.ts":

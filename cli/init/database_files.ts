@@ -23,7 +23,7 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
 |
 |export const getDb = () => getDrizzleClient(databaseConfig);
 |
-|export const { defineQuery } = createQueryFactory(getDb);
+|export const { defineQuery, defineStatement } = createQueryFactory(getDb);
 `,
   "tests/database.ts": `|import "./environment.ts";
 |import { createTestDatabase } from "@trellis/fn/testing";

@@ -28,36 +28,27 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |--> statement-breakpoint
 |CREATE INDEX "orders_created_at_idx" ON "orders" ("created_at");
 `,
-    "src/queries/orders.ts": `|import { DatabaseOperation } from "@trellis/fn/database";
-|import { desc, eq, type InsertModel, sql } from "@trellis/fn/database/orm";
-|import { defineQuery } from "../database.ts";
+    "src/queries/orders.ts": `|import type { Params } from "@trellis/fn/database";
+|import { desc, eq, sql } from "@trellis/fn/database/orm";
+|import { defineStatement } from "../database.ts";
 |import { orders } from "../schema.ts";
 |
-|const { Select, Insert, Update } = DatabaseOperation;
-|
-|type NewOrder = Pick<InsertModel<typeof orders>, "item" | "quantity">;
-|
-|// the declared tables become the grants of the functions that call the query
-|export const listOrders = defineQuery(
-|  { tables: [{ table: orders, operations: [Select] }] },
-|  async function listOrders(db, limit: number) {
-|    return await db.select().from(orders).orderBy(desc(orders.createdAt)).limit(limit);
-|  },
+|// drizzle builds each statement once; its tables become the grants of the functions that call it
+|export const listOrders = defineStatement(
+|  "listOrders",
+|  (db, p: Params<{ limit: number }>) => db.select().from(orders).orderBy(desc(orders.createdAt)).limit(p.limit),
 |);
 |
-|export const createOrder = defineQuery(
-|  { tables: [{ table: orders, operations: [Select, Insert] }] },
-|  async function createOrder(db, order: NewOrder) {
-|    const [created] = await db.insert(orders).values(order).returning();
-|    return created;
-|  },
+|export const createOrder = defineStatement(
+|  "createOrder",
+|  (db, p: Params<{ item: string; quantity: number }>) =>
+|    db.insert(orders).values({ item: p.item, quantity: p.quantity }).returning(),
+|  { map: ([order]) => order },
 |);
 |
-|export const markShipped = defineQuery(
-|  { tables: [{ table: orders, operations: [Select, Update] }] },
-|  async function markShipped(db, id: string) {
-|    await db.update(orders).set({ shippedAt: sql\`now()\` }).where(eq(orders.id, id));
-|  },
+|export const markShipped = defineStatement(
+|  "markShipped",
+|  (db, p: Params<{ id: string }>) => db.update(orders).set({ shippedAt: sql\`now()\` }).where(eq(orders.id, p.id)),
 |);
 `,
     "src/jobs.ts": `|import { defineJob } from "@trellis/fn/jobs";
@@ -70,7 +61,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  schema: z.object({ orderId: z.uuid() }),
 |  transaction: true,
 |})(async function shipOrder({ payload, tx }) {
-|  await markShipped.on(tx, payload.orderId);
+|  await markShipped.on(tx, { id: payload.orderId });
 |});
 `,
     "src/functions/schedule/jobs_relay.ts":
@@ -102,7 +93,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |  responseSchema: OrderList,
 |  openapi: { summary: "List orders, newest first", tags: ["orders"] },
 |})(async function getOrders({ context, query }) {
-|  return buildValidatedResponse(context, 200, { orders: await listOrders(query.limit) }, OrderList);
+|  return buildValidatedResponse(context, 200, { orders: await listOrders(query) }, OrderList);
 |});
 `,
     "src/functions/api/orders/index.post.ts":

@@ -24,29 +24,23 @@ export const NOTE_FILES: Readonly<Record<string, string>> = withoutMargins({
 |--> statement-breakpoint
 |CREATE INDEX "notes_user_id_created_at_idx" ON "notes" ("user_id","created_at");
 `,
-  "src/queries/notes.ts": `|import { DatabaseOperation } from "@trellis/fn/database";
-|import { desc, eq, type InsertModel } from "@trellis/fn/database/orm";
-|import { defineQuery } from "../database.ts";
+  "src/queries/notes.ts": `|import type { Params } from "@trellis/fn/database";
+|import { desc, eq } from "@trellis/fn/database/orm";
+|import { defineStatement } from "../database.ts";
 |import { notes } from "../schema.ts";
 |
-|const { Select, Insert } = DatabaseOperation;
-|
-|type NewNote = Pick<InsertModel<typeof notes>, "userId" | "title" | "body">;
-|
-|// the declared tables become the grants of the functions that call the query
-|export const listNotes = defineQuery(
-|  { tables: [{ table: notes, operations: [Select] }] },
-|  async function listNotes(db, userId: string, limit: number) {
-|    return await db.select().from(notes).where(eq(notes.userId, userId)).orderBy(desc(notes.createdAt)).limit(limit);
-|  },
+|// drizzle builds each statement once; its tables become the grants of the functions that call it
+|export const listNotes = defineStatement(
+|  "listNotes",
+|  (db, p: Params<{ userId: string; limit: number }>) =>
+|    db.select().from(notes).where(eq(notes.userId, p.userId)).orderBy(desc(notes.createdAt)).limit(p.limit),
 |);
 |
-|export const createNote = defineQuery(
-|  { tables: [{ table: notes, operations: [Select, Insert] }] },
-|  async function createNote(db, note: NewNote) {
-|    const [created] = await db.insert(notes).values(note).returning();
-|    return created;
-|  },
+|export const createNote = defineStatement(
+|  "createNote",
+|  (db, p: Params<{ userId: string; title: string; body: string }>) =>
+|    db.insert(notes).values({ userId: p.userId, title: p.title, body: p.body }).returning(),
+|  { map: ([note]) => note },
 |);
 `,
 });

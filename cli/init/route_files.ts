@@ -33,7 +33,7 @@ export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = withoutMargins
 |  responseSchema: NoteList,
 |  openapi: { summary: "List your notes, newest first", tags: ["notes"] },
 |})(async function getNotes({ context, query, userId }) {
-|  return buildValidatedResponse(context, 200, { notes: await listNotes(userId, query.limit) }, NoteList);
+|  return buildValidatedResponse(context, 200, { notes: await listNotes({ userId, limit: query.limit }) }, NoteList);
 |});
 `,
   "src/functions/api/notes/index.post.ts":
