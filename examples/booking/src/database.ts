@@ -18,4 +18,4 @@ export const databaseConfig = {
 
 export const getDb = () => getDrizzleClient(databaseConfig);
 
-export const { defineQuery } = createQueryFactory(getDb);
+export const { defineQuery, defineStatement } = createQueryFactory(getDb);

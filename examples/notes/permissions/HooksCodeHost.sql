@@ -4,6 +4,7 @@
 CREATE ROLE "fn_hooks_code_host" WITH LOGIN;
 
 -- acceptPush (src/queries/deliveries.ts)
+-- recordDelivery (src/queries/deliveries.ts)
 GRANT SELECT, INSERT ON "deliveries" TO "fn_hooks_code_host";
 
 -- enqueue of a job (src/jobs.ts)

@@ -28,4 +28,4 @@ export const databaseConfig = {
 
 export const getDb = () => getDrizzleClient(databaseConfig);
 
-export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);
+export const { defineQuery, defineStatement } = createQueryFactory(getDb);

@@ -1,10 +1,10 @@
-import { DatabaseOperation } from "@trellis/fn/database";
+import { DatabaseOperation, type Params } from "@trellis/fn/database";
 import { and, asc, eq, gte, isNotNull, sql } from "@trellis/fn/database/orm";
 import type { Position } from "../cursor.ts";
-import { defineQuery } from "../database.ts";
+import { defineQuery, defineStatement } from "../database.ts";
 import { bookedNights, rooms } from "../schema.ts";
 
-const { Select, Insert, Update, Delete } = DatabaseOperation;
+const { Select } = DatabaseOperation;
 
 const ROOM = {
   id: rooms.id,
@@ -42,39 +42,35 @@ export const findRoom = defineQuery(
   },
 );
 
-export const createRoom = defineQuery(
+export const createRoom = defineStatement(
+  "createRoom",
+  (db, p: Params<{ name: string; description: string }>) =>
+    db.insert(rooms).values({ name: p.name, description: p.description }).returning(ROOM),
   {
-    tables: [{ table: rooms, operations: [Select, Insert] }],
+    map: ([room]) => room,
     constraints: { rooms_name_unique: { field: "name", message: "is taken" } },
   },
-  async function createRoom(db, room: { name: string; description: string }) {
-    const [created] = await db.insert(rooms).values(room).returning(ROOM);
-    return created;
-  },
 );
 
-export const deleteRoom = defineQuery(
+export const deleteRoom = defineStatement(
+  "deleteRoom",
+  (db, p: Params<{ roomId: string }>) =>
+    db.delete(rooms).where(eq(rooms.id, p.roomId)).returning({ id: rooms.id }),
   {
-    tables: [{ table: rooms, operations: [Select, Delete] }],
+    map: (deleted) => deleted.length > 0,
     constraints: { bookings_room_id_fk: { field: "roomId", message: "has bookings" } },
   },
-  async function deleteRoom(db, roomId: string) {
-    const deleted = await db.delete(rooms).where(eq(rooms.id, roomId)).returning({ id: rooms.id });
-    return deleted.length > 0;
-  },
 );
 
-export const findPhoto = defineQuery(
-  { tables: [{ table: rooms, operations: [Select] }] },
-  async function findPhoto(db, roomId: string) {
-    const [room] = await db.select({ photo: rooms.photo }).from(rooms).where(eq(rooms.id, roomId));
-    return room?.photo ?? undefined;
-  },
+export const findPhoto = defineStatement(
+  "findPhoto",
+  (db, p: Params<{ roomId: string }>) =>
+    db.select({ photo: rooms.photo }).from(rooms).where(eq(rooms.id, p.roomId)),
+  { map: (found) => found.at(0)?.photo ?? undefined },
 );
 
-export const setPhoto = defineQuery(
-  { tables: [{ table: rooms, operations: [Select, Update] }] },
-  async function setPhoto(db, roomId: string, photo: string) {
-    await db.update(rooms).set({ photo }).where(eq(rooms.id, roomId));
-  },
+export const setPhoto = defineStatement(
+  "setPhoto",
+  (db, p: Params<{ roomId: string; photo: string }>) =>
+    db.update(rooms).set({ photo: p.photo }).where(eq(rooms.id, p.roomId)),
 );

@@ -1,21 +1,15 @@
-import { DatabaseOperation } from "@trellis/fn/database";
-import { defineQuery } from "../database.ts";
+import { DatabaseOperation, type Params } from "@trellis/fn/database";
+import { defineQuery, defineStatement } from "../database.ts";
 import { removeOldDeliveriesJob } from "../jobs.ts";
 import { deliveries } from "../schema.ts";
 
 /** Records a delivery. Returns `false` if it was recorded before. */
-export const recordDelivery = defineQuery(
-  {
-    tables: [{
-      table: deliveries,
-      operations: [DatabaseOperation.Select, DatabaseOperation.Insert],
-    }],
-  },
-  async function recordDelivery(db, source: string, deliveryId: string) {
-    const recorded = await db.insert(deliveries).values({ source, deliveryId })
-      .onConflictDoNothing().returning();
-    return recorded.length > 0;
-  },
+export const recordDelivery = defineStatement(
+  "recordDelivery",
+  (db, p: Params<{ source: string; deliveryId: string }>) =>
+    db.insert(deliveries).values({ source: p.source, deliveryId: p.deliveryId })
+      .onConflictDoNothing().returning(),
+  { map: (recorded) => recorded.length > 0 },
 );
 
 /**
@@ -31,9 +25,8 @@ export const acceptPush = defineQuery(
     transaction: true,
   },
   async function acceptPush(tx, deliveryId: string) {
-    const recorded = await tx.insert(deliveries).values({ source: "code-host", deliveryId })
-      .onConflictDoNothing().returning();
-    if (recorded.length > 0) await removeOldDeliveriesJob.enqueue(tx, null);
-    return recorded.length > 0;
+    const isNew = await recordDelivery.on(tx, { source: "code-host", deliveryId });
+    if (isNew) await removeOldDeliveriesJob.enqueue(tx, null);
+    return isNew;
   },
 );

@@ -1,4 +1,4 @@
-import { assertRowExists, DatabaseOperation } from "@trellis/fn/database";
+import { assertRowExists, DatabaseOperation, type Params } from "@trellis/fn/database";
 import {
   and,
   desc,
@@ -8,10 +8,10 @@ import {
   sql,
   type UpdateModel,
 } from "@trellis/fn/database/orm";
-import { defineQuery } from "../database.ts";
+import { defineQuery, defineStatement } from "../database.ts";
 import { labels, notes } from "../schema.ts";
 
-const { Select, Insert, Update, Delete } = DatabaseOperation;
+const { Select, Insert, Update } = DatabaseOperation;
 
 type NewNote = Pick<InsertModel<typeof notes>, "userId" | "title" | "body" | "labelId">;
 type NoteChange = UpdateModel<typeof notes, "userId" | "search">;
@@ -36,14 +36,11 @@ export const listNotes = defineQuery(
   },
 );
 
-export const findNote = defineQuery(
-  { tables: [{ table: notes, operations: [Select] }] },
-  async function findNote(db, userId: string, noteId: string) {
-    const [note] = await db.select().from(notes).where(
-      and(eq(notes.id, noteId), eq(notes.userId, userId)),
-    );
-    return note;
-  },
+export const findNote = defineStatement(
+  "findNote",
+  (db, p: Params<{ userId: string; noteId: string }>) =>
+    db.select().from(notes).where(and(eq(notes.id, p.noteId), eq(notes.userId, p.userId))),
+  { map: (found) => found.at(0) },
 );
 
 export const createNote = defineQuery(
@@ -86,24 +83,22 @@ export const changeNote = defineQuery(
   },
 );
 
-export const deleteNote = defineQuery(
-  { tables: [{ table: notes, operations: [Select, Delete] }] },
-  async function deleteNote(db, userId: string, noteId: string) {
-    const deleted = await db.delete(notes)
-      .where(and(eq(notes.id, noteId), eq(notes.userId, userId)))
-      .returning({ id: notes.id });
-    return deleted.length > 0;
-  },
+export const deleteNote = defineStatement(
+  "deleteNote",
+  (db, p: Params<{ userId: string; noteId: string }>) =>
+    db.delete(notes)
+      .where(and(eq(notes.id, p.noteId), eq(notes.userId, p.userId)))
+      .returning({ id: notes.id }),
+  { map: (deleted) => deleted.length > 0 },
 );
 
-export const reindexNotes = defineQuery(
-  { tables: [{ table: notes, operations: [Select, Update] }] },
-  async function reindexNotes(db) {
-    const changed = await db.update(notes)
+export const reindexNotes = defineStatement(
+  "reindexNotes",
+  (db) =>
+    db.update(notes)
       .set({ search: sql`lower(${notes.title} || ' ' || ${notes.body})` })
-      .returning({ id: notes.id });
-    return changed.length;
-  },
+      .returning({ id: notes.id }),
+  { map: (changed) => changed.length },
 );
 
 function searchText(title: string, body: string): string {

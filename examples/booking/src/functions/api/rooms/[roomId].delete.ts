@@ -11,6 +11,6 @@ export const handler = defineApiHandler({
   pathSchema: RoomPath,
   openapi: { summary: "Delete a room without bookings", tags: ["rooms"], successStatus: 204 },
 })(async function removeRoom({ context, path }) {
-  if (!await deleteRoom(path.roomId)) throw new NotFoundError("No such room");
+  if (!await deleteRoom({ roomId: path.roomId })) throw new NotFoundError("No such room");
   return buildValidatedResponse(context, 204);
 });

@@ -26,7 +26,7 @@ export const handler = defineApiHandler({
   if (!parsed.success) {
     throw new ValidationError("The event is not valid", { errors: parsed.errors });
   }
-  const first = await recordDelivery("payments", parsed.data.id);
+  const first = await recordDelivery({ source: "payments", deliveryId: parsed.data.id });
   return buildValidatedResponse(context, 202, { accepted: true, repeated: !first });
 });
 

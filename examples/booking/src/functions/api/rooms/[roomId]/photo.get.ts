@@ -9,7 +9,7 @@ export const handler = defineApiHandler({
   pathSchema: RoomPath,
   openapi: { summary: "Redirect to the photo of a room", tags: ["rooms"], successStatus: 302 },
 })(async function getPhoto({ context, path }) {
-  const key = await findPhoto(path.roomId);
+  const key = await findPhoto({ roomId: path.roomId });
   if (key === undefined) throw new NotFoundError("The room has no photo");
   const Location = await photos.createDownloadUrl({ key });
   return buildValidatedResponse(context, 302, undefined, undefined, { headers: { Location } });

@@ -10,6 +10,6 @@ export const handler = defineApiHandler({
   pathSchema: NotePath,
   openapi: { summary: "Delete one of your notes", tags: ["notes"], successStatus: 204 },
 })(async function removeNote({ context, path, userId }) {
-  if (!await deleteNote(userId, path.noteId)) throw new NotFoundError("No such note");
+  if (!await deleteNote({ userId, noteId: path.noteId })) throw new NotFoundError("No such note");
   return buildValidatedResponse(context, 204);
 });

@@ -11,7 +11,7 @@ export const handler = defineApiHandler({
   responseSchema: Note,
   openapi: { summary: "One of your notes", tags: ["notes"] },
 })(async function getNote({ context, path, userId }) {
-  const note = await findNote(userId, path.noteId);
+  const note = await findNote({ userId, noteId: path.noteId });
   if (note === undefined) throw new NotFoundError("No such note");
   return buildValidatedResponse(context, 200, note, Note);
 });
