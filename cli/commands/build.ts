@@ -54,19 +54,23 @@ export const build: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const [{ bundleFunctions }, { openOutputFolder }, { checkAuthTables }] = await Promise.all([
-    import("../build/bundle.ts"),
-    import("../build/output_folder.ts"),
-    import("../auth_schema/check_tables.ts"),
-  ]);
+  const [{ bundleFunctions }, { openOutputFolder }, { checkAuthTables }, { checkStatements }] =
+    await Promise.all([
+      import("../build/bundle.ts"),
+      import("../build/output_folder.ts"),
+      import("../auth_schema/check_tables.ts"),
+      import("../check_statements.ts"),
+    ]);
   const { config } = await readProject(context);
   // resolvers return real paths, so relative paths must be based on the real path of the project
   const root = realpathSync(context.root);
   const functions = findFunctionFiles(resolve(root, config.functionsDir), config);
   const names = functions.map(({ name }) => name);
   checkSettings(config, names, root);
-  const unchecked = await checkAuthTables(root, config);
-  if (unchecked !== undefined) output.warn(unchecked);
+  for (const check of [checkAuthTables, checkStatements]) {
+    const unchecked = await check(root, config);
+    if (unchecked !== undefined) output.warn(unchecked);
+  }
 
   const isCheck = options.check === true;
   const dir = resolve(root, config.build.dir);

@@ -56,14 +56,17 @@ export const generatePermissions: Command = {
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
   // imported on demand: help does not need the parser
-  const [{ analysePermissions }, { checkAuthTables }] = await Promise.all([
+  const [{ analysePermissions }, { checkAuthTables }, { checkStatements }] = await Promise.all([
     import("../analysis/permissions.ts"),
     import("../auth_schema/check_tables.ts"),
+    import("../check_statements.ts"),
   ]);
   const project = await readProject(context);
   const { config } = project;
-  const unchecked = await checkAuthTables(root, config);
-  if (unchecked !== undefined) output.warn(unchecked);
+  for (const check of [checkAuthTables, checkStatements]) {
+    const unchecked = await check(root, config);
+    if (unchecked !== undefined) output.warn(unchecked);
+  }
   const analysis = await analysePermissions({
     root,
     functions: project.functions,

@@ -157,11 +157,27 @@ function checkDefinition(name: unknown, builder: unknown): void {
 /** The declared statements of this process. */
 const statements: Set<Statement> = new Set();
 
+/** A declared statement, for tools that build it without a database. */
+export interface DeclaredStatement {
+  readonly name: string;
+  /**
+   * Builds the statement, as its first call does.
+   *
+   * @throws {ConfigurationError} If it cannot be built for all values.
+   */
+  buildOn(db: BuilderClient): BuiltStatement;
+}
+
+/** Returns the statements that this process declared, the oldest first. */
+export function listStatements(): DeclaredStatement[] {
+  return [...statements];
+}
+
 // names of tables and columns may appear in error messages
 addKnownNames(() => [...statements].flatMap((statement) => statement.listNames()));
 
 /** A declared statement. It is built once for PostgreSQL, and once for each client with a text of its own. */
-class Statement {
+class Statement implements DeclaredStatement {
   readonly name: string;
   readonly #builder: StatementBuilder;
   #built: BuiltStatement | undefined;
@@ -194,20 +210,19 @@ class Statement {
     return this.#builder(client as never, values as never);
   }
 
-  /**
-   * Builds the statement, once.
-   *
-   * @throws {ConfigurationError} If it cannot be built for all values.
-   */
+  /** Builds the statement, once. See {@link DeclaredStatement.buildOn}. */
   build(client: DrizzleClient): BuiltStatement {
     const { statements: traits } = getStatementSession(client) as PoolSession;
     const known = traits.hasOwnText ? this.#ownTexts.get(traits) : this.#built;
     if (known !== undefined) return known;
-    const db = traits.createBuilder() as BuilderClient;
-    const built = runOutsideInvocation(() => buildForAllValues(this.name, this.#builder, db));
+    const built = this.buildOn(traits.createBuilder() as BuilderClient);
     if (traits.hasOwnText) this.#ownTexts.set(traits, built);
     else this.#built = built;
     return built;
+  }
+
+  buildOn(db: BuilderClient): BuiltStatement {
+    return runOutsideInvocation(() => buildForAllValues(this.name, this.#builder, db));
   }
 
   /** Returns the names of the tables and columns that the statement mentions. */
