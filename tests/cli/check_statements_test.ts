@@ -44,7 +44,9 @@ const COMMANDS = [["generate", "permissions"], ["build"]];
 Deno.test("generate permissions builds every statement, without a database", async () => {
   await withAuthProject(projectWith(good), async (root) => {
     const { exitCode, stdout, stderr } = await run(root, "generate", "permissions");
-    assertEquals([exitCode, stderr], [0, ""], stdout);
+    // a slow machine prints its progress
+    const messages = stderr.replace(/^Reading functions .*\n/gm, "");
+    assertEquals([exitCode, messages], [0, ""], stdout);
   });
 });
 
