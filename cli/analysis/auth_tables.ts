@@ -126,7 +126,7 @@ const EXTENDED_OPERATIONS: OperationsByModel = {
 
 /** Parts of auth configurations that routes need more operations for. */
 export interface AuthSettingsUse {
-  /** True if the limits of auth routes may count in the database. */
+  /** True if requests are served whose limits may count in the database. */
   readonly hasLimits: boolean;
   /** True if the configuration has plugins or lets users delete their account. */
   readonly isExtended: boolean;

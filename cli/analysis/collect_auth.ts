@@ -73,7 +73,8 @@ function collectInstance(c: Collector, { node, name, path, rest, given }: Packag
   const [first] = path;
   const [member] = isCall(first) || first === CALL ? rest : [];
   if (member === undefined || member === "api" || member === "handler") {
-    c.emit({ kind: "auth", need: "routes", why: name, node });
+    // an instance without a member may be passed to code that serves its routes
+    c.emit({ kind: "auth", need: "routes", why: name, node, isCalled: member === "api" });
   }
   if (given[1] !== undefined) collectAuthConfig(c, given[1]);
   c.release(path);

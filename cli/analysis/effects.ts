@@ -124,6 +124,8 @@ export type Effect =
     readonly node: ts.Node;
     /** Patterns of the mounted routes; omitted for all routes. */
     readonly routes?: readonly string[];
+    /** True if routes are only called as functions of `auth.api`, which no limit counts. */
+    readonly isCalled?: boolean;
   }
   | { readonly kind: "jobs"; readonly need: JobNeed; readonly why: string; readonly node: ts.Node }
   /** Code that sends the mails of the outbox. */

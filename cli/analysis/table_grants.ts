@@ -96,14 +96,14 @@ export function getTableGrants(
   }
   const authTables = reached.getAuthTables();
   const hiddenFields = reached.getHiddenFields();
-  for (const { need, why, node, routes } of reached.list("auth")) {
+  for (const { need, why, node, routes, isCalled } of reached.list("auth")) {
     const patterns = reached.has("auth-hooks") ? undefined : routes;
     if (need === "routes" && reached.has("auth-mails") && mayMail(patterns)) {
       add(JOBS_TABLE, JOB_OPERATIONS.enqueue, `mails of ${why} (${project.getPath(node)})`);
     }
     const needed = Object.entries(
       getAuthOperations(need, authTables.keys(), {
-        hasLimits: reached.has("auth-limits"),
+        hasLimits: reached.has("auth-limits") && isCalled !== true,
         isExtended: reached.has("auth-extended"),
         patterns,
       }),

@@ -28,6 +28,17 @@ const ROUTES_FUNCTION =
   `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
   export const handler = createAuthHandler(getConfiguredSessionAuth);`;
 
+const LIMITED_ROUTES = ROUTES.replace("sessions", "rate_limits SELECT+INSERT+UPDATE, sessions");
+
+/** A handler whose body uses an instance with limits. */
+function useInstance(body: string): string {
+  return handler(
+    `import { getAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+    const config = { secret: "s", baseURL: process.env.URL! };`,
+    body,
+  );
+}
+
 function mountRoutes(routes: string): string {
   return `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
   export const handler = createAuthHandler(getConfiguredSessionAuth, { routes: ${routes} });`;
@@ -128,11 +139,53 @@ testGrants([
   }],
   [
     "grants the routes the table of their limits unless they are off",
-    `${ROUTES.replace("sessions", "rate_limits SELECT+INSERT+UPDATE, sessions")}`,
+    LIMITED_ROUTES,
     {
       ...CONFIGURED,
       "auth.ts": AUTH.replace('"http://localhost"', "process.env.BASE_URL!"),
       "fn.ts": ROUTES_FUNCTION,
+    },
+  ],
+  ["grants calls of the API no table of limits, which only requests count in", ROUTES, {
+    ...CONFIGURED,
+    "fn.ts": useInstance(`const auth = await getAuth(getDb, config);
+      return auth.api.getSession({ headers: new Headers() });`),
+  }],
+  ["grants a destructured API, and one behind a function, no table of limits", ROUTES, {
+    ...CONFIGURED,
+    "own.ts": `import { getAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      export const getOwnAuth = () => getAuth(getDb, { secret: "s", baseURL: process.env.URL! });`,
+    "fn.ts": handler(
+      `import { getOwnAuth } from "./own.ts";`,
+      `const { api } = await getOwnAuth(); return api.listSessions({ headers: new Headers() });`,
+    ),
+  }],
+  ["grants an instance of createAuth in another module no table of limits", ROUTES, {
+    ...CONFIGURED,
+    "own.ts": `import { createAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      export const auth = createAuth(getDb(), { secret: "s", baseURL: process.env.URL! });`,
+    "fn.ts": handler(
+      `import { auth } from "./own.ts";`,
+      "return auth.api.getSession({ headers: new Headers() });",
+    ),
+  }],
+  [
+    "grants the routes of an instance the table of their limits",
+    LIMITED_ROUTES,
+    {
+      ...CONFIGURED,
+      "fn.ts": useInstance(`const auth = await getAuth(getDb, config);
+        await auth.api.getSession({ headers: new Headers() });
+        return auth.handler(new Request("https://a.example"));`),
+    },
+  ],
+  [
+    "grants an instance that other code gets the table of limits, because it may mount the routes",
+    LIMITED_ROUTES,
+    {
+      ...CONFIGURED,
+      "fn.ts": useInstance(`const mount: any = (globalThis as any).mount;
+        return mount(await getAuth(getDb, config));`),
     },
   ],
   [
