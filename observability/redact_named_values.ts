@@ -21,6 +21,10 @@ const SQL_FORMS = [
   /\bidentified\s{1,8}by\s{1,8}(?=')/gi,
 ];
 const ELEMENT = /<([A-Za-z][\w:.-]{0,63})(?:\s[^<>]{0,256})?>(?=[^<\s])/g;
+/** Fields of forms in HTML, and what pages tell their scripts: `<meta name="csrf-token" content="x">`. */
+const FIELD = /<(?:input|meta)\s[^<]*/gi;
+const FIELD_NAME = /\s(?:name|id)=\\?["']?([^"'\\\s>]{1,64})/i;
+const FIELD_VALUE = /(\s(?:value|content)=)(?:(\\?")[^"\\]*|(\\?')[^'\\]*|[^\s"'\\>]+)/gi;
 const FORM_PART = /\bname=\\?"([^"\\\r\n]{1,64})\\?"/g;
 
 /**
@@ -33,12 +37,21 @@ const FORM_PART = /\bname=\\?"([^"\\\r\n]{1,64})\\?"/g;
 export function redactNamedValues(text: string): string {
   let safe = text;
   if (safe.includes("name=")) safe = redactFormParts(safe);
+  if (safe.includes("<")) safe = safe.replace(FIELD, redactField);
   if (safe.includes("=") || safe.includes(":") || safe.includes("->")) {
     safe = redactAfterSigns(safe);
   }
   if (safe.includes("-")) safe = redactOptions(safe);
   if (safe.includes("'")) { for (const form of SQL_FORMS) safe = redactSpaced(safe, form); }
   return safe.includes("</") ? redactElements(safe) : safe;
+}
+
+/** Replaces the value of a field whose name is sensitive, before or after its name. */
+function redactField(field: string): string {
+  const name = FIELD_NAME.exec(field)?.[1];
+  return name !== undefined && isSensitiveKey(name)
+    ? field.replace(FIELD_VALUE, `$1$2$3${REDACTED}`)
+    : field;
 }
 
 function redactAfterSigns(text: string): string {

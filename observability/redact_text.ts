@@ -83,7 +83,7 @@ function redactPrivateKeys(text: string): string {
 
 /** Skips words that only look like a token, such as a long name in snake case. */
 function redactToken(token: string): string {
-  return /\d/.test(token) || /[a-z][A-Z]/.test(token) ? REDACTED : token;
+  return /\d|[a-z][A-Z]|[A-Za-z]{30}/.test(token) ? REDACTED : token;
 }
 
 /** Replaces three parts between dots, the first of which begins as JSON does in base64. */

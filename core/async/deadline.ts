@@ -186,7 +186,7 @@ function disarm(): void {
 function expireDue(): void {
   timer = undefined;
   timerDueMs = Infinity;
-  const earliestMs = Math.min(...dueTimes());
+  const earliestMs = getEarliest();
   const isDue = earliestMs <= performance.now();
   const due = isDue ? watches.filter(({ dueMs }) => dueMs <= earliestMs) : [];
   for (const watch of due) {
@@ -195,10 +195,11 @@ function expireDue(): void {
     remove(watch);
     watch.expire();
   }
-  const nextMs = Math.min(...dueTimes());
+  const nextMs = getEarliest();
   if (nextMs < timerDueMs) arm(nextMs);
 }
 
-function dueTimes(): number[] {
-  return watches.map(({ dueMs }) => dueMs);
+/** Not `Math.min(...)`: the arguments of a call are on the stack, and there may be many watches. */
+function getEarliest(): number {
+  return watches.reduce((earliest, { dueMs }) => Math.min(earliest, dueMs), Infinity);
 }

@@ -179,7 +179,7 @@ function toPostgresSteps(
     else {
       const inner = statements.slice(block.from + 1, block.to).flatMap(read);
       if (isStepwise) steps.push(...toBlock(inner));
-      else steps.push(...inner);
+      else for (const step of inner) steps.push(step);
       place = block.to;
     }
   }

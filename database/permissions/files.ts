@@ -40,7 +40,8 @@ export function readPermissionFiles(
   for (const { name, text } of files) {
     const { sql, unusable: found } = substituteVariables(text, variables);
     unusable.push(...found.map((variable) => ({ file: name, variable })));
-    if (found.length === 0) statements.push(...readStatements(name, sql));
+    if (found.length > 0) continue;
+    for (const statement of readStatements(name, sql)) statements.push(statement);
   }
   if (unusable.length > 0) throw unusableError(unusable);
   if (statements.length === 0) {

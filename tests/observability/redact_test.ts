@@ -397,6 +397,28 @@ Deno.test("redactText() takes out tokens by their form, webhooks of chat service
   for (const [text, secret] of texts) assertFalse(redactText(`a ${text} b`).includes(secret), text);
 });
 
+Deno.test("redactText() hides the values of fields of forms, and tokens of letters only", () => {
+  const texts: [text: string, safe: string][] = [
+    [
+      '<input type="hidden" name="csrf" value="abc def">',
+      `<input type="hidden" name="csrf" value="${REDACTED}">`,
+    ],
+    ["<input value='a b' name='csrf_token'>", `<input value='${REDACTED}' name='csrf_token'>`],
+    ["<INPUT name=csrf value=abc><p>", `<INPUT name=csrf value=${REDACTED}><p>`],
+    ['<meta name="csrf-token" content="abc">', `<meta name="csrf-token" content="${REDACTED}">`],
+    [
+      '{"html":"<input name=\\"csrf\\" value=\\"a b\\">"}',
+      `{"html":"<input name=\\"csrf\\" value=\\"${REDACTED}\\">"}`,
+    ],
+    [`<input name="csrf" value="${"x".repeat(3000)}`, `<input name="csrf" value="${REDACTED}`],
+    ["hf_abcdefghijklmnopqrstuvwxyzabcdefgh", REDACTED],
+  ];
+  for (const [text, safe] of texts) {
+    assertEquals(redactText(text), safe);
+    assertEquals(redactText(safe), safe);
+  }
+});
+
 Deno.test("redactText() leaves ordinary lines alone", () => {
   const lines = [
     "assertion failed at line 12",
@@ -405,6 +427,8 @@ Deno.test("redactText() leaves ordinary lines alone", () => {
     "request 0d9f1c1e-4d3b-4c55-9a43-8a4a9e8a3f10 took 12 ms at 2026-11-24T01:10:29.123Z",
     "GET https://api.example.com/v1/spaces/12 200, sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "curl https://example.com -u",
+    '<input name="page" value="12 of 30"> <meta name="viewport" content="width=device-width">',
+    "pk_users_with_a_rather_long_name and re_authentication_was_required_again",
   ];
   for (const line of lines) assertEquals(redactText(line), line);
 });
