@@ -64,7 +64,7 @@ export function createAuthLimits(
       patterns = paths.filter((path) => path !== undefined)
         .sort((a, b) => Number(a.includes(":")) - Number(b.includes(":")));
     },
-    check: () => checkRateLimitTable(client, table as PgTable),
+    check: () => checkRateLimitTable(client, table as PgTable, "trellis generate auth-schema"),
     store,
   };
 }

@@ -141,18 +141,20 @@ function refuseForNow(error: unknown): RateLimitDecision {
  *
  * @param db The drizzle client.
  * @param table The table.
+ * @param command The command that creates the table, which the message names.
  * @throws {ConfigurationError} If it does not. The message says what to do. Other errors of the
  * database are ignored here.
  */
 export async function checkRateLimitTable(
   db: RateLimitDatabase,
   table: PgTable,
+  command: string,
 ): Promise<void> {
   const names = readLimitTable(db, table);
   try {
     await runSql(db, sql`select ${names.key} from ${names.table} limit 0`);
   } catch (error) {
-    const explained = explainError(error, names);
+    const explained = explainError(error, names, command);
     if (explained !== error) throw explained;
   }
 }
@@ -160,11 +162,15 @@ export async function checkRateLimitTable(
 /** SQLSTATE of a missing table, and of a role without grants. */
 const UNDEFINED_TABLE = "42P01", INSUFFICIENT_PRIVILEGE = "42501";
 
-function explainError(error: unknown, { label }: LimitTable): unknown {
+function explainError(
+  error: unknown,
+  { label }: LimitTable,
+  command = "trellis db tables rate-limits",
+): unknown {
   if (hasSqlState(error, [UNDEFINED_TABLE])) {
     return new ConfigurationError(
-      `The table ${label} does not exist: rate limits are counted in it. Add RATE_LIMIT_MIGRATION_SQL of ` +
-        "@trellis/fn/database to your migrations, or run `trellis generate auth-schema`",
+      `The table ${label} does not exist: rate limits are counted in it. Run \`${command}\`, and apply ` +
+        "the migration",
       { cause: error },
     );
   }

@@ -476,7 +476,7 @@ Deno.test("a missing table is named at the first request, with what creates it",
     assertEquals([result.statusCode, JSON.parse(result.body).code], [500, "CONFIGURATION"]);
     const [{ error }] = lines.filter(({ level }) => level === "ERROR");
     assert(JSON.stringify(error).includes("The table rate_limits does not exist"));
-    assert(JSON.stringify(error).includes("RATE_LIMIT_MIGRATION_SQL"));
+    assert(JSON.stringify(error).includes("Run `trellis generate auth-schema`"));
   } finally {
     await pglite.exec("alter table other rename to rate_limits");
     setLogOutput(() => {});
