@@ -48,6 +48,16 @@ const SKIPPED = /^(?:[._].*|node_modules|dist|dist\.maps|npm|tests?|coverage)$/;
  * @returns Paths relative to the project, sorted.
  */
 export function findModules(root: string, functionsDir: string, word: string): string[] {
+  return findSources(root, resolve(root, functionsDir, ".."), word);
+}
+
+/**
+ * Finds the modules in a folder of a project whose text contains a word. Tests and dependencies are
+ * skipped.
+ *
+ * @returns Paths relative to the project, sorted.
+ */
+export function findSources(root: string, start: string, word: string): string[] {
   const found: string[] = [];
   function visit(folder: string): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -62,7 +72,6 @@ export function findModules(root: string, functionsDir: string, word: string): s
       }
     }
   }
-  const start = resolve(root, functionsDir, "..");
   if (existsSync(start)) visit(start);
   return found.sort();
 }

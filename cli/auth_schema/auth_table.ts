@@ -256,7 +256,7 @@ function toCamelCase(name: string): string {
 }
 
 /** Forms the plural of an English noun: `passkey` becomes `passkeys`, `address` `addresses`. */
-function pluralize(noun: string): string {
+export function pluralize(noun: string): string {
   if (/(?:ss|x|ch|sh)$/.test(noun)) return `${noun}es`;
   if (noun.endsWith("s")) return noun;
   if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;

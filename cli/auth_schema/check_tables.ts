@@ -10,7 +10,8 @@ import { hasAuthConfig } from "./load_config.ts";
  * configuration need. Loads the configuration as `generate auth-schema` does, without a database.
  *
  * @returns Why the configuration cannot be checked; `undefined` if it was, or there is none.
- * @throws {ConfigurationError} If a table or a column is missing.
+ * @throws {ConfigurationError} If a table or a column is missing, or `AuthConfig.schema` does not
+ * name tables of better-auth that the project has.
  */
 export async function checkAuthTables(
   root: string,
@@ -43,9 +44,16 @@ async function findProblem(
       import("../../auth/schema.ts"),
     ]);
   const { rateLimits } = await import("../../database/rate_limits/table.ts");
+  const [{ toAuthTables }, { describeUnnamedTables }] = await Promise.all([
+    import("./auth_table.ts"),
+    import("./foreign_tables.ts"),
+  ]);
   const { config } = await loadAuthConfig(options);
-  const { models } = await describeAuthTables(config);
-  return describeMissingTables(
+  const described = await describeAuthTables(config);
+  const { models } = described;
+  const own = toAuthTables(described, config.schema);
+  const unnamed = describeUnnamedTables(options.root, options.schemaFile, own, config.schema);
+  return unnamed ?? describeMissingTables(
     models.map(({ name, fields }) => ({
       name,
       properties: fields.map(({ property }) => property),

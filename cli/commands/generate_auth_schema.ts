@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { AuthTable } from "../auth_schema/auth_table.ts";
 import { planMigrationFiles } from "../auth_schema/migration_file.ts";
@@ -22,6 +23,8 @@ export const generateAuthSchema: Command = {
     "Adds missing tables and columns to src/auth_schema.ts and writes a migration with the difference\n" +
     "to what the present migrations create. Nothing else in the file is changed, and nothing is\n" +
     "removed. What needs a decision, such as another type, is reported.",
+    "Tables of better-auth that the project defines elsewhere and AuthConfig.schema does not name are an\n" +
+    "error, which has the line to write.",
     "The migration runs on PostgreSQL and Aurora DSQL. Set schema: authSchema in AuthConfig once.",
   ],
   options: [
@@ -113,13 +116,16 @@ async function planChanges(
   tables: readonly AuthTable[],
   schema: Readonly<Record<string, unknown>>,
 ): Promise<Changes> {
-  const [{ editSchemaFile }, { findForeignTables }, { planMigration }] = await Promise.all([
-    import("../auth_schema/edit_schema.ts"),
-    import("../auth_schema/foreign_tables.ts"),
-    import("../auth_schema/plan_migration.ts"),
-  ]);
+  const [{ editSchemaFile }, { describeUnnamedTables, findForeignTables }, { planMigration }] =
+    await Promise.all([
+      import("../auth_schema/edit_schema.ts"),
+      import("../auth_schema/foreign_tables.ts"),
+      import("../auth_schema/plan_migration.ts"),
+    ]);
   const file = resolve(root, config.auth.schemaFile);
   const path = toProjectPath(root, config.auth.schemaFile);
+  const unnamed = describeUnnamedTables(root, file, tables, schema);
+  if (unnamed !== undefined) throw new ConfigurationError(unnamed);
   const foreign = findForeignTables(root, file, tables, schema);
   const own = tables.filter((table) => !foreign.tables.has(table.name));
   const edit = existsSync(file)

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
@@ -9,6 +15,7 @@ import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
 import { dev } from "../../../cli/commands/dev.ts";
 import { generateAuthSchema } from "../../../cli/commands/generate_auth_schema.ts";
 import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
 import { openAuthDatabase } from "../../auth/auth_database.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import { authModule, generate, withAuthProject } from "../fixtures/auth_project.ts";
@@ -344,4 +351,120 @@ Deno.test("check all executes the auth configuration once, and again when it has
     assertEquals([exitCode, counter.authConfigLoads], [3, 2]);
   });
   delete counter.authConfigLoads;
+});
+
+/** Tables as better-auth's own command writes them, with names of the project. */
+const OWN_TABLES =
+  `import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+
+export const user = pgTable("user", {
+  id: text("id").primaryKey(),
+  name: text("name").notNull(),
+  email: text("email").notNull().unique(),
+  emailVerified: boolean("email_verified").default(false).notNull(),
+  image: text("image"),
+  createdAt: timestamp("created_at").notNull(),
+  updatedAt: timestamp("updated_at").notNull(),
+});
+export const sessions = pgTable("app_sessions", {
+  id: text("id").primaryKey(),
+  token: text("token").notNull().unique(),
+  expiresAt: timestamp("expires_at").notNull(),
+  ipAddress: text("ip_address"),
+  userAgent: text("user_agent"),
+  userId: text("user_id").notNull().references(() => user.id),
+  createdAt: timestamp("created_at").notNull(),
+  updatedAt: timestamp("updated_at").notNull(),
+});
+export const account = pgTable("account", {
+  id: text("id").primaryKey(),
+  accountId: text("account_id").notNull(),
+  providerId: text("provider_id").notNull(),
+  userId: text("user_id").notNull(),
+  accessToken: text("access_token"),
+  refreshToken: text("refresh_token"),
+  idToken: text("id_token"),
+  accessTokenExpiresAt: timestamp("access_token_expires_at"),
+  refreshTokenExpiresAt: timestamp("refresh_token_expires_at"),
+  scope: text("scope"),
+  password: text("password"),
+  createdAt: timestamp("created_at").notNull(),
+  updatedAt: timestamp("updated_at").notNull(),
+});
+export const verification = pgTable("verification", {
+  id: text("id").primaryKey(),
+  identifier: text("identifier").notNull(),
+  value: text("value").notNull(),
+  expiresAt: timestamp("expires_at").notNull(),
+  createdAt: timestamp("created_at").notNull(),
+  updatedAt: timestamp("updated_at").notNull(),
+});
+export const twoFactorTable = pgTable("two_factor", {
+  id: text("id").primaryKey(),
+  secret: text("secret").notNull(),
+  backupCodes: text("backup_codes").notNull(),
+  userId: text("user_id").notNull(),
+  verified: boolean("verified"),
+  failedVerificationCount: integer("failed_verification_count"),
+  lockedUntil: timestamp("locked_until"),
+});
+`;
+
+const OWN_IMPORT =
+  `import { account, sessions, twoFactorTable, user, verification } from "../auth-schema.ts";`;
+
+Deno.test("generate auth-schema and check all refuse a second set of tables and print the line to write", async () => {
+  const files = { "src/auth.ts": authModule(""), "auth-schema.ts": OWN_TABLES };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals([exitCode, stdout], [3, ""]);
+    assertStringIncludes(
+      stderr,
+      "so other tables would be used: user at auth-schema.ts:3, session at auth-schema.ts:12, account at " +
+        "auth-schema.ts:22, verification at auth-schema.ts:37. Write in AuthConfig: " +
+        "schema: { user, session: sessions, account, verification },",
+    );
+    assertEquals(await list(root, "."), ["auth-schema.ts", "package.json", "src"]);
+    await assertRejects(
+      () => checkAuthTables(root, readConfig(root, undefined)),
+      ConfigurationError,
+      "schema: { user, session: sessions, account, verification },",
+    );
+  });
+});
+
+Deno.test("generate auth-schema adds only the limits to tables that AuthConfig.schema names", async () => {
+  const schema = "schema: { user, session: sessions, account, verification },";
+  const files = { "src/auth.ts": authModule(schema, OWN_IMPORT), "auth-schema.ts": OWN_TABLES };
+  await withAuthProject(files, async (root) => {
+    assertEquals((await generate(root, "--check")).exitCode, 1);
+    const { exitCode, stderr } = await generate(root);
+    assertEquals([exitCode, stderr], [0, ""]);
+    const migration = await read(root, "migrations/0001_auth_schema.sql");
+    assertEquals(migration.match(/CREATE TABLE.*/g), [
+      'CREATE TABLE IF NOT EXISTS "rate_limits" (',
+    ]);
+    assertEquals((await generate(root, "--check")).exitCode, 0);
+  });
+});
+
+Deno.test("generate auth-schema names a plugin's table that AuthConfig.schema lacks", async () => {
+  const plugin =
+    `plugins: async () => [(await import("better-auth/plugins/two-factor")).twoFactor()],
+    schema: { user, session: sessions, account, verification },`;
+  const files = { "src/auth.ts": authModule(plugin, OWN_IMPORT), "auth-schema.ts": OWN_TABLES };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 3);
+    assertStringIncludes(stderr, "Add to AuthConfig.schema: { twoFactor: twoFactorTable }");
+  });
+});
+
+Deno.test("generate auth-schema writes tables beside one that only has the name of better-auth's", async () => {
+  const bank = `import { integer, pgTable, text } from "drizzle-orm/pg-core";
+export const account = pgTable("bank_account", { id: text("id"), balance: integer("balance") });
+export const rows = [account];`;
+  await withAuthProject({ "src/auth.ts": authModule(""), "src/bank.ts": bank }, async (root) => {
+    assertEquals((await generate(root)).exitCode, 0);
+  });
 });
