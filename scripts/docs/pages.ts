@@ -41,6 +41,7 @@ export const SECTIONS: readonly Section[] = [
       "accounts",
       "rate_limits",
       "account_flows",
+      "from_better_auth",
       "observability",
     ]
       .map((name) => `guides/${name}.md`),
