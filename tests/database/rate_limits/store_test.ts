@@ -199,7 +199,7 @@ Deno.test({
       ConfigurationError,
       "The table rate_limits does not exist",
     );
-    assert(error.message.includes("RATE_LIMIT_MIGRATION_SQL"));
+    assert(error.message.includes("Run `trellis db tables rate-limits`"));
   },
 });
 
