@@ -8,7 +8,7 @@ import {
 import { join } from "node:path";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
-import { readConfig } from "../../../cli/analysis/read_config.ts";
+import { readConfig } from "../../../cli/config/read_config.ts";
 import { checkAuthTables } from "../../../cli/auth_schema/check_tables.ts";
 import { build } from "../../../cli/commands/build.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
@@ -314,7 +314,7 @@ export const handler = createAuthHandler(getConfiguredSessionAuth);
       ),
     );
     assertEquals((await generate(root)).exitCode, 0);
-    const config = readConfig(root, undefined);
+    const config = await readConfig(root, undefined);
     assertEquals(await checkAuthTables(root, config), undefined);
     await write(root, "src/auth.ts", `${authModule("")}\nthrow new Error("no queue");`);
     assertStringIncludes(String(await checkAuthTables(root, config)), "no queue");
@@ -426,7 +426,7 @@ Deno.test("generate auth-schema and check all refuse a second set of tables and 
     );
     assertEquals(await list(root, "."), ["auth-schema.ts", "package.json", "src"]);
     await assertRejects(
-      () => checkAuthTables(root, readConfig(root, undefined)),
+      async () => checkAuthTables(root, await readConfig(root, undefined)),
       ConfigurationError,
       "schema: { user, session: sessions, account, verification },",
     );
