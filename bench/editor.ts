@@ -106,7 +106,7 @@ async function renderOurTypes(): Promise<string> {
       { method: "POST", path, operation: post.operation },
     ];
   });
-  return await renderClientTypes(
+  return renderClientTypes(
     buildOpenApiDocument({ title: "A", version: "1" }, routes.flat()),
   );
 }

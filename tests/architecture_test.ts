@@ -79,7 +79,6 @@ const HOMES: Record<string, readonly string[]> = {
   "jose": ["auth"],
   "libpg-query": ["testing"],
   "openapi-fetch": ["client"],
-  "openapi-typescript": ["cli"],
   "yaml": ["cli"],
 };
 
@@ -105,7 +104,6 @@ const LAZY = [
   "better-auth",
   "jose",
   "libpg-query",
-  "openapi-typescript",
   "yaml",
 ];
 

@@ -114,7 +114,7 @@ export function defineConfig(config: TrellisConfig): TrellisConfig {
 export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (!isObject(config)) {
     throw new ConfigurationError(
-      `${file} does not export a configuration. Write  export default defineConfig({ … })`,
+      `${file} does not export a configuration. Write export default defineConfig({ … })`,
     );
   }
   checkLevel(config, "", file, {

