@@ -14,6 +14,7 @@ import { ROUTER_PACKAGES } from "../router/optional_packages.ts";
 export const CLI_PACKAGES = {
   "@aws-sdk/client-cloudwatch": "^3.1164.0",
   "@aws-sdk/client-lambda": "^3.1164.0",
+  "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
   "openapi-typescript": "^7.13.0",
   "swagger-ui-dist": "^5.35.0",

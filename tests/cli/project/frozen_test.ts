@@ -24,7 +24,11 @@ async function readFacts(root: string): Promise<unknown> {
   const byName = (a: { name: string }, b: { name: string }) => a.name < b.name ? -1 : 1;
   return JSON.parse(JSON.stringify({
     grants: permissions.functions.sort(byName),
-    findings: { ...pick(permissions, ["unresolved", "missed", "warnings"]), errors, infra: warnings },
+    findings: {
+      ...pick(permissions, ["unresolved", "missed", "warnings"]),
+      errors,
+      infra: warnings,
+    },
     functions: functions.map((fn) => ({
       ...pick(fn, [
         "name",
