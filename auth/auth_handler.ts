@@ -43,6 +43,7 @@ import { createRedirectCheck } from "./redirects.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
 import { isSessionActive } from "./sessions.ts";
+import { record } from "../env/recording.ts";
 
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
@@ -171,11 +172,12 @@ export function createAuthHandler(
     const { settings, start } = getInternals(await getAuthInstance());
     return { settings, library: await start() };
   });
-  return withPreflight(handler, async (event) => {
+  withPreflight(handler, async (event) => {
     const { settings } = getInternals(await getAuthInstance());
     const response = buildPreflightResponse(event, await cors.getHeaders(event, settings));
     return toGatewayResult(event, getSource(event), response, {});
   });
+  return record("createAuthHandler", [getAuthInstance, options], handler);
 }
 
 /** Returns the path after the base path; empty outside of it, which no route matches. */

@@ -4,6 +4,7 @@ import { checkOptions, FUNCTION_OPTION, type OptionRule } from "../core/option_r
 import { formatAddress, parseAddress } from "./address.ts";
 import { createLocalTransport } from "./local_transport.ts";
 import type { MailTransport } from "./mail_message.ts";
+import { record } from "../env/recording.ts";
 
 /** Settings of all mails of a process. */
 export interface MailConfig {
@@ -44,6 +45,7 @@ let current: MailConfig | undefined;
  * ```
  */
 export function configureMail(config: MailConfig): () => void {
+  record("configureMail", [config], undefined);
   checkOptions("configureMail", config, { transport: TRANSPORT, from: FROM });
   const { transport, from } = config;
   if (transport === undefined || from === undefined) {

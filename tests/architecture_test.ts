@@ -75,6 +75,7 @@ const HOMES: Record<string, readonly string[]> = {
   "croner": ["jobs"],
   "hono": ["router"],
   "@electric-sql/pglite": ["database", "testing"],
+  "acorn": ["cli"],
   "better-auth": ["auth"],
   "jose": ["auth"],
   "libpg-query": ["testing"],

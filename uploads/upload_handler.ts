@@ -19,6 +19,7 @@ import type { Upload } from "./define_upload.ts";
 import { hasSignature, SIGNATURE_BYTES } from "./file_signature.ts";
 import { connectS3, S3_LIMIT } from "./s3.ts";
 import { parseUploadKey } from "./upload_key.ts";
+import { record } from "../env/recording.ts";
 
 /** Options of {@link defineUploadHandler}. */
 export interface UploadHandlerOptions extends AsyncTriggerOptions {
@@ -140,7 +141,11 @@ export function defineUploadHandler(
 
     // the user's function names the operation
     Object.defineProperty(handle, "name", { value: handler.name });
-    return Object.assign(defineHandler(handle), { handler });
+    return record(
+      "defineUploadHandler",
+      [options, handler],
+      Object.assign(defineHandler(handle), { handler }),
+    );
   };
 }
 

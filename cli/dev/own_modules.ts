@@ -39,3 +39,13 @@ export function resolveOwnModule(specifier: string): string | undefined {
   const extension = /\.[a-z]+$/.exec(new URL(import.meta.url).pathname)?.[0] ?? ".js";
   return new URL(`../../${ENTRY_POINTS[entry]}${extension}`, import.meta.url).href;
 }
+
+/** Returns the specifiers of the entry points by the URL that {@link resolveOwnModule} gives. */
+export function listOwnModules(): Map<string, string> {
+  return new Map(
+    Object.keys(ENTRY_POINTS).map((entry) => {
+      const specifier = entry === "" ? TRELLIS : `${TRELLIS}/${entry}`;
+      return [resolveOwnModule(specifier)!, specifier];
+    }),
+  );
+}
