@@ -1,6 +1,6 @@
 /** Each client of the library with a server whose answers begin and never end: every request has a limit for all of it. */
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { createJwtAuth } from "../../auth/jwt.ts";
+import { createJwtAuth } from "../../auth/jwt/mod.ts";
 import { sendSmokeRequest } from "../../cli/deploy/smoke.ts";
 import { openSecretValues } from "../../cli/secrets/secret_values.ts";
 import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
