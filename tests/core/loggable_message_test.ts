@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { toLoggable } from "../../core/loggable_message.ts";
-import { redactPaths } from "../../core/redact_paths.ts";
+import { redactPaths } from "../../core/loggable_message.ts";
 import { redactValue } from "../../observability/redact.ts";
 
 const PATHS: [path: string, secret: string, safe: string][] = [
