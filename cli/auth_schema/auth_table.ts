@@ -7,7 +7,7 @@ import {
 import { getTableName, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthField, AuthIds, AuthModel, AuthTables } from "../../auth/describe_tables.ts";
-import { quoteLiteral } from "../../database/sql/quote.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 import { snakeCase } from "../snake_case.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */

@@ -1,4 +1,4 @@
-import type { BatchLimits } from "../../../database/sql/run_batches.ts";
+import type { BatchLimits } from "../../../distsql/batches/run_batches.ts";
 import type { CloneConnection } from "./connection.ts";
 
 /**

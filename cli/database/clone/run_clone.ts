@@ -1,9 +1,9 @@
-import type { TableSchema } from "../../../database/recreation/table_schema.ts";
+import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
-import { qualify, quoteName } from "../../../database/sql/quote.ts";
+import { qualify, quoteName } from "../../../sql/quote.ts";
 import { getLimits } from "./batch_limits.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
