@@ -1,10 +1,10 @@
-import type { TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteName } from "../../../database/sql/quote.ts";
-import type { BatchLimits } from "../../../database/sql/run_batches.ts";
+import type { BatchLimits } from "../../../distsql/batches/run_batches.ts";
+import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import { toDatabaseError } from "../reaching.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";
+import { qualify, quoteName } from "../../../sql/quote.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
