@@ -39,19 +39,15 @@ export const generateAsyncapi: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, output } = context;
-  // imported on demand: help needs neither the parser nor zod
-  const [{ readMessages }, { buildAsyncApi }, { planDocument, readInfo }, { createPackageLoader }] =
-    await Promise.all([
-      import("../asyncapi/read_messages.ts"),
-      import("../asyncapi/build_asyncapi.ts"),
-      import("../openapi/openapi_files.ts"),
-      import("../openapi/package_loader.ts"),
-    ]);
+  // imported on demand: help needs no zod
+  const [{ buildAsyncApi }, { planDocument, readInfo }] = await Promise.all([
+    import("../asyncapi/build_asyncapi.ts"),
+    import("../openapi/openapi_files.ts"),
+  ]);
   const { config, functions } = await readProject(context);
-  const sources = readMessages(root, functions);
   const info = readInfo(root, config.openapi);
-  const built = await buildAsyncApi(sources, info, config, createPackageLoader());
-  const errors = [...sources.findings, ...built.findings];
+  const built = await buildAsyncApi(root, functions, info, config);
+  const errors = built.findings;
   const file = toProjectPath(root, config.asyncapi.file);
   const operations = Object.keys(built.document.operations);
   return finishGenerated(generateAsyncapi, context, {

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
-import type { SourceLocation } from "../analysis/slice.ts";
+import type { Place } from "../project/source_map.ts";
 import type { Command, CommandContext, CommandResult } from "../command.ts";
 import { ExitCode, UsageError } from "../command.ts";
 import { isOpenApiVersion } from "../config/openapi.ts";
@@ -69,7 +69,7 @@ export const generateOpenapi: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
-  // imported on demand: help needs neither the parser nor zod
+  // imported on demand: help needs no zod
   const [{ buildProjectDocument }, { planOpenApiFiles }] = await Promise.all([
     import("../openapi/project_document.ts"),
     import("../openapi/openapi_files.ts"),
@@ -82,9 +82,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     root,
     functions,
     { ...config, openapi },
-    (done, total) => output.progress("Reading functions", done, total),
   );
-  output.endProgress();
   const errors = [...findings].sort(compareLocations);
   const htmlFile = openapi.htmlFile ??
     (options.html ? openapi.file.slice(0, -extname(openapi.file).length) + ".html" : undefined);
@@ -126,7 +124,7 @@ function readTryIt(
   return String(folder);
 }
 
-function warnOmitted(output: Output, undescribed: readonly SourceLocation[]): void {
+function warnOmitted(output: Output, undescribed: readonly Place[]): void {
   if (undescribed.length === 0) return;
   output.warn(
     `${

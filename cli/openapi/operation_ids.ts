@@ -1,5 +1,4 @@
 import type { OpenApiFinding, SourceOperation } from "./read_operations.ts";
-import { getLocation } from "./schema_values.ts";
 
 /**
  * Assigns operation ids: explicit ones, else the handler's function name if it is unique, else the
@@ -29,7 +28,8 @@ export function nameOperations(
     const other = owners.get(id);
     if (other !== undefined) {
       find({
-        ...getLocation(operation),
+        file: operation.file,
+        line: operation.line,
         message:
           `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
       });

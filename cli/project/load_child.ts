@@ -25,6 +25,7 @@ import {
 import type { AnyNode } from "./syntax_nodes.ts";
 import { parseModule } from "./mark_definitions.ts";
 import { type Place, SourceMap } from "./source_map.ts";
+import { createStandIn, nameStandIns } from "./stand_ins.ts";
 
 /** How one evaluation of a function sees variables that are not set. */
 interface Environment {
@@ -37,23 +38,6 @@ interface Environment {
 }
 
 const FIRST: Environment = { label: "a", fillsDirect: false };
-
-/** A stand-in: valid as a URL and as a secret. */
-const STAND_IN = /http:\/\/[ab]-[0-9a-f]*\.stand-in\.invalid\/0123456789-0123456789-0123456789/g;
-
-function createStandIn(label: string, variable: string): string {
-  const hex = [...new TextEncoder().encode(variable)].map((byte) => byte.toString(16)).join("");
-  return `http://${label}-${hex}.stand-in.invalid/0123456789-0123456789-0123456789`;
-}
-
-/** Replaces stand-ins by the names of their variables. */
-function nameStandIns(json: string): string {
-  return json.replace(STAND_IN, (text) => {
-    const hex = /-([0-9a-f]*)\./.exec(text)![1];
-    const bytes = (hex.match(/../g) ?? []).map((digits) => parseInt(digits, 16));
-    return `\${${new TextDecoder().decode(new Uint8Array(bytes))}}`;
-  });
-}
 
 interface Loading {
   readonly definitions: { definition: Definition; stack: readonly NodeJS.CallSite[] }[];
@@ -174,6 +158,12 @@ function createFunction(
       return findPlace(line, node.start - starts[line]);
     },
     evaluate: createEvaluate(syntax, text, __trellisEvaluate as (source: string) => unknown),
+    execute(expression) {
+      const source = typeof expression === "string"
+        ? expression
+        : text.slice(expression.start, expression.end);
+      return (__trellisEvaluate as (source: string) => unknown)(`(${source})`);
+    },
     findName({ position }) {
       if (position === undefined) return undefined;
       let found: [name: string, node: AnyNode] | undefined;
@@ -270,7 +260,7 @@ function limit<T>(work: Promise<T>, limitMs: number): Promise<T> {
 
 /** Describes an error with the place in the project's sources that its stack names. */
 function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = nameStandIns(error instanceof Error ? error.message : String(error));
   const stack = error instanceof Error ? error.stack ?? "" : "";
   const bundle = basename(dirname(job.path)) + "/" + basename(job.path);
   for (const line of stack.split("\n")) {

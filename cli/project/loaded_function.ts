@@ -37,6 +37,8 @@ export interface LoadedFunction {
   getPlace(node: AnyNode): Place;
   /** Returns the value of an expression that consists of constants and of names at the top level. */
   evaluate(node: AnyNode): Evaluated;
+  /** Evaluates an expression in the scope of the bundle: its text, or that of a node. Throws what it throws. */
+  execute(expression: AnyNode | string): unknown;
   /** Returns the name at the top level whose declaration contains a definition. */
   findName(definition: PlacedDefinition): string | undefined;
 }
