@@ -1,4 +1,5 @@
-import { type Column, getTableColumns, is, SQL, type Table } from "drizzle-orm";
+import type { Column, Table } from "drizzle-orm";
+import { getColumns, isKind } from "../../database/drizzle_table.ts";
 import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
 
 type AnyFunction = (...args: unknown[]) => unknown;
@@ -64,10 +65,10 @@ function isEmpty(row: object): boolean {
 
 /** Describes the first value of a row that does not fit its column, without the value. */
 function findProblem(table: Table, row: object): string | undefined {
-  const columns = getTableColumns(table);
+  const columns = getColumns(table);
   for (const [name, value] of Object.entries(row)) {
     const column = columns[name];
-    if (column === undefined || value === undefined || is(value, SQL)) continue;
+    if (column === undefined || value === undefined || isKind(value, "SQL")) continue;
     if (value === null) {
       if (column.notNull) return `[body.${name}] must not be null`;
       continue;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { isKind } from "../entity_kind.ts";
+import { isKind } from "../drizzle_table.ts";
 import type { PreparedQuery } from "../session/prepared_query.ts";
 import {
   buildingTemplate,

@@ -1,7 +1,7 @@
-import { sql } from "drizzle-orm";
-import { executeRows } from "../execute.ts";
+import { rawSql } from "../plain_sql.ts";
 import type { DrizzleClient, Row } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
+import { runSqlRows } from "../run_sql.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { temporaryName } from "./sql_text.ts";
 import { qualify, quoteLiteral } from "../sql/quote.ts";
@@ -11,7 +11,7 @@ import { qualify, quoteLiteral } from "../sql/quote.ts";
  * transaction.
  */
 export function runSql(db: DrizzleClient, text: string): Promise<Row[]> {
-  return withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+  return withDistSqlRetry(() => runSqlRows(db, rawSql(text)), { maxRetries: 8 });
 }
 
 /** Returns the name of the work table, which stores the plan and the progress of the copy. */
