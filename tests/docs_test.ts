@@ -72,9 +72,9 @@ Deno.test("the README clones the repository before the commands that CONTRIBUTIN
   assertEquals(commands, listFirstCommands(contributing).slice(0, 2));
 });
 
-Deno.test("the guide of database commands lists the checks of check all in their order", () => {
+Deno.test("the guide of the database lists the checks of check all in their order", () => {
   const [, list] = readDocs("reference/cli.md").match(/^Runs (generate permissions [^.]*)\. /m)!;
-  const [, table] = readDocs("guides/database_commands.md").match(/^check +state\n([^]*?)```/m)!;
+  const [, table] = readDocs("guides/database.md").match(/^check +state\n([^]*?)```/m)!;
   const listed = table.trim().split("\n").map((line) => line.split("  ")[0]);
   assertEquals(listed, list.split(", ").map((command) => command.replace(" --check", "")));
 });
