@@ -16,7 +16,7 @@ import { COMMANDS } from "../cli/commands/commands.ts";
 import { databaseOptions } from "../cli/database/database_options.ts";
 import { writeOrCheck } from "./generated_file.ts";
 
-/** Examples of a command on the page. */
+/** Examples of a command on the page. Those of `--check` and `--json` are like those of other commands. */
 const MAX_EXAMPLES = 3;
 
 const oneLine = (text: string): string => text.replaceAll("\n", " ");

@@ -33,8 +33,12 @@ function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
+/** SQLSTATE of a feature that is not supported, which the table leaves out. */
+const NOT_SUPPORTED = "0A000";
+
 function answer({ sqlState, message }: DistSqlIncompatibility): string {
-  return [sqlState, message && `\`${message}\``].filter(Boolean).join(" ");
+  const state = sqlState === NOT_SUPPORTED && message ? undefined : sqlState;
+  return [state, message && `\`${message}\``].filter(Boolean).join(" ");
 }
 
 /** Names an entry. An inferred one is marked. */
@@ -75,7 +79,7 @@ function render(): string {
     "- **Recreate**: the table is recreated, or changed in the listed steps.",
     "- **Error**, **AppLayer**: rejected with the advice.",
     "",
-    "\\* marks entries that are inferred, and not documented or observed on a cluster. The registry has the sources of each entry.",
+    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry.",
     "",
     "## Features by date",
     "",
