@@ -5,11 +5,7 @@
  *
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
-import {
-  CAPABILITIES_AS_OF,
-  DIST_SQL_CAPABILITIES,
-  DIST_SQL_SOURCES,
-} from "../database/distsql/capabilities.ts";
+import { CAPABILITIES_AS_OF, DIST_SQL_SOURCES } from "../database/distsql/capabilities.ts";
 import {
   DistSqlCategory,
   type DistSqlIncompatibility,
@@ -80,14 +76,6 @@ function render(): string {
     "- **Error**, **AppLayer**: rejected with the advice.",
     "",
     "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry.",
-    "",
-    "## Features by date",
-    "",
-    "| from | feature |",
-    "|---|---|",
-    ...Object.values(DIST_SQL_CAPABILITIES).map(({ since, title }) =>
-      `| ${since} | ${cell(title)} |`
-    ),
     "",
     ...Object.values(DistSqlCategory).flatMap(category),
     "## Sources",
