@@ -124,7 +124,7 @@ async function markPlugin(runs: Runs): Promise<Plugin> {
 
 /** Reads the compiler options that count for a file. */
 function readCompilerOptions(path: string): string | undefined {
-  const file = listParentFolders(dirname(path)).map((at) => join(at, "tsconfig.json"))
+  const file = [...listParentFolders(dirname(path))].map((at) => join(at, "tsconfig.json"))
     .find((each) => existsSync(each));
   return file === undefined ? undefined : readFileSync(file, "utf8");
 }

@@ -76,13 +76,15 @@ export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts
   return bundles.map(({ name, file, inputs }, at) => ({ ...results[at], name, file, inputs }));
 }
 
+let loads = 0;
+
 async function runChild(
   bundles: readonly FunctionBundle[],
   options: LoadOptions,
 ): Promise<readonly LoadResult[]> {
   const folder = join(options.root, ".trellis");
   const isNewFolder = !existsSync(folder);
-  const own = join(folder, `record-${process.pid}-${Date.now().toString(36)}`);
+  const own = join(folder, `record-${process.pid}-${Date.now().toString(36)}-${++loads}`);
   try {
     mkdirSync(own, { recursive: true });
     const jobs = bundles.map(({ name, file, code, map, runs }, at) => {
@@ -116,6 +118,12 @@ function withHooks(code: string): string {
   return `${code}\n${started.join("\n")}\n` +
     "export const __trellisEvaluate = (source) => eval(source);\n";
 }
+
+/**
+ * Imports the program of the process, which would end this one. It is never called: packages of npm
+ * and JSR contain the modules that others import.
+ */
+export const importChild = (): Promise<unknown> => import("./load_child.ts");
 
 /** Runs the process to its end. */
 function waitForChild(

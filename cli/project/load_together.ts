@@ -43,6 +43,8 @@ export type LoadedTogether<Facts> =
   | { readonly facts: Facts; readonly errors: readonly LoadError[] }
   | { readonly facts?: undefined; readonly errors: readonly LoadError[] };
 
+let loads = 0;
+
 /**
  * Loads modules of a project into one program, as `loadFunctions` loads a function. What several
  * modules import is then one value, and no export is dropped.
@@ -54,7 +56,7 @@ export async function loadTogether<Facts>(
 ): Promise<LoadedTogether<Facts>> {
   const folder = join(root, ".trellis");
   const isNewFolder = !existsSync(folder);
-  const entry = join(folder, `together-${process.pid}-${Date.now().toString(36)}.mjs`);
+  const entry = join(folder, `together-${process.pid}-${Date.now().toString(36)}-${++loads}.mjs`);
   let inputs: string[] = [];
   try {
     inputs = await listInputs(root, files);

@@ -434,6 +434,20 @@ export const handler = createAuthHandler(getConfiguredSessionAuth);
   });
 });
 
+Deno.test("generate auth-schema reads configurations that are loaded at the same time", async () => {
+  const slow = `await new Promise((resolve) => setTimeout(resolve, 200));\n${authModule(PLUGINS)}`;
+  await withAuthProject(
+    { "src/auth.ts": slow },
+    (slowRoot) =>
+      withAuthProject({ "src/auth.ts": authModule("") }, async (root) => {
+        const [first, second] = await Promise.all([generate(slowRoot), generate(root)]);
+        assertEquals([first.exitCode, second.exitCode], [0, 0], first.stderr + second.stderr);
+        assertStringIncludes(await read(slowRoot, "src/auth_schema.ts"), `role: text("role"),`);
+        assert(!(await read(root, "src/auth_schema.ts")).includes("role"));
+      }),
+  );
+});
+
 Deno.test("check all executes the auth configuration once, and again when it has changed", async () => {
   const counter = globalThis as unknown as { authConfigLoads?: number };
   const count =
