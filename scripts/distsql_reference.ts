@@ -74,16 +74,11 @@ function render(): string {
     "- **Recreate**: the table is recreated, or changed in the listed steps.",
     "- **Error**, **AppLayer**: rejected with the advice.",
     "",
-    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry.",
+    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry (`DIST_SQL_SOURCES`).",
     "",
     ...Object.values(DistSqlCategory).flatMap(category),
-    "## Sources",
     "",
-    ...Object.values(DIST_SQL_SOURCES).map(({ title, url }) =>
-      url ? `- [${title}](${url})` : `- ${title}`
-    ),
-    "",
-  ].join("\n");
+  ].join("\n").trimEnd() + "\n";
 }
 
 await writeOrCheck("docs/reference/distsql.md", render(), "distsql_reference.ts");
