@@ -5,7 +5,7 @@
  *
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
-import { CAPABILITIES_AS_OF, DIST_SQL_SOURCES } from "../distsql/registry/capabilities.ts";
+import { CAPABILITIES_AS_OF } from "../distsql/registry/capabilities.ts";
 import {
   DistSqlCategory,
   type DistSqlIncompatibility,
