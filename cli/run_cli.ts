@@ -5,7 +5,7 @@ import { isAppError } from "../errors/app_error.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { VERSIONS } from "./init/versions.ts";
-import { PARSER_PACKAGE } from "./optional_packages.ts";
+import { CLI_PACKAGES, PARSER_PACKAGE } from "./optional_packages.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -95,6 +95,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
       readInput,
     }).catch(explainMissing(PARSER_PACKAGE, "typescript", `trellis ${command.name}`))
+      .catch(explainMissing(CLI_PACKAGES, "acorn", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
     if (typeof result === "number") return result;
     output.result({ command: command.name, ...result });

@@ -4,9 +4,15 @@ import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { getResource } from "../infra/resources.ts";
 import { toPortablePath } from "../inside_folder.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { loadTogether } from "../project/load_together.ts";
-import { type Channel, DEFINERS, type ReadMessages, toId } from "./read_messages.ts";
+import {
+  type Channel,
+  DEFINERS,
+  MESSAGES_READER,
+  type ReadMessages,
+  toId,
+} from "./read_messages.ts";
 
 /** An AsyncAPI document. */
 export interface AsyncApiDocument {
@@ -46,7 +52,7 @@ export async function buildAsyncApi(
   const { facts, errors } = await loadTogether<ReadMessages>({
     root,
     files: functions.map(({ file }) => file),
-    reader: new URL(`./read_messages${EXTENSION}`, import.meta.url).href,
+    reader: MESSAGES_READER,
     data: { receivers },
   });
   const { channels = {}, operations = {}, schemas = {}, findings = errors } = facts ?? {};
@@ -62,9 +68,6 @@ export async function buildAsyncApi(
     findings,
   };
 }
-
-/** Extension of the package's modules: `.ts`, or `.js` in the npm package. */
-const EXTENSION = /\.[a-z]+$/.exec(new URL(import.meta.url).pathname)?.[0] ?? ".js";
 
 /** What the kinds of functions read. */
 const TITLES: Readonly<Record<string, string>> = {

@@ -1,9 +1,8 @@
 import type { JsonSchema } from "../../validation/json_schema.ts";
 import { Components } from "../../validation/openapi/components.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { findCall, type OpenApiFinding } from "../openapi/read_operations.ts";
-import type { AnySchema } from "../openapi/read_responses.ts";
-import { SchemaFindings } from "../openapi/schema_findings.ts";
+import { type AnySchema, findCall, getDefinitionPlace } from "../openapi/read_responses.ts";
+import { type OpenApiFinding, SchemaFindings } from "../openapi/schema_findings.ts";
 import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
@@ -33,6 +32,9 @@ export const DEFINERS: Readonly<Record<string, string>> = {
   "table-stream": "defineTableStreamHandler",
   kafka: "defineKafkaHandler",
 };
+
+/** The URL of this module, which the loading process imports. */
+export const MESSAGES_READER: string = import.meta.url;
 
 /** What the reader needs besides the modules. */
 export interface MessagesData {
@@ -113,7 +115,7 @@ function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
   const definitions = fn.list("defineJob").filter((definition) => isOfProject(fn, definition));
   const jobs = definitions.flatMap((definition) => {
     const { name, schema } = definition.args[0] as { name: string; schema: unknown };
-    const place = getJobPlace(fn, definition);
+    const place = getDefinitionPlace(fn, definition);
     if (!hasFixedName(fn, definition)) {
       const message =
         "the name of the job cannot be determined: it may differ each time. Write a literal";
@@ -145,11 +147,6 @@ function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
 function isOfProject(fn: LoadedFunction, definition: PlacedDefinition): boolean {
   const { callee } = (findCall(fn, definition)?.callee ?? {}) as { callee?: AnyNode };
   return callee !== undefined && fn.syntax.findExport(callee)?.name === "defineJob";
-}
-
-function getJobPlace(fn: LoadedFunction, definition: PlacedDefinition): Place {
-  const call = findCall(fn, definition);
-  return call === undefined ? definition.place : fn.getPlace(call);
 }
 
 /** Checks that no call makes the name of a job. */

@@ -6,7 +6,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { finishGenerated } from "../finish_generated.ts";
 import { count } from "../generated_report.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { readProject, readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis generate client`. */

@@ -8,7 +8,7 @@ import { finishGenerated } from "../finish_generated.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { count, formatDiagnostic, summarizeList } from "../generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import type { Output } from "../output.ts";
 import { readProject } from "../read_project.ts";
 

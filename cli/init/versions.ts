@@ -21,7 +21,7 @@ export const VERSIONS = {
 export const NODE_TOOLS = {
   "@types/node": "22.20.5",
   tsx: "4.23.15",
-  typescript: "^7.0.2",
+  typescript: "5.9.3",
 } as const;
 
 /** Why a Node.js project has {@link PLUGIN_OVERRIDES}. A package.json has no comments. */

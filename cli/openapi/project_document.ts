@@ -11,7 +11,8 @@ import { loadTogether } from "../project/load_together.ts";
 import type { Place } from "../project/source_map.ts";
 import { readInfo } from "./openapi_files.ts";
 import { prefixSchemas } from "./prefix_schemas.ts";
-import type { OpenApiFinding, OperationsData, ReadOperations } from "./read_operations.ts";
+import { OPERATIONS_READER, type OperationsData, type ReadOperations } from "./read_operations.ts";
+import type { OpenApiFinding } from "./schema_findings.ts";
 
 /** The document of a project with its errors and warnings. */
 export interface ProjectDocument {
@@ -41,7 +42,7 @@ export async function buildProjectDocument(
   const { facts, errors } = await loadTogether<ReadOperations>({
     root,
     files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
-    reader: new URL(`./read_operations${EXTENSION}`, import.meta.url).href,
+    reader: OPERATIONS_READER,
     data,
   });
   if (facts === undefined) {
@@ -61,9 +62,6 @@ export async function buildProjectDocument(
     undescribed,
   };
 }
-
-/** Extension of the package's modules: `.ts`, or `.js` in the npm package. */
-const EXTENSION = /\.[a-z]+$/.exec(new URL(import.meta.url).pathname)?.[0] ?? ".js";
 
 async function describeAuth(
   root: string,

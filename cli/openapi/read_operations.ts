@@ -14,18 +14,21 @@ import { nameRoute, ROUTE_METHODS } from "../discovery/route_files.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
-import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
+import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
-import { nameOperations } from "./operation_ids.ts";
-import { type AnySchema, createResponseReader } from "./read_responses.ts";
+import { nameOperations, type SourceOperation } from "./operation_ids.ts";
+import {
+  type AnySchema,
+  createResponseReader,
+  findCall,
+  getDefinitionPlace,
+} from "./read_responses.ts";
 import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
-import { SchemaFindings } from "./schema_findings.ts";
+import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
 
-/** A message about code that cannot be described. */
-export interface OpenApiFinding extends Place {
-  readonly message: string;
-}
+/** The URL of this module, which the loading process imports. */
+export const OPERATIONS_READER: string = import.meta.url;
 
 /** What the reader needs besides the modules. */
 export interface OperationsData {
@@ -48,17 +51,6 @@ export interface ReadOperations {
   readonly authFunctions: readonly AuthFunction[];
   /** Functions of other kinds; they are not described. */
   readonly undescribed: readonly Place[];
-}
-
-/** An operation with its function. */
-export interface SourceOperation extends Place {
-  readonly fn: FunctionFile;
-  /** The name of the handler's function, if it has one. */
-  readonly functionName?: string;
-  readonly operationName?: string;
-  readonly openapi: OpenApiMetadata;
-  readonly registered: RegisteredOperation;
-  readonly definition: PlacedDefinition;
 }
 
 /** Handler options that are schemas. */
@@ -239,33 +231,8 @@ function toRoute(
   };
 }
 
-/** Returns the call that made a definition: the smallest one around its position that it is not an argument of. */
-export function findCall(fn: LoadedFunction, definition: PlacedDefinition): AnyNode | undefined {
-  const { position } = definition;
-  if (position === undefined) return undefined;
-  let found: AnyNode | undefined;
-  function visit(node: AnyNode): void {
-    if (position! < node.start || position! >= node.end) return;
-    if (node.type === "CallExpression") {
-      const isArgument = (node.arguments as AnyNode[]).some(({ start, end }) =>
-        start <= position! && position! < end
-      );
-      if (!isArgument) found = node;
-    }
-    listChildren(node).forEach(visit);
-  }
-  visit(fn.syntax.program);
-  return found;
-}
-
 function findHandlerNodes(fn: LoadedFunction, definition: PlacedDefinition): AnyNode[] {
   return (findCall(fn, definition)?.arguments ?? []) as AnyNode[];
-}
-
-/** Returns the line in which a definition starts. */
-function getDefinitionPlace(fn: LoadedFunction, definition: PlacedDefinition): Place {
-  const call = findCall(fn, definition);
-  return call === undefined ? definition.place : fn.getPlace(call);
 }
 
 function readAdditional(

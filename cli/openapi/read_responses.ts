@@ -5,6 +5,7 @@ import * as httpErrors from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { PackageUse } from "../project/bundle_syntax.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
+import type { Place } from "../project/source_map.ts";
 import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
 
 /** A schema in the options of a handler. */
@@ -265,4 +266,29 @@ function isUndefined(node: AnyNode): boolean {
 function isKey(node: AnyNode, parent: AnyNode): boolean {
   return !parent.computed && (parent.type === "MemberExpression" && parent.property === node ||
     parent.type === "Property" && parent.key === node && parent.value !== node);
+}
+
+/** Returns the call that made a definition: the smallest one around its position that it is not an argument of. */
+export function findCall(fn: LoadedFunction, definition: PlacedDefinition): AnyNode | undefined {
+  const { position } = definition;
+  if (position === undefined) return undefined;
+  let found: AnyNode | undefined;
+  function visit(node: AnyNode): void {
+    if (position! < node.start || position! >= node.end) return;
+    if (node.type === "CallExpression") {
+      const isArgument = (node.arguments as AnyNode[]).some(({ start, end }) =>
+        start <= position! && position! < end
+      );
+      if (!isArgument) found = node;
+    }
+    listChildren(node).forEach(visit);
+  }
+  visit(fn.syntax.program);
+  return found;
+}
+
+/** Returns the line in which a definition starts. */
+export function getDefinitionPlace(fn: LoadedFunction, definition: PlacedDefinition): Place {
+  const call = findCall(fn, definition);
+  return call === undefined ? definition.place : fn.getPlace(call);
 }

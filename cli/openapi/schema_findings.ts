@@ -1,7 +1,11 @@
 import type { Place } from "../project/source_map.ts";
-import type { OpenApiFinding } from "./read_operations.ts";
 import { type AnySchema, isSchema } from "./read_responses.ts";
 import type { NamedSchema } from "./schema_names.ts";
+
+/** A message about code that cannot be described. */
+export interface OpenApiFinding extends Place {
+  readonly message: string;
+}
 
 /** Collects errors of schemas with their places. */
 export class SchemaFindings {
