@@ -9,12 +9,12 @@ import {
   CAPABILITIES_AS_OF,
   DIST_SQL_CAPABILITIES,
   DIST_SQL_SOURCES,
-} from "../database/distsql/capabilities.ts";
+} from "../distsql/registry/capabilities.ts";
 import {
   DistSqlCategory,
   type DistSqlIncompatibility,
-} from "../database/distsql/incompatibility.ts";
-import { getByCategory } from "../database/distsql/incompatibilities.ts";
+} from "../distsql/registry/incompatibility.ts";
+import { getByCategory } from "../distsql/registry/incompatibilities.ts";
 import { writeOrCheck } from "./generated_file.ts";
 
 const TITLES: Readonly<Record<DistSqlCategory, string>> = {

@@ -9,13 +9,13 @@
  *
  * The databases are SQL files, because a compressed embedded database has 4.6 MB.
  */
-import { createAuth } from "../auth/instance.ts";
+import { createAuth } from "../auth/accounts/instance.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { sql } from "../database/orm.ts";
 import { setLogOutput } from "../observability/output.ts";
-import { startDistSqlServer } from "../testing/distsql/server.ts";
+import { startDistSqlServer } from "../distsql/server/server.ts";
 import { startPostgres, type TestPostgres } from "../tests/support/postgres.ts";
 import { dumpDatabase } from "./dump_database.ts";
 

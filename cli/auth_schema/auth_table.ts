@@ -6,8 +6,13 @@ import {
 } from "../../auth/columns.ts";
 import { getTableName, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { AuthField, AuthIds, AuthModel, AuthTables } from "../../auth/describe_tables.ts";
-import { quoteLiteral } from "../../database/sql/quote.ts";
+import type {
+  AuthField,
+  AuthIds,
+  AuthModel,
+  AuthTables,
+} from "../../auth/accounts/describe_tables.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 import { snakeCase } from "../snake_case.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */
