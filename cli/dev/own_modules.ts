@@ -3,7 +3,7 @@ import { TRELLIS } from "../analysis/resolve_module.ts";
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",
   auth: "auth/mod",
-  "auth/jwt": "auth/jwt",
+  "auth/jwt": "auth/jwt/mod",
   "auth/schema": "auth/schema",
   cli: "cli/mod",
   client: "client/mod",
