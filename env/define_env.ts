@@ -118,13 +118,14 @@ function parseEnv(
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   function addMissing(name: string): void {
-    const standIn = given === undefined ? getStandIn(name) : undefined;
+    const standIn = given === undefined ? getStandIn(name, true) : undefined;
     if (standIn === undefined) problems.push(`${name} is not set`);
     else values[name] = standIn;
   }
   for (const [name, entry] of Object.entries(definition)) {
     const variable: EnvVariable<unknown> = isSchema(entry) ? { schema: entry } : entry;
-    const text = readEnv(source, name);
+    const text = readEnv(source, name) ??
+      (given === undefined ? getStandIn(name, false) : undefined);
     if (text === undefined && variable.default !== undefined) values[name] = variable.default;
     else if (text === undefined && variable.optional) values[name] = undefined;
     else if (variable.schema === undefined) {

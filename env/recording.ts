@@ -12,8 +12,10 @@ export interface Definition {
 export interface Recorder {
   /** Receives a definition. */
   add(definition: Definition): void;
-  /** Returns the value of a required environment variable that is not set. */
-  getStandIn(variable: string): string;
+  /**
+   * Returns a value for an environment variable that is not set; `undefined` if an optional variable stays without one.
+   */
+  getStandIn(variable: string, isRequired: boolean): string | undefined;
 }
 
 /** Place of the recorder in the global object, which all copies of this package share. */
@@ -26,9 +28,9 @@ export function isRecording(): boolean {
   return globals[RECORDER] !== undefined;
 }
 
-/** Returns a value for a variable that is not set, or `undefined` if the program runs. */
-export function getStandIn(variable: string): string | undefined {
-  return globals[RECORDER]?.getStandIn(variable);
+/** Returns a value for a variable that is not set; `undefined` if it has none, as in a program that runs. */
+export function getStandIn(variable: string, isRequired: boolean): string | undefined {
+  return globals[RECORDER]?.getStandIn(variable, isRequired);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../validation/json_schema.ts";
 import { Components } from "../../validation/openapi/components.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { type AnySchema, findCall, getDefinitionPlace } from "../openapi/read_responses.ts";
+import { type AnySchema, getDefinitionPlace } from "../openapi/read_responses.ts";
 import { type OpenApiFinding, SchemaFindings } from "../openapi/schema_findings.ts";
 import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
 import { checkFacts, type TogetherModule } from "../project/load_together.ts";
@@ -145,13 +145,13 @@ function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
 
 /** Checks for `defineJob({ … })(…)` in a source of the project: this package defines jobs too. */
 function isOfProject(fn: LoadedFunction, definition: PlacedDefinition): boolean {
-  const { callee } = (findCall(fn, definition)?.callee ?? {}) as { callee?: AnyNode };
+  const { callee } = (fn.findCall(definition)?.callee ?? {}) as { callee?: AnyNode };
   return callee !== undefined && fn.syntax.findExport(callee)?.name === "defineJob";
 }
 
 /** Checks that no call makes the name of a job. */
 function hasFixedName(fn: LoadedFunction, definition: PlacedDefinition): boolean {
-  const call = findCall(fn, definition)?.callee as AnyNode | undefined;
+  const call = fn.findCall(definition)?.callee as AnyNode | undefined;
   const [options] = (call?.arguments ?? []) as AnyNode[];
   const properties = options?.type === "ObjectExpression" ? options.properties as AnyNode[] : [];
   const name = properties.findLast(({ key }) =>

@@ -1,7 +1,7 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { explainMissing } from "../../env/optional_package.ts";
-import { TESTING_PACKAGES } from "../../testing/distsql/optional_packages.ts";
-import { child, children, getText, type SyntaxNode } from "../../testing/distsql/syntax_tree.ts";
+import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
+import { child, children, getText, type SyntaxNode } from "../../distsql/server/syntax_tree.ts";
 import type { TableName } from "./table_name.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
@@ -99,7 +99,7 @@ class AccessReader {
     if (Array.isArray(value)) return value.forEach((each) => this.#visit(each, names));
     if (typeof value !== "object" || value === null) return;
     const node = value as SyntaxNode;
-    if (node.SelectStmt) return this.#visitSelect(child(node, "SelectStmt"), names);
+    if (node.SelectStmt) return void this.#visitSelect(child(node, "SelectStmt"), names);
     if (node.InsertStmt) return this.#visitInsert(child(node, "InsertStmt"), names);
     if (node.UpdateStmt) return this.#visitUpdate(child(node, "UpdateStmt"), names);
     if (node.DeleteStmt) return this.#visitDelete(child(node, "DeleteStmt"), names);

@@ -39,20 +39,22 @@ export async function buildProjectDocument(
     version: openapi.openapiVersion,
   };
   const additional = openapi.additionalSchemas.map((label) => resolve(root, label.split("#")[0]));
-  const { facts, errors } = await loadTogether<ReadOperations>({
+  const loaded = await loadTogether<ReadOperations>({
     root,
     files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
     reader: OPERATIONS_READER,
     data,
   });
-  if (facts === undefined) {
+  if (loaded.facts === undefined) {
     const document = buildOpenApiDocument(data.info, [], data.servers);
-    return { document, findings: errors, warnings: [], undescribed: [] };
+    return { document, findings: loaded.errors, warnings: [], undescribed: [] };
   }
-  const { warnings, undescribed, authFunctions } = facts;
+  const { facts } = loaded;
+  const { undescribed, authFunctions } = facts;
+  const warnings = [...facts.warnings, ...loaded.warnings];
   const withPrefix = (document: OpenApiDocument) => prefixSchemas(document, openapi.schemaPrefix);
   if (authFunctions.length === 0) {
-    return { ...facts, document: withPrefix(facts.document) };
+    return { ...facts, warnings, document: withPrefix(facts.document) };
   }
   const { document, findings } = await describeAuth(root, config, authFunctions, facts.document);
   return {

@@ -18,12 +18,7 @@ import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { nameOperations, type SourceOperation } from "./operation_ids.ts";
-import {
-  type AnySchema,
-  createResponseReader,
-  findCall,
-  getDefinitionPlace,
-} from "./read_responses.ts";
+import { type AnySchema, createResponseReader, getDefinitionPlace } from "./read_responses.ts";
 import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
 import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
 
@@ -232,7 +227,7 @@ function toRoute(
 }
 
 function findHandlerNodes(fn: LoadedFunction, definition: PlacedDefinition): AnyNode[] {
-  return (findCall(fn, definition)?.arguments ?? []) as AnyNode[];
+  return (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
 }
 
 function readAdditional(

@@ -268,27 +268,8 @@ function isKey(node: AnyNode, parent: AnyNode): boolean {
     parent.type === "Property" && parent.key === node && parent.value !== node);
 }
 
-/** Returns the call that made a definition: the smallest one around its position that it is not an argument of. */
-export function findCall(fn: LoadedFunction, definition: PlacedDefinition): AnyNode | undefined {
-  const { position } = definition;
-  if (position === undefined) return undefined;
-  let found: AnyNode | undefined;
-  function visit(node: AnyNode): void {
-    if (position! < node.start || position! >= node.end) return;
-    if (node.type === "CallExpression") {
-      const isArgument = (node.arguments as AnyNode[]).some(({ start, end }) =>
-        start <= position! && position! < end
-      );
-      if (!isArgument) found = node;
-    }
-    listChildren(node).forEach(visit);
-  }
-  visit(fn.syntax.program);
-  return found;
-}
-
 /** Returns the line in which a definition starts. */
 export function getDefinitionPlace(fn: LoadedFunction, definition: PlacedDefinition): Place {
-  const call = findCall(fn, definition);
+  const call = fn.findCall(definition);
   return call === undefined ? definition.place : fn.getPlace(call);
 }

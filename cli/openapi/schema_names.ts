@@ -22,7 +22,7 @@ export function listNamedSchemas(fn: LoadedFunction, modules: Modules): NamedSch
   const found: NamedSchema[] = [];
   for (const [local, node] of declarations) {
     if (/Function|^Class/.test(node.type)) continue;
-    const schema = tryExecute(fn, local);
+    const schema = fn.evaluateName(local);
     if (!isSchema(schema)) continue;
     const place = fn.getPlace(node);
     const label = findSourceName(local, place.file);
@@ -39,7 +39,7 @@ export function listNamedSchemas(fn: LoadedFunction, modules: Modules): NamedSch
     if (statement.type !== "ImportDeclaration") continue;
     for (const each of statement.specifiers as AnyNode[]) {
       const exportedAs = (each.imported as { name?: string } | undefined)?.name;
-      const schema = exportedAs && tryExecute(fn, (each.local as { name: string }).name);
+      const schema = exportedAs && fn.evaluateName((each.local as { name: string }).name);
       if (!isSchema(schema)) continue;
       found.push({ ...fn.getPlace(each), schema, label: exportedAs!, exportedAs });
     }
@@ -59,14 +59,6 @@ export function findSourceName(name: string, file: string): string {
   const text = readFileSync(file, "utf8");
   const has = (word: string) => new RegExp(`\\b${word.replaceAll("$", "\\$")}\\b`).test(text);
   return has(name) || !has(original) ? name : original;
-}
-
-function tryExecute(fn: LoadedFunction, name: string): unknown {
-  try {
-    return fn.execute(name);
-  } catch {
-    return undefined;
-  }
 }
 
 function getKey({ file, line, label }: NamedSchema): string {

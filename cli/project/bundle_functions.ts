@@ -6,7 +6,7 @@ import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
-import { toBuildError } from "../dev/build_error.ts";
+import { BuildError, toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { listParentFolders } from "../parent_folders.ts";
@@ -44,6 +44,33 @@ export async function bundleFunctions(
   functions: readonly FunctionSource[],
   runs: Runs,
 ): Promise<FunctionBundle[]> {
+  return await bundle(root, functions, runs, await markPlugin(runs));
+}
+
+/**
+ * Finds out why a function cannot be bundled.
+ *
+ * @returns The error, whose places are those of the sources as they are written.
+ */
+export async function findBundleError(
+  root: string,
+  fn: FunctionSource,
+): Promise<BuildError | undefined> {
+  try {
+    await bundle(root, [fn], { jobs: true, routes: true });
+    return undefined;
+  } catch (error) {
+    if (error instanceof BuildError) return error;
+    throw error;
+  }
+}
+
+async function bundle(
+  root: string,
+  functions: readonly FunctionSource[],
+  runs: Runs,
+  ...plugins: Plugin[]
+): Promise<FunctionBundle[]> {
   const { build } = await loadEsbuild("trellis generate");
   const outdir = join(root, OUT);
   let result: BuildResult<{ write: false; metafile: true }>;
@@ -58,11 +85,7 @@ export async function bundleFunctions(
       metafile: true,
       sourcemap: "external",
       sourcesContent: false,
-      plugins: [
-        await markPlugin(runs),
-        environmentPlugin,
-        localResolver(root, new Map()),
-      ],
+      plugins: [...plugins, environmentPlugin, localResolver(root, new Map(), true)],
       define: { "process.env": "__trellisEnvironment" },
     });
   } catch (error) {
@@ -106,6 +129,8 @@ async function markPlugin(runs: Runs): Promise<Plugin> {
           // without decorators, which the parser does not know
           target: "es2022",
           tsconfigRaw: readCompilerOptions(path),
+          // else it renames a function that has the name of its constant
+          keepNames: true,
           logLevel: "silent",
         }).catch(() => ({ code: undefined, map: "" }));
         // esbuild reports the error with its place

@@ -17,10 +17,14 @@ export interface BundleSyntax {
   readonly program: AnyNode;
   /** Names of members that the code reads, as `.name`, in patterns and in strings. */
   readonly memberNames: ReadonlySet<string>;
+  /** Names of members that the code calls. */
+  readonly calledNames: ReadonlySet<string>;
   /** Uses of this package. */
   readonly uses: readonly PackageUse[];
-  /** Specifiers of imported packages. */
-  readonly packages: ReadonlySet<string>;
+  /** Local names of the imports of other packages, by specifier. */
+  readonly packages: ReadonlyMap<string, readonly string[]>;
+  /** Imports on demand that esbuild has left: `import(name)`, `require(name)`. */
+  readonly imports: readonly AnyNode[];
   /** The initializer or declaration of names at the top level. */
   readonly declarations: ReadonlyMap<string, AnyNode>;
   /** Returns the node around a node. */
@@ -44,12 +48,21 @@ export function readBundleSyntax(
   const parents = new Map<AnyNode, AnyNode>();
   const references = new Map<string, AnyNode[]>();
   const memberNames = new Set<string>();
+  const calledNames = new Set<string>();
   const imports = new Map<string, Pick<PackageUse, "module" | "name">>();
-  const packages = new Set<string>();
+  const packages = new Map<string, string[]>();
   const declarations = new Map<string, AnyNode>();
+
+  const dynamic: AnyNode[] = [];
 
   function visit(node: AnyNode): void {
     switch (node.type) {
+      case "ImportExpression":
+        dynamic.push(node);
+        break;
+      case "CallExpression":
+        if (/^(?:__)?require\d*$/.test(String((node.callee as AnyNode).name))) dynamic.push(node);
+        break;
       case "ImportDeclaration":
         return addImport(node);
       case "Identifier":
@@ -64,14 +77,21 @@ export function readBundleSyntax(
         break;
       }
       case "Literal":
-        if (typeof node.value === "string") memberNames.add(node.value);
+        if (typeof node.value === "string" && !isDecoration(parents.get(node))) {
+          memberNames.add(node.value);
+        }
         break;
       case "TemplateElement":
         memberNames.add((node.value as { cooked?: string }).cooked ?? "");
         break;
-      case "MemberExpression":
-        if (!node.computed) memberNames.add((node.property as AnyNode).name as string);
+      case "MemberExpression": {
+        if (node.computed) break;
+        const { name } = node.property as unknown as { name: string };
+        memberNames.add(name);
+        const parent = parents.get(node);
+        if (parent?.type === "CallExpression" && parent.callee === node) calledNames.add(name);
         break;
+      }
       case "ObjectPattern":
         for (const { key } of node.properties as { key?: AnyNode }[]) {
           if (key?.type === "Identifier") memberNames.add(key.name as string);
@@ -87,8 +107,13 @@ export function readBundleSyntax(
   function addImport(node: AnyNode): void {
     const specifier = (node.source as AnyNode).value as string;
     const module = ownModules.get(specifier);
-    packages.add(module ?? specifier);
-    if (module === undefined) return;
+    if (module === undefined) {
+      const names = (node.specifiers as AnyNode[]).map(({ local }) =>
+        (local as AnyNode).name as string
+      );
+      packages.set(specifier, [...packages.get(specifier) ?? [], ...names]);
+      return;
+    }
     for (const each of node.specifiers as AnyNode[]) {
       const imported = each.type === "ImportNamespaceSpecifier"
         ? "*"
@@ -160,7 +185,9 @@ export function readBundleSyntax(
   );
   return {
     program,
+    imports: dynamic,
     memberNames,
+    calledNames,
     uses,
     packages,
     declarations,
@@ -168,6 +195,12 @@ export function readBundleSyntax(
     listReferences: (name) => references.get(name) ?? [],
     findExport,
   };
+}
+
+/** Returns true for a call of esbuild that applies a decorator to a member, which it names. */
+function isDecoration(parent: AnyNode | undefined): boolean {
+  return parent?.type === "CallExpression" &&
+    String((parent.callee as AnyNode).name).startsWith("__decorate");
 }
 
 /** Returns true for a name that is declared: a variable, function, class or parameter. */

@@ -25,6 +25,8 @@ const INSTANCE_USERS = new Set([
   "listAuthEvents",
   "removeExpiredAuthRows",
   "createAuthCleanupHandler",
+  // counted by itself, with the routes that it mounts
+  "createAuthHandler",
 ]);
 
 const MENTIONED = new RegExp(
@@ -72,6 +74,12 @@ function findValueUse(syntax: BundleSyntax, node: AnyNode, seen: Set<AnyNode>): 
     case "MemberExpression":
       if (parent.object !== node || parent.computed) return "routes";
       return (parent.property as AnyNode).name === "api" ? "api" : "routes";
+    case "AssignmentExpression": {
+      if (parent.left === node) return "none";
+      const { name } = parent.left as { name?: string };
+      if (name === undefined) return "routes";
+      return combine([findNameUse(syntax, name, seen), findValueUse(syntax, parent, seen)]);
+    }
     case "CallExpression":
       return findArgumentUse(syntax, node);
     case "VariableDeclarator": {

@@ -12,8 +12,16 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { bundleFunctions, type FunctionBundle, type FunctionSource } from "./bundle_functions.ts";
+import { toPortablePath } from "../inside_folder.ts";
+import { BuildError } from "../dev/build_error.ts";
+import {
+  bundleFunctions,
+  findBundleError,
+  type FunctionBundle,
+  type FunctionSource,
+} from "./bundle_functions.ts";
 import { findRuns } from "./find_runs.ts";
+import { getModuleUrl } from "./module_url.ts";
 import type { LoadError, LoadRequest, LoadResult } from "./load_protocol.ts";
 
 /** Options of {@link loadFunctions}. */
@@ -23,7 +31,7 @@ export interface LoadOptions {
   readonly functions: readonly FunctionSource[];
   /** URLs of the modules whose export `read` reads the facts: see `FactReader`. */
   readonly readers: readonly string[];
-  /** Called with the number of functions that begin to load. */
+  /** Called with the number of functions that begin to load, if there are many. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -32,15 +40,21 @@ export interface FunctionFacts {
   readonly name: string;
   /** Absolute path. */
   readonly file: string;
+  /** The same, relative to the project. */
+  readonly path: string;
   /** One value for each reader; missing if the function cannot be loaded. */
   readonly facts?: readonly unknown[];
   readonly error?: LoadError;
+  /** Variables whose values may decide what the function uses. */
+  readonly warnings?: readonly LoadError[];
   /** Absolute paths of the sources. */
   readonly inputs: readonly string[];
 }
 
 /** Time for the modules of one function. */
 const LIMIT_MS = 10_000;
+/** Number of functions that take some seconds. */
+const SLOW_COUNT = 20;
 /** Time for the start of the process. */
 const START_MS = 60_000;
 
@@ -52,18 +66,64 @@ const KEPT =
  * Loads functions with this package itself and reads what they define. Each is bundled, without the definitions that it
  * does not use, and imported in another process, which has no credentials and no network.
  *
- * @throws {BuildError} If a source is invalid or an import cannot be resolved.
  * @throws {ConfigurationError} If the process ends early.
  */
 export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts[]> {
   const { root, functions } = options;
-  if (functions.length === 0) return [];
-  const bundles = await bundleFunctions(root, functions, { jobs: false, routes: false });
-  const needs = await Promise.all(bundles.map(findRuns));
+  const { bundles, errors } = await bundleAll(root, functions);
+  const results = bundles.length === 0 ? [] : await runChild(bundles, options);
+  const byName = new Map(results.map((result) => [result.name, result]));
+  const inputs = new Map(bundles.map((bundle) => [bundle.name, bundle.inputs]));
+  return functions.map(({ name, file }) => ({
+    ...byName.get(name),
+    ...errors.has(name) && { error: errors.get(name) },
+    name,
+    file,
+    path: toPortablePath(root, file),
+    inputs: inputs.get(name) ?? [file],
+  }));
+}
+
+/** Bundles functions, each with the code that it runs; those that cannot be bundled have an error. */
+async function bundleAll(
+  root: string,
+  functions: readonly FunctionSource[],
+): Promise<{ bundles: FunctionBundle[]; errors: Map<string, LoadError> }> {
+  const errors = new Map<string, LoadError>();
+  let sound = functions;
+  let bundles: FunctionBundle[] = [];
+  const bundlePlain = async () => {
+    bundles = sound.length === 0
+      ? []
+      : await bundleFunctions(root, sound, { jobs: false, routes: false });
+  };
+  try {
+    await bundlePlain();
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    for (const fn of functions) {
+      const found = await findBundleError(root, fn);
+      if (found === undefined) continue;
+      const [{ message, file, line }] = found.errors;
+      errors.set(fn.name, {
+        message,
+        file: file ?? toPortablePath(root, fn.file),
+        line: line ?? 1,
+      });
+    }
+    // an error that no function has by itself
+    if (errors.size === 0) throw error;
+    sound = functions.filter(({ name }) => !errors.has(name));
+    await bundlePlain();
+  }
+  const needs = bundles.map(findRuns);
   for (
-    const runs of [true, false].flatMap((jobs) => [{ jobs, routes: true }, { jobs, routes: false }])
+    const runs of [
+      { jobs: true, routes: true },
+      { jobs: true, routes: false },
+      { jobs: false, routes: true },
+    ]
   ) {
-    if (!runs.jobs && !runs.routes) continue;
     const some = bundles.filter((_, at) =>
       needs[at].jobs === runs.jobs && needs[at].routes === runs.routes
     );
@@ -72,8 +132,7 @@ export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts
       bundles[bundles.findIndex(({ name }) => name === bundle.name)] = bundle;
     }
   }
-  const results = await runChild(bundles, options);
-  return bundles.map(({ name, file, inputs }, at) => ({ ...results[at], name, file, inputs }));
+  return { bundles, errors };
 }
 
 let loads = 0;
@@ -89,7 +148,7 @@ async function runChild(
     mkdirSync(own, { recursive: true });
     const jobs = bundles.map(({ name, file, code, map, runs }, at) => {
       const path = join(own, `f${at}.mjs`);
-      writeFileSync(path, withHooks(code));
+      writeFileSync(path, code);
       return { name, file, path, map, runs };
     });
     const resultFile = join(own, "results.json");
@@ -110,15 +169,6 @@ async function runChild(
   }
 }
 
-/** Adds what runs the modules that are imported on demand, and what evaluates constants. */
-function withHooks(code: string): string {
-  const started = [...code.matchAll(/^var ((?:init|require)_\w+) = __(?:esm|commonJS)\(/gm)].map(
-    ([, name]) => `await ${name}();`,
-  );
-  return `${code}\n${started.join("\n")}\n` +
-    "export const __trellisEvaluate = (source) => eval(source);\n";
-}
-
 /**
  * Imports the program of the process, which would end this one. It is never called: packages of npm
  * and JSR contain the modules that others import.
@@ -130,10 +180,7 @@ function waitForChild(
   requestFile: string,
   { root, functions, onProgress }: LoadOptions,
 ): Promise<void> {
-  const program = new URL(
-    `./load_child${/\.[a-z]+$/.exec(new URL(import.meta.url).pathname)?.[0] ?? ".js"}`,
-    import.meta.url,
-  );
+  const program = new URL(getModuleUrl(import.meta.url, "./load_child"));
   const script = program.protocol === "file:" ? fileURLToPath(program) : program.href;
   const isDeno = process.versions.deno !== undefined;
   const args = isDeno ? ["run", "-A", "--deny-net", "--no-prompt", script] : [script];
@@ -154,7 +201,8 @@ function waitForChild(
     child.stdout.on("data", (chunk) => {
       for (const line of String(chunk).split("\n").filter((each) => each !== "")) {
         current = line;
-        onProgress?.(++done, functions.length);
+        done++;
+        if (functions.length > SLOW_COUNT) onProgress?.(done, functions.length);
       }
       clearTimeout(timer);
       // a module that blocks the process cannot be stopped in it; each may be loaded a few times

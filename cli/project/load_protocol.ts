@@ -42,4 +42,6 @@ export interface LoadResult {
   readonly name: string;
   readonly facts?: readonly unknown[];
   readonly error?: LoadError;
+  /** Variables whose values may decide what the function uses. */
+  readonly warnings?: readonly LoadError[];
 }

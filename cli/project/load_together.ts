@@ -40,7 +40,12 @@ export interface TogetherModule<Data> {
 
 /** What the reader found, or why the modules cannot be loaded. */
 export type LoadedTogether<Facts> =
-  | { readonly facts: Facts; readonly errors: readonly LoadError[] }
+  | {
+    readonly facts: Facts;
+    readonly errors: readonly LoadError[];
+    /** Variables of the environment of which not all values could be tried. */
+    readonly warnings: readonly LoadError[];
+  }
   | { readonly facts?: undefined; readonly errors: readonly LoadError[] };
 
 let loads = 0;
@@ -62,14 +67,14 @@ export async function loadTogether<Facts>(
     inputs = await listInputs(root, files);
     mkdirSync(folder, { recursive: true });
     writeFileSync(entry, renderEntry(root, inputs, data));
-    const [{ facts, error }] = await loadFunctions({
+    const [{ facts, error, warnings = [] }] = await loadFunctions({
       root,
       functions: [{ name: "project", file: entry }],
       readers: [reader],
     });
     if (error !== undefined) return { errors: [locate(root, inputs, error)] };
     const found = facts![0] as CheckedFacts<Facts>;
-    if (found.variable === undefined) return { facts: found, errors: [] };
+    if (found.variable === undefined) return { facts: found, errors: [], warnings };
     const message = `${found.variable} decides what is described`;
     return { errors: [locate(root, inputs, { message, file: ".trellis", line: 1 })] };
   } catch (error) {

@@ -19,6 +19,8 @@ export type Evaluated =
 /** A function of a project, loaded with the package itself. Exists only in the process that loads. */
 export interface LoadedFunction {
   readonly name: string;
+  /** Absolute path of the project. */
+  readonly root: string;
   /** Relative to the project. */
   readonly file: string;
   /** The exports of the function's file. */
@@ -37,8 +39,12 @@ export interface LoadedFunction {
   getPlace(node: AnyNode): Place;
   /** Returns the value of an expression that consists of constants and of names at the top level. */
   evaluate(node: AnyNode): Evaluated;
-  /** Evaluates an expression in the scope of the bundle: its text, or that of a node. Throws what it throws. */
-  execute(expression: AnyNode | string): unknown;
+  /** Evaluates the text of a node in the scope of the bundle, calls included. Throws what it throws. */
+  execute(node: AnyNode): unknown;
+  /** Returns the call in the bundle that made a definition: the whole one of a curried function. */
+  findCall(definition: PlacedDefinition): AnyNode | undefined;
+  /** Returns the value of a name at the top level; `undefined` if it has none. */
+  evaluateName(name: string): unknown;
   /** Returns the name at the top level whose declaration contains a definition. */
   findName(definition: PlacedDefinition): string | undefined;
 }
@@ -48,3 +54,9 @@ export interface LoadedFunction {
  * imports. The facts are JSON.
  */
 export type FactReader<Facts> = (fn: LoadedFunction) => Facts | Promise<Facts>;
+
+/**
+ * Merges the facts without and with the optional environment variables. It is the export `merge` of a reader's module;
+ * without it, facts that differ are an error that names the variable.
+ */
+export type FactMerger<Facts> = (facts: Facts, others: Facts) => Facts;

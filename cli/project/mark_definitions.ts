@@ -59,7 +59,6 @@ export function markDefinitions(
 ): string {
   const program = parseModule(parse, code);
   const names = listDefiners(program, isOwn);
-  if (names.size === 0) return code;
   const edits: Edit[] = [];
 
   /** Returns the exported name of the function that an expression calls in the end. */
@@ -112,9 +111,22 @@ export function markDefinitions(
     for (const child of listChildren(node)) visit(child);
   }
   visit(program);
+  removeNames(program, edits);
   if (!runs.jobs) emptyHandlers(program, getDefiner, edits);
   if (!runs.routes) emptyConfigurations(program, getDefiner, edits);
   return applyEdits(code, edits);
+}
+
+/** Removes esbuild's `__name(fn, "fn");` after declarations, which would keep functions that are not used. */
+function removeNames(node: AnyNode, edits: Edit[]): void {
+  if (node.type === "ExpressionStatement") {
+    const { callee } = node.expression as { callee?: AnyNode };
+    if (/^__name\d*$/.test(String(callee?.name))) {
+      edits.push({ start: node.start, end: node.end, text: "" });
+    }
+    return;
+  }
+  for (const child of listChildren(node)) removeNames(child, edits);
 }
 
 /** Empties what only the worker of jobs and mails runs. */
@@ -132,10 +144,14 @@ function emptyHandlers(
       return emptyHandlers(callee, getDefiner, edits);
     }
     if (name === "defineMail" && args[0]?.type === "ObjectExpression") {
-      for (const property of args[0].properties as AnyNode[]) {
-        if ((property.key as AnyNode | undefined)?.name !== "render") continue;
-        edits.push({ start: property.start, end: property.end, text: "render: () => ({})" });
+      const render = findProperty(args[0], "render");
+      if (render !== undefined) {
+        edits.push({ start: render.start, end: render.end, text: "render: () => ({})" });
       }
+    }
+    if (name === "createAccountMails" && args[0]?.type === "ObjectExpression") {
+      const templates = findProperty(args[0], "templates");
+      if (templates !== undefined) emptyFunctions(templates, edits);
     }
     if (name !== undefined && TRANSPORT.has(name)) {
       return args.forEach((each) => emptyFunctions(each, edits));
@@ -162,15 +178,43 @@ function emptyConfigurations(
     if (node.type === "CallExpression" && SESSIONS.has(getDefiner(node.callee as AnyNode) ?? "")) {
       const config = (node.arguments as AnyNode[])[1];
       if (config?.type === "Identifier") named.add(config.name as string);
-      else if (config !== undefined) emptyFunctions(config, edits);
+      else if (config !== undefined) emptyConfiguration(config, edits);
     }
     listChildren(node).forEach(visit);
   }
   visit(program);
   for (const name of named) {
     const config = constants.get(name);
-    if (config !== undefined) emptyFunctions(config, edits);
+    if (config !== undefined) emptyConfiguration(config, edits);
   }
+}
+
+/** Options of a configuration of sessions that hold functions for the routes. */
+const ROUTE_OPTIONS = new Set([
+  "databaseHooks",
+  "emailAndPassword",
+  "emailVerification",
+  "hooks",
+  "mail",
+  "plugins",
+  "socialProviders",
+]);
+
+/** Empties what only the routes use. */
+function emptyConfiguration(config: AnyNode, edits: Edit[]): void {
+  if (config.type !== "ObjectExpression") return emptyFunctions(config, edits);
+  for (const property of config.properties as AnyNode[]) {
+    const name = (property.key as AnyNode | undefined)?.name as string | undefined;
+    if (name !== undefined && !property.computed && ROUTE_OPTIONS.has(name)) {
+      edits.push({ start: property.start, end: property.end, text: `${name}: {}` });
+    } else emptyFunctions(property, edits);
+  }
+}
+
+function findProperty(object: AnyNode, name: string): AnyNode | undefined {
+  return (object.properties as AnyNode[]).find(({ key }) =>
+    (key as AnyNode | undefined)?.name === name
+  );
 }
 
 /** Empties all functions in an expression. */

@@ -21,7 +21,7 @@ export function listChildren(node: AnyNode): AnyNode[] {
 export function unwrap(node: AnyNode): AnyNode {
   if (node.type === "CallExpression") {
     const callee = node.callee as AnyNode;
-    if (callee.type === "Identifier" && callee.name === "__name") {
+    if (callee.type === "Identifier" && /^__name\d*$/.test(callee.name as string)) {
       return unwrap((node.arguments as AnyNode[])[0]);
     }
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { WHOLE_TABLE_COMMENT } from "../../database/table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { TableName } from "./values.ts";
+import type { TableName } from "./table_name.ts";
 import type { FunctionPermissions } from "./permissions.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { snakeCase } from "../snake_case.ts";

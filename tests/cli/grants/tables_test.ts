@@ -95,14 +95,18 @@ testGrants([
       export const run = defineQuery(options, async () => {});`,
     },
   ],
-  ["follows a wrapper that gives defineQuery its tables", "notes SELECT", {
-    ...FN,
-    "tables.ts": "export {};",
-    "q.ts": `import { defineQuery } from "./db.ts";
+  [
+    "follows a wrapper that gives defineQuery its tables (looser: kept in the bundle)",
+    "notes SELECT, others DELETE",
+    {
+      ...FN,
+      "tables.ts": "export {};",
+      "q.ts": `import { defineQuery } from "./db.ts";
       function defineOwn(tables: any, fn: any) { return defineQuery({ tables, transaction: true }, fn); }
       export const run = defineOwn([{ table: "notes", operations: ["SELECT"] }], async () => {});
       export const other = defineOwn([{ table: "others", operations: ["DELETE"] }], async () => {});`,
-  }],
+    },
+  ],
   ["adds up what several queries do with one table", "notes SELECT+DELETE", {
     ...FN,
     "tables.ts": "export {};",

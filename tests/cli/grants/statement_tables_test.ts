@@ -104,7 +104,7 @@ testGrants(
 
 Deno.test("analysePermissions() lists the sequences of serial columns for a statement that inserts", async () => {
   const { functions } = await analyse(files("db.insert(notes).values({ owner: p.owner })"));
-  assertEquals(functions[0].tables[0].sequences, [{ schema: undefined, name: "notes_id_seq" }]);
+  assertEquals(functions[0].tables[0].sequences, [{ name: "notes_id_seq" }]);
   assertEquals(functions[0].tables[0].neededBy, ["run (q.ts)"]);
 });
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { findMissingTables } from "../../../cli/analysis/missing_tables.ts";
+import { findMissingTables } from "../../../cli/grants/missing_tables.ts";
 import { readDeclaredSchema } from "../../../distsql/schema/read_declared.ts";
 import { DatabaseOperation } from "../../../database/table_permission.ts";
 

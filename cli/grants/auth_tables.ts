@@ -13,10 +13,20 @@ import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { getMountedOperations, type OperationsByModel } from "./auth_route_tables.ts";
-import type { AuthNeed } from "./effects.ts";
-import type { TableName } from "./values.ts";
-import { TRELLIS } from "./resolve_module.ts";
-import type { DeclaredColumn, DeclaredColumns } from "./table_columns.ts";
+import { TRELLIS } from "../analysis/resolve_module.ts";
+import type { TableColumn, TableColumns } from "./drizzle_values.ts";
+import type { TableName } from "./table_name.ts";
+
+/** A use of the auth package that needs its tables. */
+export type AuthNeed =
+  | "api-key"
+  | "check"
+  | "cleanup"
+  | "events"
+  | "expire"
+  | "limits"
+  | "organization"
+  | "routes";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
@@ -66,7 +76,7 @@ const EXPIRY_PROPERTIES = ["expiresAt", "lastRequest"];
 export function needsTable(
   need: AuthNeed,
   model: string,
-  columns: DeclaredColumns | undefined,
+  columns: TableColumns | undefined,
 ): boolean {
   return need !== "cleanup" || columns === undefined || model === AUDIT_MODEL ||
     EXPIRY_PROPERTIES.some((property) => columns.has(property));
@@ -166,7 +176,12 @@ export function getAuthOperations(
     case "routes":
       // events of the audit log are only added
       return {
-        ...grant(added.filter((model) => model !== AUDIT_MODEL), [Select, Insert, Update, Delete]),
+        ...grant(added.filter((model) => model !== AUDIT_MODEL && model !== RATE_LIMIT), [
+          Select,
+          Insert,
+          Update,
+          Delete,
+        ]),
         ...added.includes(AUDIT_MODEL) && { [AUDIT_MODEL]: [Select, Insert] },
         ...patterns === undefined
           ? isExtended && EXTENDED_OPERATIONS
@@ -200,13 +215,13 @@ export function getNeededColumns(
   need: AuthNeed,
   model: string,
   operation: DatabaseOperation,
-  columns: DeclaredColumns,
+  columns: TableColumns,
   hiddenFields: ReadonlySet<string> = new Set(),
 ): string[] | undefined {
   const properties = AUTH_COLUMNS[need]?.[model]?.[operation];
   if (properties === undefined) return undefined;
   const builtIn = BUILT_IN_COLUMNS[model as Model] ?? {};
-  const isNeeded = (property: string, { isSetOnUpdate }: DeclaredColumn) =>
+  const isNeeded = (property: string, { isSetOnUpdate }: TableColumn) =>
     properties.includes(property) || (operation === Update && isSetOnUpdate) ||
     // a check reads the columns that the application and plugins added, an end of a session does not
     (need === "check" && operation === Select && !Object.hasOwn(builtIn, property) &&

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { analysePermissions } from "../../../cli/analysis/permissions.ts";
+import { analysePermissions } from "../../../cli/grants/permissions.ts";
 import { getGrants, handler, testGrants, withProject } from "../fixtures/analyse.ts";
 
 const BARREL = `export * from "./queries.ts"; export { readA as everything } from "./queries.ts";`;
@@ -137,17 +137,6 @@ testGrants([
       `import { queries } from "./db.ts"; import { DatabaseOperation as Op } from "jsr:@trellis/fn@0.1/database";
       export const readA = queries.defineQuery({ tables: [{ table: "a", operations: [Op.Select] }] }, async () => {});`,
     "fn.ts": handler(`import { readA } from "./queries.ts";`, "return readA();"),
-  }],
-  ["grants what a module's statements call when it is loaded", "a SELECT", {
-    "warm.ts":
-      `import { readA, addB } from "./queries.ts"; await readA(); export const later = () => addB("1");`,
-    "fn.ts": handler(`import "./warm.ts";`, "return 1;"),
-  }],
-  ["grants what a constant awaits when its module is loaded", "a SELECT", {
-    "warm.ts":
-      `import { readA } from "./queries.ts"; export const all = await Promise.all([readA()]);`,
-    "barrel.ts": `export * from "./warm.ts"; export const one = 1;`,
-    "fn.ts": handler(`import { one } from "./barrel.ts";`, "return one;"),
   }],
   ["grants nothing for a constant that nobody uses", "", {
     "memo.ts":

@@ -3,12 +3,16 @@ import { handler, testGrants } from "../fixtures/analyse.ts";
 const ALL = `import { addB, dropC, readA } from "./queries.ts";`;
 
 testGrants([
-  ["grants nothing for a function that is never called", "a SELECT", {
-    "fn.ts": `${ALL} import { defineApiHandler } from "@trellis/fn/validation";
+  [
+    "grants nothing for a function that is never called (looser: kept in the bundle)",
+    "a SELECT, c DELETE",
+    {
+      "fn.ts": `${ALL} import { defineApiHandler } from "@trellis/fn/validation";
       async function unused() { await dropC(); }
       const alsoUnused = () => addB("1");
       export const handler = defineApiHandler({})(async () => { function inner() { return dropC(); } await readA(); });`,
-  }],
+    },
+  ],
   ["grants nothing for a name that is shadowed", "a SELECT", {
     "fn.ts": handler(
       ALL,
@@ -39,20 +43,28 @@ testGrants([
       "return twice(readA);",
     ),
   }],
-  ["grants of an object that is passed what the function uses of it", "a SELECT", {
-    "fn.ts": handler(
-      `${ALL} function use(q: any) { const { read } = q; return read(); } function take({ read: r }: any) { return r(); }`,
-      "use({ read: readA, drop: dropC }); return take({ read: readA, add: addB });",
-    ),
-  }],
-  ["grants of what a callback is given what the callback uses", "a SELECT", {
-    "repo.ts":
-      `${ALL} export function withRepo(use: any) { return use({ read: readA, drop: dropC }); }`,
-    "fn.ts": handler(
-      `import { withRepo } from "./repo.ts";`,
-      "return withRepo((repo: any) => repo.read());",
-    ),
-  }],
+  [
+    "grants of an object that is passed what the function uses of it (looser: kept in the bundle)",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "fn.ts": handler(
+        `${ALL} function use(q: any) { const { read } = q; return read(); } function take({ read: r }: any) { return r(); }`,
+        "use({ read: readA, drop: dropC }); return take({ read: readA, add: addB });",
+      ),
+    },
+  ],
+  [
+    "grants of what a callback is given what the callback uses (looser: kept in the bundle)",
+    "a SELECT, c DELETE",
+    {
+      "repo.ts":
+        `${ALL} export function withRepo(use: any) { return use({ read: readA, drop: dropC }); }`,
+      "fn.ts": handler(
+        `import { withRepo } from "./repo.ts";`,
+        "return withRepo((repo: any) => repo.read());",
+      ),
+    },
+  ],
   ["grants all of what an unknown callback is given", "a SELECT, c DELETE", {
     "fn.ts": handler(
       `${ALL} import { use } from "elsewhere"; function give(to: any) { return to({ read: readA, drop: dropC }); }`,
@@ -63,12 +75,16 @@ testGrants([
     "fn.ts":
       `${ALL} export const handler = async (_event: any, { run }: any) => { await run(addB); };`,
   }],
-  ["follows Promise.all to the member that is used", "b INSERT", {
-    "fn.ts": handler(
-      "",
-      `const [q, n] = await Promise.all([import("./queries.ts"), 1]); return q.addB(String(n));`,
-    ),
-  }],
+  [
+    "follows Promise.all to the member that is used (looser: kept in the bundle)",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "fn.ts": handler(
+        "",
+        `const [q, n] = await Promise.all([import("./queries.ts"), 1]); return q.addB(String(n));`,
+      ),
+    },
+  ],
   ["grants what a Map of queries holds when the map is used", "a SELECT, b INSERT", {
     "map.ts":
       `${ALL} export const map = new Map<string, any>([["a", readA], ["b", addB]]); export const other = new Map([[1, dropC]]);`,
@@ -103,7 +119,7 @@ testGrants([
        return n.run();`,
     ),
   }],
-  ["grants nothing for an argument that is not used", "", {
+  ["grants nothing for an argument that is not used (looser: kept in the bundle)", "a SELECT", {
     "fn.ts": handler(
       `${ALL} function ignore(_query: unknown) { return 1; }`,
       "return ignore(readA);",
@@ -114,11 +130,15 @@ testGrants([
       `${ALL} export const queries = { notes: { read: readA, add: addB }, drop: dropC } as const;`,
     "fn.ts": handler(`import { queries } from "./all.ts";`, `await queries.notes["read"]();`),
   }],
-  ["grants through a spread and takes the later member", "b INSERT", {
-    "all.ts":
-      `${ALL} const base = { run: readA, drop: dropC }; export const queries = { ...base, run: addB };`,
-    "fn.ts": handler(`import { queries } from "./all.ts";`, "await queries.run('1');"),
-  }],
+  [
+    "grants through a spread and takes the later member (looser: kept in the bundle)",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "all.ts":
+        `${ALL} const base = { run: readA, drop: dropC }; export const queries = { ...base, run: addB };`,
+      "fn.ts": handler(`import { queries } from "./all.ts";`, "await queries.run('1');"),
+    },
+  ],
   ["grants all members of an object whose member is worked out", "a SELECT, b INSERT", {
     "all.ts":
       `${ALL} export const queries: any = { read: readA, add: addB }; export const other = dropC;`,
@@ -128,20 +148,28 @@ testGrants([
     "all.ts": `${ALL} export const queries = Object.freeze({ read: readA, add: addB });`,
     "fn.ts": handler(`import { queries } from "./all.ts";`, "await queries.read();"),
   }],
-  ["grants of a factory's result the member that is used", "a SELECT", {
-    "repo.ts":
-      `${ALL} export function createRepo(db: unknown) { return { read: () => readA(), drop() { return dropC(); }, get add() { return addB; } }; }`,
-    "fn.ts": handler(
-      `import { createRepo } from "./repo.ts"; const repo = createRepo(1);`,
-      "return repo.read();",
-    ),
-  }],
-  ["follows a variable that is filled on first use", "a SELECT", {
-    "repo.ts":
-      `${ALL} let repo: any; const make = () => ({ read: readA, drop: dropC }); export function getRepo() { return repo ??= make(); }`,
-    "fn.ts": handler(`import { getRepo } from "./repo.ts";`, "return getRepo().read();"),
-  }],
-  ["follows methods of an object through this", "a SELECT", {
+  [
+    "grants of a factory's result the member that is used (looser: kept in the bundle)",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "repo.ts":
+        `${ALL} export function createRepo(db: unknown) { return { read: () => readA(), drop() { return dropC(); }, get add() { return addB; } }; }`,
+      "fn.ts": handler(
+        `import { createRepo } from "./repo.ts"; const repo = createRepo(1);`,
+        "return repo.read();",
+      ),
+    },
+  ],
+  [
+    "follows a variable that is filled on first use (looser: kept in the bundle)",
+    "a SELECT, c DELETE",
+    {
+      "repo.ts":
+        `${ALL} let repo: any; const make = () => ({ read: readA, drop: dropC }); export function getRepo() { return repo ??= make(); }`,
+      "fn.ts": handler(`import { getRepo } from "./repo.ts";`, "return getRepo().read();"),
+    },
+  ],
+  ["follows methods of an object through this (looser: kept in the bundle)", "a SELECT, c DELETE", {
     "fn.ts": handler(
       `${ALL} const api = { all() { return this.one(); }, one() { return readA(); }, drop: () => dropC() };`,
       "return api.all();",
@@ -186,14 +214,14 @@ testGrants([
       "return readA().then(() => addB('1')).catch(() => dropC()).finally(() => {});",
     ),
   }],
-  ["follows what then() gets from a function", "a SELECT", {
+  ["follows what then() gets from a function (looser: kept in the bundle)", "a SELECT, c DELETE", {
     "repo.ts": `${ALL} export const load = async () => ({ read: readA, drop: dropC });`,
     "fn.ts": handler(
       `import { load } from "./repo.ts";`,
       "return load().then((repo) => repo.read());",
     ),
   }],
-  ["follows a TypeScript namespace by member", "a SELECT", {
+  ["follows a TypeScript namespace by member (looser: kept in the bundle)", "a SELECT, c DELETE", {
     "ns.ts":
       `${ALL} export namespace Q { export const read = readA; export function drop() { return dropC(); } }`,
     "fn.ts": handler(`import { Q } from "./ns.ts";`, "return Q.read();"),

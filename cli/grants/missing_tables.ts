@@ -1,8 +1,8 @@
 import { type DeclaredSchema, findObject } from "../../distsql/schema/declared_schema.ts";
-import { compareText, type Finding } from "./findings.ts";
+import { compareText, type Finding } from "../project/findings.ts";
 import type { FunctionPermissions } from "./permissions.ts";
-import type { ColumnGrant } from "./table_grants.ts";
-import { printTable, type TableName } from "./values.ts";
+import { printTable, type TableName } from "./table_name.ts";
+import type { ColumnGrant } from "./table_needs.ts";
 
 /**
  * Finds tables and columns that functions use but no migration creates: the first request that needs

@@ -24,14 +24,18 @@ testGrants([
     "notes.ts": QUERIES,
     "fn.ts": handler(`import { NoteQueries } from "./notes.ts";`, "return NoteQueries.add();"),
   }],
-  ["follows a static method that is bound", "c SELECT+INSERT+UPDATE+DELETE", {
-    "notes.ts": QUERIES,
-    "bound.ts":
-      `import { NoteQueries } from "./notes.ts"; import { withQueryMetrics } from "@trellis/fn/database";
+  [
+    "follows a static method that is bound (looser: kept in the bundle)",
+    "a SELECT, b INSERT+UPDATE, c SELECT+INSERT+UPDATE+DELETE, own SELECT",
+    {
+      "notes.ts": QUERIES,
+      "bound.ts":
+        `import { NoteQueries } from "./notes.ts"; import { withQueryMetrics } from "@trellis/fn/database";
       const run = NoteQueries.drop.bind(NoteQueries);
       export const drop = () => withQueryMetrics("drop", run); export const list = NoteQueries.list.bind(NoteQueries);`,
-    "fn.ts": handler(`import { drop } from "./bound.ts";`, "return drop();"),
-  }],
+      "fn.ts": handler(`import { drop } from "./bound.ts";`, "return drop();"),
+    },
+  ],
   ["grants of an instance the method that is used", "a SELECT, own SELECT", {
     "notes.ts": QUERIES,
     "fn.ts": handler(
@@ -39,13 +43,17 @@ testGrants([
       "return notes.find();",
     ),
   }],
-  ["grants nothing for a class whose permissions are only read", "", {
-    "notes.ts": QUERIES,
-    "fn.ts": handler(
-      `import { NoteQueries } from "./notes.ts"; import { getTablePermissions } from "@trellis/fn/database";`,
-      "return getTablePermissions(NoteQueries);",
-    ),
-  }],
+  [
+    "grants nothing for a class whose permissions are only read (looser: kept in the bundle)",
+    "a SELECT",
+    {
+      "notes.ts": QUERIES,
+      "fn.ts": handler(
+        `import { NoteQueries } from "./notes.ts"; import { getTablePermissions } from "@trellis/fn/database";`,
+        "return getTablePermissions(NoteQueries);",
+      ),
+    },
+  ],
   [
     "grants all of a class that is handed on",
     "a SELECT, b INSERT+UPDATE, c SELECT+INSERT+UPDATE+DELETE, own SELECT",
@@ -57,8 +65,11 @@ testGrants([
       ),
     },
   ],
-  ["follows what a constructor keeps, also as a parameter property", "a SELECT, b INSERT", {
-    "service.ts": `
+  [
+    "follows what a constructor keeps, also as a parameter property (looser: kept in the bundle)",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "service.ts": `
       interface Repo { read(): unknown; add(): unknown; drop(): unknown }
       export class Service {
         #unused = 1; other: any;
@@ -67,29 +78,34 @@ testGrants([
         more() { return this.other.add(); }
         never() { return this.repo.drop(); }
       }`,
-    "fn.ts": handler(
-      `import { Service } from "./service.ts"; import * as q from "./queries.ts";
+      "fn.ts": handler(
+        `import { Service } from "./service.ts"; import * as q from "./queries.ts";
        const repo = { read: q.readA, add: q.addB, drop: q.dropC };
        const service = new Service(repo, repo);`,
-      "service.all(); service.more();",
-    ),
-  }],
-  ["follows inherited methods, super and methods of a subclass", "a SELECT, b INSERT", {
-    "base.ts": `import { dropC } from "./queries.ts";
+        "service.all(); service.more();",
+      ),
+    },
+  ],
+  [
+    "follows inherited methods, super and methods of a subclass (looser: kept in the bundle)",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "base.ts": `import { dropC } from "./queries.ts";
       export abstract class Base { run() { return this.work(); } abstract work(): unknown; help(): unknown { return 1; } other() { return dropC(); } }`,
-    "fn.ts": handler(
-      `import { Base } from "./base.ts"; import { addB, readA } from "./queries.ts";
+      "fn.ts": handler(
+        `import { Base } from "./base.ts"; import { addB, readA } from "./queries.ts";
        class Middle extends Base { work(): unknown { return readA(); } }
        class Job extends Middle { override work() { super.work(); return addB("1"); } }`,
-      "return new Job().run();",
-    ),
-  }],
+        "return new Job().run();",
+      ),
+    },
+  ],
   ["follows getters, static properties and static blocks", "a SELECT, b INSERT, c DELETE", {
     "k.ts": `import { addB, dropC, readA } from "./queries.ts";
       export class K { static { addB("1"); } static read = readA; get all() { return dropC; } unused() { return readA(); } }`,
     "fn.ts": handler(`import { K } from "./k.ts";`, "K.read(); new K().all();"),
   }],
-  ["grants nothing for a class that is not used", "", {
+  ["grants nothing for a class that is not used (looser: kept in the bundle)", "a SELECT", {
     "notes.ts": QUERIES,
     "fn.ts": handler(
       `import { NoteQueries } from "./notes.ts"; class Own extends NoteQueries {}`,

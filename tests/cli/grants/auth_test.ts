@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/analysis/auth_tables.ts";
+import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
 import { analyse, type Fixture, handler, testGrants } from "../fixtures/analyse.ts";
 
@@ -163,10 +163,10 @@ testGrants([
   ["grants an instance of createAuth in another module no table of limits", ROUTES, {
     ...CONFIGURED,
     "own.ts": `import { createAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
-      export const auth = createAuth(getDb(), { secret: "s", baseURL: process.env.URL! });`,
+      let own: any; export const getOwn = () => own ??= createAuth(getDb(), { secret: "s", baseURL: process.env.URL! });`,
     "fn.ts": handler(
-      `import { auth } from "./own.ts";`,
-      "return auth.api.getSession({ headers: new Headers() });",
+      `import { getOwn } from "./own.ts";`,
+      "return getOwn().api.getSession({ headers: new Headers() });",
     ),
   }],
   [
@@ -216,10 +216,6 @@ testGrants([
       "fn.ts": mountRoutes(`["/delete-user"]`),
     },
   ],
-  ["grants all routes if the mounted ones cannot be determined", ROUTES, {
-    ...CONFIGURED,
-    "fn.ts": mountRoutes("process.env.ROUTES!.split(' ')"),
-  }],
   ["grants all routes if hooks may do anything in each", ROUTES, {
     ...CONFIGURED,
     "auth.ts": AUTH.replace(`secret: "s"`, `secret: "s", databaseHooks: {}`),
@@ -332,8 +328,10 @@ testGrants([
       "get_db.ts": CONFIGURED["get_db.ts"],
       "auth.ts":
         `import { configureApiKeyAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
-      import { pgTable } from "drizzle-orm/pg-core"; const apikey = pgTable("keys", {});
-      const user = pgTable("people", {}); configureApiKeyAuth(getDb, { schema: { apikey, user } });`,
+      import { pgTable, text } from "drizzle-orm/pg-core";
+      const columns = (names: string) => Object.fromEntries(names.split(" ").map((name) => [name, text(name)]));
+      const apikey = pgTable("keys", columns("id configId name start prefix referenceId key refillInterval refillAmount lastRefillAt enabled rateLimitEnabled rateLimitTimeWindow rateLimitMax requestCount remaining lastRequest expiresAt createdAt updatedAt permissions metadata"));
+      const user = pgTable("people", columns("id")); configureApiKeyAuth(getDb, { schema: { apikey, user } });`,
       "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "api-key" }`),
     },
   ],
@@ -571,8 +569,8 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
     ),
   ],
   [
-    "nothing of a table with a column that cannot be told",
-    [OF_USERS],
+    "columns that a function adds",
+    OF_CHECK,
     withTables(
       `import { more } from "./more.ts"; ${USERS}
       export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, ...more() });`,
@@ -580,8 +578,12 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
     ),
   ],
   [
-    "nothing of a table with a column of another helper",
-    [OF_USERS],
+    "a column of a helper, which drizzle sets in each update",
+    [
+      "sessions SELECT(created_at,expires_at,id,seen_at,token,updated_at,user_id)",
+      "sessions UPDATE(expires_at,seen_at,updated_at)",
+      OF_USERS,
+    ],
     withTables(`const at = (name: string) => timestamp(name).$onUpdate(() => new Date()); ${USERS}
       export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, seenAt: at("seen_at") });`),
   ],
@@ -592,3 +594,12 @@ for (const [what, expected, files] of COLUMNS) {
     assertEquals(await getColumns(files), expected);
   });
 }
+
+Deno.test("analysePermissions() names a variable that may decide which routes are mounted", async () => {
+  const getWarnings = async (routes: string) =>
+    (await analyse({ ...CONFIGURED, "fn.ts": mountRoutes(routes) })).warnings.map(({ message }) =>
+      message.split(" ")[0]
+    );
+  assertEquals(await getWarnings(`(process.env.ROUTES ?? "/sign-out").split(" ")`), ["ROUTES"]);
+  assertEquals(await getWarnings(`["/sign-out"]`), []);
+});

@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { readSqlSequences } from "../../../cli/analysis/sql_sequences.ts";
+import { loadSqlReader } from "../../../cli/grants/sql_access.ts";
 import { analyse } from "../fixtures/analyse.ts";
+
+const readSql = await loadSqlReader();
 
 const CASES: [sql: string, expected: string[]][] = [
   ["SELECT nextval('orders_seq')", ["orders_seq USAGE"]],
@@ -20,8 +22,8 @@ const CASES: [sql: string, expected: string[]][] = [
 ];
 
 for (const [sql, expected] of CASES) {
-  Deno.test(`readSqlSequences() reads ${JSON.stringify(sql)}`, () => {
-    const found = readSqlSequences(sql).map(({ sequence, privilege }) =>
+  Deno.test(`loadSqlReader() finds the sequences of ${JSON.stringify(sql)}`, () => {
+    const found = readSql(sql).sequences.map(({ sequence, privilege }) =>
       `${
         sequence === undefined ? "?" : [sequence.schema, sequence.name].filter(Boolean).join(".")
       } ${privilege}`
