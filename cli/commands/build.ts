@@ -129,7 +129,7 @@ function checkSettings(
 }
 
 function toBuiltFunction(
-  { name, source, code, map, modules, parts, unreadProvider, schemas }: Bundle,
+  { name, source, code, map, files, modules, parts, unreadProvider, schemas }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -143,7 +143,7 @@ function toBuiltFunction(
     name,
     source,
     path: `${dir.split(sep).join("/").replace(/\/$/, "")}/${name}/index.mjs`,
-    change: target?.stage(name, code, map, compiled) ?? "unchanged",
+    change: target?.stage(name, code, map, compiled, files) ?? "unchanged",
     bytes,
     gzipBytes: gzipSync(code).length,
     mapBytes: map === undefined ? 0 : byteLength(map),
