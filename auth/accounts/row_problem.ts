@@ -1,60 +1,24 @@
-import { type Column, getTableColumns, is, SQL, type Table } from "drizzle-orm";
-import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
-
-type AnyFunction = (...args: unknown[]) => unknown;
+import type { Column, Table } from "drizzle-orm";
+import { getColumns, isKind } from "../../database/drizzle_table.ts";
 
 /**
- * Returns a client that inserts and updates only values that fit their columns. better-auth passes
- * fields of requests on without a check of their types: an object would be stored as its text, and
- * `null` in a required column would be an error of the database. The request is answered with 400.
+ * Describes the first value of an insert or update that does not fit its column, without the value.
+ * better-auth passes fields of requests on without a check of their types: an object would be stored as
+ * its text, and `null` in a required column would be an error of the database.
  *
- * @param db The client of better-auth's adapter.
- * @param APIError better-auth's error, which its routes pass on.
- * @returns A view of the client.
+ * @param table The table.
+ * @param method The builder's method that takes the rows.
+ * @param rows Its argument.
+ * @returns The description, or `undefined` if all values fit.
  */
-export function checkRows<T extends object>(
-  db: T,
-  APIError: BetterAuthLibrary["APIError"],
-): T {
-  return new Proxy(db, {
-    get(target, key): unknown {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value !== "function") return value;
-      const method = value as AnyFunction;
-      if (key === "transaction") {
-        return (run: AnyFunction, ...options: unknown[]) =>
-          method.call(target, (tx: unknown) => run(checkRows(tx as object, APIError)), ...options);
-      }
-      if (key !== "insert" && key !== "update") return value;
-      return (table: Table) => checkBuilder(method.call(target, table) as object, table, APIError);
-    },
-  });
-}
-
-/** Checks the rows of `insert(table).values(rows)` and `update(table).set(row)`. */
-function checkBuilder(
-  builder: object,
+export function findRowProblem(
   table: Table,
-  APIError: BetterAuthLibrary["APIError"],
-): object {
-  return new Proxy(builder, {
-    get(target, key): unknown {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]): unknown => {
-        if (key === "values" || key === "set") {
-          const rows = [args[0]].flat() as object[];
-          const problem = key === "set" && isEmpty(rows[0])
-            ? "[body] changes nothing"
-            : rows.map((row) => findProblem(table, row)).find(Boolean);
-          if (problem !== undefined) {
-            throw new APIError("BAD_REQUEST", { message: problem, code: "VALIDATION_ERROR" });
-          }
-        }
-        return (value as AnyFunction).apply(target, args);
-      };
-    },
-  });
+  method: "values" | "set",
+  rows: object | readonly object[],
+): string | undefined {
+  const all = [rows].flat() as object[];
+  if (method === "set" && isEmpty(all[0])) return "[body] changes nothing";
+  return all.map((row) => findProblem(table, row)).find(Boolean);
 }
 
 /** Checks for an update without values, which drizzle refuses with an error. */
@@ -64,10 +28,10 @@ function isEmpty(row: object): boolean {
 
 /** Describes the first value of a row that does not fit its column, without the value. */
 function findProblem(table: Table, row: object): string | undefined {
-  const columns = getTableColumns(table);
+  const columns = getColumns(table);
   for (const [name, value] of Object.entries(row)) {
     const column = columns[name];
-    if (column === undefined || value === undefined || is(value, SQL)) continue;
+    if (column === undefined || value === undefined || isKind(value, "SQL")) continue;
     if (value === null) {
       if (column.notNull) return `[body.${name}] must not be null`;
       continue;
