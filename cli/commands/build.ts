@@ -18,6 +18,7 @@ import { type BuiltFunction, printReport } from "../build/build_report.ts";
 /** The command `trellis build`. */
 export const build: Command = {
   name: "build",
+  packages: ["acorn", "esbuild"],
   summary: "Bundles each function into one deployable file.",
   description: [
     "Writes dist/<Function>/index.mjs: a minified, tree-shaken ES module that exports `handler`, with\n" +
