@@ -104,9 +104,9 @@ export function editedSourcesPlugin(
         const appended = found.map((each) => each.appended ?? "").join("");
         if (edits.length === 0 && appended === "") return undefined;
         const map = Buffer.from(module.map).toString("base64");
+        const url = `//# sourceMappingURL=data:application/json;base64,${map}`;
         return {
-          contents: `${applyEdits(module.code, edits)}${appended}
-//# sourceMappingURL=data:application/json;base64,${map}`,
+          contents: `${applyEdits(module.code, edits)}${appended}\n${url}`,
           loader: "js",
           resolveDir: dirname(path),
         };
