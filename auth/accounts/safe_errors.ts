@@ -1,5 +1,6 @@
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { findSqlState } from "../../errors/driver_error.ts";
+import { noteFailure } from "../better_auth/statement_scope.ts";
 
 /**
  * Wraps a drizzle client so that errors of its queries contain neither SQL nor parameters.
@@ -66,6 +67,7 @@ function isOfQuery(error: unknown): boolean {
 /** Removes the cause, which would be printed with the error. Keeps the SQLSTATE and the names. */
 function toSafeError(error: unknown): unknown {
   if (!isOfQuery(error)) return error;
+  noteFailure();
   const { message, sqlState, queryName, details } = DatabaseError.from(
     error,
     "of better-auth",
