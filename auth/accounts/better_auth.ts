@@ -106,7 +106,9 @@ export async function startBetterAuth(
     },
   );
   const hasKeys = plugins.some(({ id }) => id === "api-key");
-  const adapter = hasKeys ? deleteOwnedKeys(plain) : plain;
+  const sharesIds = options.advanced?.database?.generateId === "serial" &&
+    plugins.some(({ id }) => id === "organization");
+  const adapter = hasKeys ? deleteOwnedKeys(plain, sharesIds) : plain;
   const audit = settings.audit === false ? undefined : await import("../audit/audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
