@@ -6,6 +6,7 @@ import { type DatabaseConfig, getClientKey, getConnectionKey } from "./config.ts
 import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
+import { assertDrizzleVersion } from "./drizzle_version.ts";
 
 /**
  * Connections by key. Clients that differ only in their schema share one, because an embedded
@@ -43,6 +44,7 @@ export function getDrizzleClient<
 ): Promise<DrizzleClient<TSchema>> {
   let key: string;
   try {
+    assertDrizzleVersion("getDrizzleClient");
     key = getKey(config);
   } catch (error) {
     return Promise.reject(error);
