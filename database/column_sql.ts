@@ -10,9 +10,9 @@ import { findSession } from "./session/statement_session.ts";
 import { getColumns, getTableNames } from "./drizzle_table.ts";
 import { toRows } from "./execute.ts";
 import { bindSql, joinSql, PlainSql, rawSql, sql, type SqlValue } from "./plain_sql.ts";
-import type { Row } from "./providers/provider.ts";
+import type { Row } from "../sql/session.ts";
 import { prepareSql, type SqlClient, toDrizzle } from "./run_sql.ts";
-import { qualify, quoteLiteral, quoteName } from "./sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** The members of drizzle's columns that statements use. */
 export interface SqlColumn {

@@ -7,7 +7,7 @@ import { getColumns, getTableNames } from "./drizzle_table.ts";
 import { joinSql, type PlainSql, rawSql, sql } from "./plain_sql.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import { runSqlRows } from "./run_sql.ts";
-import { quoteName } from "./sql/quote.ts";
+import { quoteName } from "../sql/quote.ts";
 
 /** Values per statement, well below the limits on parameters and plan size. */
 const VALUES_PER_STATEMENT = 200;

@@ -1,7 +1,7 @@
 import type { SQL } from "drizzle-orm";
 import { toRows } from "./execute.ts";
 import type { PlainSql } from "./plain_sql.ts";
-import type { Row } from "./providers/provider.ts";
+import type { Row } from "../sql/session.ts";
 import { PreparedQuery, type RowMapping } from "./session/prepared_query.ts";
 import type { PoolSession, TransactionSession } from "./session/session.ts";
 import { findSession } from "./session/statement_session.ts";

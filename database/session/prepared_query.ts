@@ -1,7 +1,7 @@
 import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
 import { ENTITY_KIND } from "../drizzle_table.ts";
-import type { Row } from "../providers/provider.ts";
+import type { Row } from "../../sql/session.ts";
 import { type CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
