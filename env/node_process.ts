@@ -6,4 +6,4 @@ import type nodeProcess from "node:process";
  */
 export const runtimeProcess: typeof nodeProcess | undefined =
   // dnt-shim-ignore
-  (globalThis as unknown as { process?: typeof nodeProcess }).process;
+  (globalThis as { process?: typeof nodeProcess }).process;

@@ -83,7 +83,7 @@ export function definePrecompiledSchema(parts: PrecompiledParts): $ZodType {
 
 /** Creates the members that accept a value without zod. */
 function fastMembers(parts: PrecompiledParts, load: () => $ZodType): ZodMembers {
-  const getMembers = () => load() as unknown as ZodMembers;
+  const getMembers = () => load() as $ZodType & ZodMembers;
   /** Parses a value; parameters such as other messages are left to zod. */
   const parse = (value: unknown, parameters: unknown[]) =>
     parameters.length === 0 ? parts.parse(value) : ASK_ZOD;

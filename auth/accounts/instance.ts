@@ -214,8 +214,7 @@ function lazyApi(start: () => Promise<StartedBetterAuth>): BetterAuthApi {
         return Reflect.get(target, name);
       }
       return async function callEndpoint(...inputs: unknown[]): Promise<unknown> {
-        const endpoint =
-          ((await start()).api as unknown as Record<string, Endpoint | undefined>)[name];
+        const endpoint = ((await start()).api as Record<string, Endpoint | undefined>)[name];
         if (endpoint === undefined) throw new TypeError(`better-auth has no endpoint "${name}"`);
         return await endpoint(...inputs);
       };

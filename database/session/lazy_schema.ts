@@ -48,7 +48,7 @@ export class LazySchema {
     parts._ = new LazyParts(this, session);
     let query: Client["query"] | undefined;
     const getQuery = (): Client["query"] =>
-      query ??= (new PgDatabase(dialect, session, this.relational as never) as Client).query;
+      query ??= (new PgDatabase(dialect, session, this.relational) as Client).query;
     parts.query = new Proxy({}, {
       get: (_, key) => Reflect.get(getQuery(), key),
       has: (_, key) => Reflect.has(getQuery(), key),
