@@ -55,7 +55,7 @@ interface ZodMembers {
 /**
  * Creates a schema that was compiled ahead of time. It accepts values without zod. Everything else,
  * such as the issues of a value that does not fit, comes from the schema itself, which is then
- * loaded.
+ * loaded. It is a `Proxy`, because zod and applications read any member of a schema.
  *
  * @param parts The parser, and how the schema is loaded.
  * @returns A schema that behaves like the loaded one.

@@ -206,6 +206,7 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
 
 type Endpoint = (...inputs: unknown[]) => Promise<unknown>;
 
+/** Creates the endpoints. A `Proxy`, because better-auth is not loaded, and only it knows their names. */
 function lazyApi(start: () => Promise<StartedBetterAuth>): BetterAuthApi {
   return new Proxy({}, {
     get(target, name): unknown {
