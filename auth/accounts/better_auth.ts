@@ -94,7 +94,7 @@ export async function startBetterAuth(
   const tables = acceptTextAsUuid(schema);
   // a mail that could not be written must fail its transaction; PostgreSQL would answer its COMMIT with
   // a silent rollback
-  if (mail !== undefined) guardTransactions(db as unknown as DrizzleClient);
+  if (mail !== undefined) guardTransactions(db as DrizzleClient);
   const plain = drizzleAdapter(
     createAuthClient(db, { schema, tables, APIError: loaded.APIError }),
     {
@@ -151,9 +151,7 @@ export async function startBetterAuth(
   const basePath = getBasePath(settings);
   const served = withTakenAddresses(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
   const routes = withSilentFailures(served, basePath);
-  const handler = mail === undefined
-    ? routes
-    : withMailRoutes(routes, db as unknown as JobClient, basePath);
+  const handler = mail === undefined ? routes : withMailRoutes(routes, db as JobClient, basePath);
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
     handler: scopeRequests(handler, limits),
