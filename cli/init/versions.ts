@@ -13,6 +13,7 @@ export const VERSIONS = {
   "better-auth": "^1.7.25",
   "drizzle-orm": "0.45.4",
   esbuild: "0.28.2",
+  "libpg-query": "18.1.5",
   postgres: "3.4.9",
   zod: "4.6.7",
 } as const;
@@ -21,7 +22,7 @@ export const VERSIONS = {
 export const NODE_TOOLS = {
   "@types/node": "22.20.5",
   tsx: "4.23.15",
-  typescript: "5.9.3",
+  typescript: "^7.0.2",
 } as const;
 
 /** Why a Node.js project has {@link PLUGIN_OVERRIDES}. A package.json has no comments. */
