@@ -84,6 +84,7 @@ const HOMES: Record<string, readonly string[]> = {
   "croner": ["jobs"],
   "hono": ["router"],
   "@electric-sql/pglite": ["database", "distsql", "testing"],
+  "acorn": ["cli"],
   "better-auth": ["auth"],
   "jose": ["auth"],
   "libpg-query": ["distsql"],
@@ -124,6 +125,24 @@ const MAY_LOAD: Record<string, number> = {
   "@aws-sdk/client-secrets-manager": 2,
   "@aws-sdk/client-ssm": 2,
 };
+
+/** Files that load drizzle: the client that an application asks for, and what it imports as drizzle's. */
+const LOAD_DRIZZLE = [
+  "auth/columns.ts",
+  "auth/schema.ts",
+  "database/drizzle_version.ts",
+  "database/orm.ts",
+  "database/providers/data_api_dialect.ts",
+  "database/rate_limits/table.ts",
+  "database/session/client.ts",
+  "database/session/dialect.ts",
+  "database/session/drizzle_clients.ts",
+  "database/session/exact_columns.ts",
+  "database/session/lazy_schema.ts",
+  "database/session/placeholders.ts",
+  "database/session/row_mapping.ts",
+  "jobs/jobs_table.ts",
+];
 
 /** It hands the public API to modules that it loads. */
 const MAY_IMPORT_ENTRY_POINTS = ["cli/openapi/package_loader.ts"];
@@ -217,6 +236,13 @@ Deno.test("architecture: a file imports the file that defines a name, never an e
       !MAY_IMPORT_ENTRY_POINTS.includes(i.from);
   });
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: only the client and drizzle's tables load drizzle", () => {
+  const loading = imports.filter(({ from, specifier, kind }) =>
+    kind !== "type" && getPackage(specifier) === "drizzle-orm" && getFolder(from) !== "cli"
+  );
+  assertEquals([...new Set(loading.map(({ from }) => from))].sort(), LOAD_DRIZZLE);
 });
 
 Deno.test("architecture: files do not import each other in circles", () => {

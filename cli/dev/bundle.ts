@@ -83,8 +83,9 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
  * beside itself finds them where the sources are.
  *
  * @param inputs Receives the stamps of the sources.
+ * @param usesInstalled True to load packages of a Deno project from its node_modules, too.
  */
-export function localResolver(root: string, inputs: Inputs): Plugin {
+export function localResolver(root: string, inputs: Inputs, usesInstalled = false): Plugin {
   // created for each build, because the files that define aliases may have changed
   const aliases = new ImportAliases();
   return {
@@ -121,8 +122,14 @@ export function localResolver(root: string, inputs: Inputs): Plugin {
             ? { errors: [{ text: `Unknown entry point ${found.name}` }] }
             : { path: own, external: true };
         }
-        if (isDeno) return { path: denoSpecifier(args, aliases), external: true };
-        if (isInsideFolder(root, args.importer)) return { path: found.name, external: true };
+        const specifier = isDeno ? denoSpecifier(args, aliases) : undefined;
+        const isRegistered = /^(?:npm|jsr|https?):/.test(specifier ?? "");
+        if (specifier !== undefined && (isRegistered || !usesInstalled)) {
+          return { path: specifier, external: true };
+        }
+        if (specifier === undefined && isInsideFolder(root, args.importer)) {
+          return { path: found.name, external: true };
+        }
         // packages of a linked package cannot be resolved from the bundle's folder
         const { path } = await build.resolve(found.name, {
           kind: args.kind,
