@@ -15,6 +15,7 @@ import { readProject } from "../read_project.ts";
 /** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {
   name: "generate openapi",
+  packages: ["acorn", "esbuild"],
   summary: "Generates an OpenAPI document of all HTTP functions.",
   description: [
     "Reads every file in api/: the schemas of defineApiHandler (schema, querySchema, pathSchema,\n" +
