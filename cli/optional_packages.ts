@@ -6,14 +6,15 @@ import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
 import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
 import { REALTIME_PACKAGES } from "../realtime/optional_packages.ts";
-import { TESTING_PACKAGES } from "../testing/distsql/optional_packages.ts";
+import { TESTING_PACKAGES } from "../distsql/server/optional_packages.ts";
 import { UPLOAD_PACKAGES } from "../uploads/optional_packages.ts";
 import { ROUTER_PACKAGES } from "../router/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
 export const CLI_PACKAGES = {
-  "@aws-sdk/client-cloudwatch": "^3.1164.0",
-  "@aws-sdk/client-lambda": "^3.1164.0",
+  "@aws-sdk/client-cloudwatch": "^3",
+  "@aws-sdk/client-lambda": "^3",
+  "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
   "openapi-typescript": "^7.13.0",
   "swagger-ui-dist": "^5.35.0",

@@ -4,8 +4,8 @@ import { toQueryError } from "../database/queries/query_error.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
 import { runSql, runSqlRows } from "../database/run_sql.ts";
-import { quoteName } from "../database/sql/quote.ts";
-import { isOccError } from "../database/sqlstate.ts";
+import { quoteName } from "../sql/quote.ts";
+import { isOccError } from "../sql/sqlstate.ts";
 import { type TransactionClient, withTransaction } from "../database/transaction.ts";
 import type {
   Attempt,
@@ -67,7 +67,7 @@ export function createTransactions<TSchema extends Record<string, unknown>>(
 ): BackendTransactions<TransactionClient<TSchema>> {
   return {
     run: async (work) => runTransaction(await getDb(), work),
-    complete: (tx, attempt, result) => complete(tx as unknown as AnyClient, attempt, result),
+    complete: (tx, attempt, result) => complete(tx as AnyClient, attempt, result),
     async find({ id, fence }): Promise<string | undefined> {
       const db = await getDb() as AnyClient;
       const statement = sql`SELECT result FROM ${RECORDS}

@@ -5,7 +5,7 @@ import { rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { runSqlRows } from "../database/run_sql.ts";
-import { quoteName } from "../database/sql/quote.ts";
+import { quoteName } from "../sql/quote.ts";
 import type { GetDatabase } from "./database_backend.ts";
 import { IDEMPOTENCY_TABLE } from "./migration.ts";
 
@@ -54,7 +54,7 @@ export async function removeExpiredRecords<
     maxBatches: wholeNumber([1, Infinity, "batches"]),
   });
   const { batchSize = 1000, maxBatches = 1000 } = options;
-  const db = await getDb() as unknown as DrizzleClient;
+  const db = await getDb() as DrizzleClient;
   const records = rawSql(quoteName(IDEMPOTENCY_TABLE));
   // checked twice: a record may be claimed again between the two
   const statement = sql`DELETE FROM ${records} WHERE expires_at <= now() AND id IN

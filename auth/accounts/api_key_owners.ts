@@ -32,7 +32,7 @@ export function deleteOwnedKeys<Options, T extends object>(
 ): (options: Options) => T {
   return function createAdapter(options) {
     const adapter = factory(options);
-    watchDeletes(adapter as unknown as Adapter, sharesIds);
+    watchDeletes(adapter as Adapter, sharesIds);
     return adapter;
   };
 }
@@ -85,7 +85,7 @@ export function refuseBannedOwners(
       }
       return result;
     }
-    return { matcher, handler: Object.assign(checkOwner, handler) as unknown as typeof handler };
+    return { matcher, handler: Object.assign(checkOwner, handler) as typeof handler };
   }
 
   return { ...plugin, hooks: { ...plugin.hooks, before: before.map(refuseBanned) } };

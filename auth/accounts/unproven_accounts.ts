@@ -184,7 +184,7 @@ export function createResetPlugin(library: Library, schema: AuthSchema): BetterA
   });
 
   const after = createAuthMiddleware(async (context) => {
-    const userId = (context as unknown as Record<string, unknown>)[RESET_USER];
+    const userId = (context as Record<string, unknown>)[RESET_USER];
     const { internalAdapter, returned } = context.context;
     if (typeof userId !== "string" || returned instanceof Error) return;
     await internalAdapter.deleteUserSessions(userId);

@@ -277,5 +277,5 @@ function checkTable(table: unknown): ApiKeyTable {
         "better-auth's plugin",
     );
   }
-  return table as unknown as ApiKeyTable;
+  return table as typeof table & ApiKeyTable;
 }

@@ -44,6 +44,7 @@ import { createRedirectCheck } from "./redirects.ts";
 import { readSessionCookies } from "../cookies/session_cookies.ts";
 import { readSessionToken } from "../cookies/session_token.ts";
 import { isSessionActive } from "../sessions/sessions.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
@@ -172,11 +173,12 @@ export function createAuthHandler(
     const { settings, start } = getInternals(await getAuthInstance());
     return { settings, library: await start() };
   });
-  return withPreflight(handler, async (event) => {
+  withPreflight(handler, async (event) => {
     const { settings } = getInternals(await getAuthInstance());
     const response = buildPreflightResponse(event, await cors.getHeaders(event, settings));
     return toGatewayResult(event, getSource(event), response, {});
   });
+  return record("createAuthHandler", [getAuthInstance, options], handler);
 }
 
 /** Returns the path after the base path; empty outside of it, which no route matches. */

@@ -10,6 +10,7 @@ import { checkRequestSession } from "./request_session.ts";
 import { authenticateWithAccess } from "./session_access.ts";
 import { requireCredential } from "./session_credential.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
+import { record } from "../../env/recording.ts";
 
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
@@ -35,6 +36,7 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   checkAuthOptions(config);
+  record("configureSessionAuth", [getDb, config], undefined);
   const getInstance = factory = () => getAuth(getDb, config);
   setTrustedOriginCheck(createOriginCheck(config));
   const client = new LastFulfilled<AuthDatabase>();

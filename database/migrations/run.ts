@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { checkDatabaseConfig } from "../check_config.ts";
 import { openShared } from "../client.ts";
 import type { DatabaseConfig } from "../config.ts";
-import type { DistSqlOptions } from "../distsql/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
@@ -17,7 +17,7 @@ import { planOnDatabase } from "./plan_on_database.ts";
 import { type LockSettings, takeRunLock } from "./run_lock.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { withSession } from "../sql/with_session.ts";
+import { withSession } from "../session/with_session.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 

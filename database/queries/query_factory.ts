@@ -16,6 +16,7 @@ import {
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 import type { TablePermission } from "../table_permission.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
@@ -103,9 +104,11 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
   ): DefinedQuery<TSchema, TArgs, TResult>;
   /**
    * Declares one statement, which is built once for all calls. Its members of `p` stand for the values
-   * of a call: pass them on unchanged. A builder whose SQL depends on a value, on the clock or on chance
-   * is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call. Other variables
-   * that the builder reads are read once.
+   * of a call: pass them on unchanged. A builder whose SQL depends on a value, the clock, chance or the
+   * context of a request is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call.
+   *
+   * Two things cannot be observed: a function that the builder calls with a parameter must not compare it
+   * with `===`, and other variables that the builder reads are read once, so they must not change.
    *
    * @param name The name in metrics, spans and errors.
    * @param builder Returns the statement, not awaited.
@@ -194,7 +197,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
     if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
-    return withTransaction(client, (tx) => fn(tx as unknown as DrizzleClient<TSchema>, ...args));
+    return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(
@@ -213,7 +216,11 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
-  return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
+  return record(
+    "defineQuery",
+    [options, fn],
+    Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction }),
+  );
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

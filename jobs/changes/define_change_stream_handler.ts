@@ -1,5 +1,4 @@
-import { is } from "drizzle-orm";
-import { PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { wholeNumber } from "../../core/function_options.ts";
 import type { LambdaContext } from "../../core/http/lambda.ts";
@@ -13,6 +12,7 @@ import {
   type TriggerHandler,
 } from "../../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../../core/with_observability.ts";
+import { isKind } from "../../database/drizzle_table.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import type { TransactionClient } from "../../database/transaction.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -23,6 +23,7 @@ import { type ChangeItem, listChangeLanes, listWaitingPositions } from "./change
 import { consumeRecord, type ConsumerOptions } from "./change_consumer.ts";
 import { readChangedTable } from "./changed_table.ts";
 import { cleanUp } from "./clean_up.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineChangeStreamHandler`. */
 export interface ChangeStreamHandlerOptions<
@@ -143,7 +144,7 @@ export function defineChangeStreamHandler<
   StreamBatchResult,
   ChangeStreamHandlerFunction<TTable, TSchema>
 > {
-  const consumer = readOptions(options as unknown as ChangeStreamHandlerOptions<PgTable>);
+  const consumer = readOptions(options as ChangeStreamHandlerOptions<PgTable>);
   const { concurrency = 1 } = options;
   let nextCleanUpMs = 0;
 
@@ -155,7 +156,7 @@ export function defineChangeStreamHandler<
 
   return function wrapHandler(handler) {
     checkHandler("defineChangeStreamHandler", handler);
-    const run = handler as unknown as ChangeStreamHandlerFunction<PgTable>;
+    const run = handler as ChangeStreamHandlerFunction<PgTable>;
 
     async function handle(
       { envelope, error }: ChangeItem,
@@ -193,7 +194,11 @@ export function defineChangeStreamHandler<
         toLoggable: (event) => ({ records: event?.Records?.length }),
       },
     );
-    return Object.assign(lambda, { handler });
+    return record(
+      "defineChangeStreamHandler",
+      [options, handler],
+      Object.assign(lambda, { handler }),
+    );
   };
 }
 
@@ -208,7 +213,7 @@ function readOptions(options: ChangeStreamHandlerOptions<PgTable>): ConsumerOpti
   if (typeof getDb !== "function") {
     throw new ConfigurationError("getDb of defineChangeStreamHandler must be a function");
   }
-  if (!is(table, PgTable)) {
+  if (!isKind(table, "PgTable")) {
     throw new ConfigurationError("table of defineChangeStreamHandler must be a pgTable of drizzle");
   }
   return { name, table: readChangedTable(table), getDb, keepSeconds, clock };
