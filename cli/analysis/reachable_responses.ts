@@ -37,14 +37,18 @@ export interface SuccessResponse {
   readonly status: number;
   /** True if the code gives it a body. */
   readonly hasBody: boolean;
+  /** True if it is sent whatever the handler declares, by `undeclared`. */
+  readonly isUndeclared?: boolean;
   /** The schema of its body, if one is given that the module defines or imports. */
   readonly schema?: ts.Expression;
 }
 
 /** The responses that code can end with. */
 export interface ReachableResponses {
-  /** Statuses of errors. */
+  /** Statuses of errors that are thrown. */
   readonly errors: ReadonlySet<number>;
+  /** Responses with a status of errors that are returned. */
+  readonly failures: readonly SuccessResponse[];
   /** Successful responses, in the order in which they were found. */
   readonly successes: readonly SuccessResponse[];
   /** Headers with signatures of webhooks that the code checks. */
@@ -76,6 +80,7 @@ export function createResponseReader(
     if (found !== undefined) return found;
     const errors = new Set<number>();
     const successes: SuccessResponse[] = [];
+    const failures: SuccessResponse[] = [];
     const signatures = new Set<string>();
     const unknownErrors = new Set<ts.Node>();
     const next: ts.Node[] = [];
@@ -98,9 +103,18 @@ export function createResponseReader(
         if (Object.hasOwn(SIGNATURES, target.name)) signatures.add(SIGNATURES[target.name]);
         const response = getResponse(target.name, at);
         if (response === undefined) return;
-        if (response.status >= 400) errors.add(response.status);
-        else successes.push(response);
+        if (Object.hasOwn(CALLED, target.name)) errors.add(response.status);
+        else {
+          const sent = { ...response, isUndeclared: isMarked(at.parent.parent) };
+          (response.status >= 400 ? failures : successes).push(sent);
+        }
       }
+    }
+    /** Checks for the argument of `undeclared`. */
+    function isMarked(call: ts.Node): boolean {
+      if (!ts.isCallExpression(call) || !ts.isIdentifier(call.expression)) return false;
+      const target = project.getTarget(call.expression);
+      return target.kind === "package" && isTrellis(target.module) && target.name === "undeclared";
     }
     function isOutside(name: ts.Identifier): boolean {
       const declaration = findDeclaration(name);
@@ -131,7 +145,7 @@ export function createResponseReader(
       },
       special: () => {},
     });
-    const facts = { errors, successes, signatures, unknownErrors, next };
+    const facts = { errors, successes, failures, signatures, unknownErrors, next };
     known.set(node, facts);
     return facts;
   }
@@ -144,6 +158,7 @@ function collectResponses(start: ts.Node, read: (node: ts.Node) => Facts): Reach
   const seen = new Set<ts.Node>();
   const errors = new Set<number>();
   const successes: SuccessResponse[] = [];
+  const failures: SuccessResponse[] = [];
   const signatures = new Set<string>();
   const unknownErrors = new Set<ts.Node>();
   const pending = [start];
@@ -153,11 +168,12 @@ function collectResponses(start: ts.Node, read: (node: ts.Node) => Facts): Reach
     const facts = read(at);
     for (const status of facts.errors) errors.add(status);
     successes.push(...facts.successes);
+    failures.push(...facts.failures);
     for (const header of facts.signatures) signatures.add(header);
     for (const error of facts.unknownErrors) unknownErrors.add(error);
     pending.push(...facts.next);
   }
-  return { errors, successes, signatures, unknownErrors };
+  return { errors, successes, failures, signatures, unknownErrors };
 }
 
 function getResponse(name: string, at: ts.Node): SuccessResponse | undefined {

@@ -3,7 +3,7 @@ import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { Project } from "../analysis/project.ts";
 import { readRouterDefinition } from "../analysis/router_definition.ts";
-import { createResponseReader } from "../analysis/reachable_responses.ts";
+import { createResponseReader, type SuccessResponse } from "../analysis/reachable_responses.ts";
 import { Slicer } from "../analysis/schema_slice.ts";
 import type { Evaluator } from "../analysis/values.ts";
 import type { Slice, SliceUse, SourceLocation } from "../analysis/slice.ts";
@@ -225,7 +225,13 @@ function readOperation(
     });
   }
   const declared = readDeclaredResponses(definition, evaluator, find);
-  const found = declared ?? reached?.successes ?? [];
+  const isOneSchema = schemas.responseSchema !== undefined;
+  // what the handler declares otherwise is refused at run time
+  const isSent = ({ status, hasBody, isUndeclared }: SuccessResponse) =>
+    isUndeclared === true || !isOneSchema && declared === undefined ||
+    isOneSchema && status < 300 || status >= 300 && status < 400 && !hasBody;
+  const found = declared ?? reached?.successes.filter(isSent) ?? [];
+  const failures = reached?.failures.filter(isSent).map(({ status }) => status) ?? [];
   return {
     fn,
     ...project.getLocation(definition.node),
@@ -245,7 +251,7 @@ function readOperation(
       hasBody,
       schema: schema && { ...slicer.add(schema), isDeclared: declared !== undefined },
     })),
-    statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
+    statuses: [...new Set([...reached?.errors ?? [], ...failures])].sort((a, b) => a - b),
   };
 }
 
