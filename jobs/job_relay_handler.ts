@@ -12,6 +12,7 @@ import { findTestClock, getJobsConfig } from "./job_settings.ts";
 import { type RelayResult, runRelay } from "./relay.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
+import { record } from "../env/recording.ts";
 
 /** The relay, as Lambda calls it. */
 export type JobRelayHandler = LambdaHandler<ScheduleEvent, RelayResult> & {
@@ -81,5 +82,9 @@ export function defineJobRelayHandler<
       });
     },
   );
-  return Object.assign(wrapped, { isJobRelay: true as const });
+  return record(
+    "defineJobRelayHandler",
+    [options],
+    Object.assign(wrapped, { isJobRelay: true as const }),
+  );
 }

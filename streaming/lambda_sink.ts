@@ -21,7 +21,7 @@ interface LambdaRuntime {
 
 /** Returns the streaming functions of the runtime; `undefined` outside of Lambda. */
 export function getLambdaRuntime(): LambdaRuntime | undefined {
-  const runtime = (globalThis as { awslambda?: Partial<LambdaRuntime> }).awslambda;
+  const runtime = (globalThis as unknown as { awslambda?: Partial<LambdaRuntime> }).awslambda;
   return typeof runtime?.streamifyResponse === "function" ? runtime as LambdaRuntime : undefined;
 }
 

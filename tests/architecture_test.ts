@@ -84,6 +84,7 @@ const HOMES: Record<string, readonly string[]> = {
   "croner": ["jobs"],
   "hono": ["router"],
   "@electric-sql/pglite": ["database", "distsql", "testing"],
+  "acorn": ["cli"],
   "better-auth": ["auth"],
   "jose": ["auth"],
   "libpg-query": ["distsql"],
@@ -307,6 +308,30 @@ Deno.test("architecture: each npm package has its home", () => {
     return !(HOMES[getPackage(i.specifier)] ?? []).includes(getFolder(i.from));
   });
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: a build loads no compiler of TypeScript, and no command loads a parser before it runs", () => {
+  const reach = (entry: string): Set<string> => {
+    const reached = new Set([entry]);
+    const packages = new Set<string>();
+    for (const file of reached) {
+      for (const each of imports) {
+        if (each.from !== file || each.kind !== "static") continue;
+        const target = getTarget(each);
+        if (target !== undefined) reached.add(target);
+        else packages.add(getPackage(each.specifier));
+      }
+    }
+    return packages;
+  };
+  const build = reach("cli/build/bundle.ts");
+  assertEquals([build.has("acorn"), build.has("typescript")], [true, false]);
+  const main = reach("cli/main.ts");
+  assertEquals([main.has("acorn"), main.has("typescript"), main.has("esbuild")], [
+    false,
+    false,
+    false,
+  ]);
 });
 
 Deno.test("architecture: heavy packages are loaded when they are needed, each by one file", () => {

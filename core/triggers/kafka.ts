@@ -16,6 +16,7 @@ import {
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineKafkaHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface KafkaHandlerOptions<TValue = never, TTransaction = never>
@@ -134,7 +135,7 @@ export function defineKafkaHandler<TValue = never, TTransaction = never>(
       options,
       { listLanes: getPartitions, concurrency, identify, work: handle, report, toLoggable },
     );
-    return Object.assign(lambda, { handler });
+    return record("defineKafkaHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

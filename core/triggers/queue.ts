@@ -23,6 +23,7 @@ import {
   type TriggerHandler,
   type TriggerOptions,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineQueueHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface QueueHandlerOptions<TBody = never, TTransaction = never> extends TriggerOptions {
@@ -164,7 +165,7 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
       () => [],
       processBatch,
     );
-    return Object.assign(lambda, { handler });
+    return record("defineQueueHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

@@ -16,6 +16,7 @@ import {
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface StreamHandlerOptions<TData = never, TTransaction = never>
@@ -132,7 +133,7 @@ export function defineStreamHandler<TData = never, TTransaction = never>(
         toLoggable,
       },
     );
-    return Object.assign(lambda, { handler });
+    return record("defineStreamHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

@@ -21,6 +21,7 @@ import {
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineTableStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface TableStreamHandlerOptions<TItem = never, TTransaction = never>
@@ -162,7 +163,11 @@ export function defineTableStreamHandler<TItem = never, TTransaction = never>(
         toLoggable: toLoggableEvent,
       },
     );
-    return Object.assign(lambda, { handler });
+    return record(
+      "defineTableStreamHandler",
+      [options, handler],
+      Object.assign(lambda, { handler }),
+    );
   };
 }
 

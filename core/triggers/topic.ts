@@ -14,6 +14,7 @@ import {
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 const FOREIGN_EVENT =
   "The event holds no messages of SNS: the trigger of this function must be a topic";
@@ -102,6 +103,6 @@ export function defineTopicHandler<TMessage = never>(
           (record, own) => handle(record, context, own),
         ),
     );
-    return Object.assign(lambda, { handler });
+    return record("defineTopicHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }

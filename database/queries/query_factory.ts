@@ -16,6 +16,7 @@ import {
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 import type { TablePermission } from "../table_permission.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
@@ -217,7 +218,11 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
-  return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
+  return record(
+    "defineQuery",
+    [options, fn],
+    Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction }),
+  );
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

@@ -23,6 +23,7 @@ import { type ChangeItem, listChangeLanes, listWaitingPositions } from "./change
 import { consumeRecord, type ConsumerOptions } from "./change_consumer.ts";
 import { readChangedTable } from "./changed_table.ts";
 import { cleanUp } from "./clean_up.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineChangeStreamHandler`. */
 export interface ChangeStreamHandlerOptions<
@@ -193,7 +194,11 @@ export function defineChangeStreamHandler<
         toLoggable: (event) => ({ records: event?.Records?.length }),
       },
     );
-    return Object.assign(lambda, { handler });
+    return record(
+      "defineChangeStreamHandler",
+      [options, handler],
+      Object.assign(lambda, { handler }),
+    );
   };
 }
 
