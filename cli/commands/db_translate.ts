@@ -217,7 +217,7 @@ async function planFolder(
   choices: DistSqlOptions,
 ): Promise<Omit<Sources, "folder">> {
   const { planMigrationFolder } = await import("../../database/migrations/plan_folder.ts");
-  const { files, findings } = planMigrationFolder(
+  const { files, findings } = await planMigrationFolder(
     absolute,
     to,
     choices,

@@ -13,12 +13,12 @@ import type { FileChange } from "../generated_files.ts";
  * @param dir Path of the folder in the plan.
  * @returns The errors and warnings about the new file.
  */
-export function findRefused(
+export async function findRefused(
   folder: string,
   dir: string,
   changes: readonly FileChange[],
   translation: DistSqlOptions | undefined,
-): PlanFinding[] {
+): Promise<PlanFinding[]> {
   const copy = mkdtempSync(join(tmpdir(), "trellis-migrations-"));
   try {
     if (existsSync(folder)) cpSync(folder, copy, { recursive: true });
@@ -28,7 +28,7 @@ export function findRefused(
       writeFileSync(file, text);
     }
     const names = new Set(changes.map(({ path }) => basename(path)));
-    const { findings } = planMigrationFolder(copy, "distsql", translation);
+    const { findings } = await planMigrationFolder(copy, "distsql", translation);
     return findings.filter(({ file }) => file !== undefined && names.has(basename(file)));
   } finally {
     rmSync(copy, { recursive: true, force: true });

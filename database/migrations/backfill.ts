@@ -1,24 +1,23 @@
-import type { SqlSession } from "../../sql/session.ts";
-import { runBatches } from "../../distsql/batches/run_batches.ts";
+import type { RunSql, SqlSession } from "../../sql/session.ts";
+import { MAX_ROWS, runBatches } from "../../distsql/batches/run_batches.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
 import {
   type BatchDecision,
+  type BatchPlan,
   decideBatch,
-  refuseWithoutKey,
-} from "../../distsql/batches/batch_decision.ts";
+  readJoin,
+} from "../../distsql/batches/decide_batch.ts";
 import {
   type BatchProgress,
+  findBatch,
   readProgress,
   writeProgress,
-} from "../../distsql/batches/batch_progress.ts";
-import { type BatchWalk, createWalk } from "../../distsql/batches/batch_walk.ts";
-import { countMatching, hasRowIds } from "../../distsql/batches/count_rows.ts";
+} from "../../distsql/batches/batch_walk.ts";
+import { countMatching } from "../../distsql/batches/count_rows.ts";
 import { freezeTime, readsTime } from "../../distsql/batches/freeze_time.ts";
-import { type ReadRows, readSchemaFacts } from "../../distsql/batches/read_facts.ts";
-import { readRowChange } from "../../distsql/batches/row_change.ts";
-import { MAX_ROWS } from "../../distsql/batches/row_limit.ts";
-import { emptyFacts } from "../../distsql/batches/schema_facts.ts";
+import { readFunctions, readRelation } from "../../distsql/batches/relation.ts";
+import { getPath, readRowChange, type RowChange } from "../../distsql/batches/row_change.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /**
@@ -37,22 +36,22 @@ export interface BatchNotes {
   note: (state: "running" | "done", watermark: string | undefined) => string;
 }
 
-function getReader({ session, clock }: MigrationContext): ReadRows {
+function getReader({ session, clock }: MigrationContext): RunSql {
   return (sql) => retryIdempotent(() => session.query(sql), clock);
 }
 
 /**
- * Checks whether a statement changes more rows than a transaction can, and might be split into
+ * Checks whether a statement changes more rows than a transaction can, and can be split into
  * batches.
  *
  * @param sql The statement.
  * @param context Shared state of the run.
  */
-export async function isLargeChange(sql: string, context: MigrationContext): Promise<boolean> {
+export async function needsBatches(sql: string, context: MigrationContext): Promise<boolean> {
   const change = readRowChange(sql);
   if (change === undefined || change.verb === "compound") return false;
-  if (!decideBatch(change, emptyFacts()).isBatchable) return false;
-  return await countMatching(change, [], getReader(context)) > MAX_ROWS;
+  if (await countMatching(change, getReader(context)) <= MAX_ROWS) return false;
+  return (await decideNow(sql, context))?.isBatchable === true;
 }
 
 /**
@@ -68,13 +67,14 @@ export async function decideNow(
 ): Promise<BatchDecision | undefined> {
   const change = readRowChange(sql);
   if (change === undefined) return undefined;
-  const read = getReader(context);
-  const decision = decideBatch(change, await readSchemaFacts(read));
-  if (!decision.isBatchable || change.verb === "compound") return decision;
-  const isOrdered = decision.by === "key" && decision.key.length > 0;
-  const isNumbered = decision.by === "row-id" && decision.table !== undefined &&
-    await hasRowIds(decision.table, read);
-  return isOrdered || isNumbered ? decision : refuseWithoutKey(change.path);
+  const run = getReader(context);
+  const plain = change.verb === "compound" ? undefined : change;
+  const joined = plain && readJoin(plain);
+  return decideBatch(change, {
+    table: plain && await readRelation(run, plain.table),
+    joined: joined && await readRelation(run, joined.table),
+    functions: await readFunctions(run),
+  });
 }
 
 /**
@@ -100,9 +100,8 @@ export async function runInBatches(
   const moment = progress.moment ?? (readsTime(sql) ? await readMoment(context) : undefined);
   const change = readRowChange(moment === undefined ? sql : freezeTime(sql, moment));
   if (change === undefined || change.verb === "compound") throw notBatchable(undefined);
-  context.logger(`${change.path}: changed in batches of up to ${ROWS_PER_BATCH} rows`);
-  const walk = createWalk(change, decision, getReader(context));
-  await runWalk(walk, { ...progress, moment }, { table: change.target, context, notes });
+  context.logger(`${getPath(change.table)}: changed in batches of up to ${ROWS_PER_BATCH} rows`);
+  await runWalk({ change, plan: decision, context, notes }, { ...progress, moment });
 }
 
 /**
@@ -125,8 +124,9 @@ async function readMoment(context: MigrationContext): Promise<string> {
   return String(row.moment);
 }
 
-interface WalkOptions {
-  readonly table: string;
+interface Walk {
+  readonly change: RowChange;
+  readonly plan: BatchPlan;
   readonly context: MigrationContext;
   readonly notes: BatchNotes;
 }
@@ -137,20 +137,18 @@ interface WalkPosition {
 }
 
 async function runWalk(
-  walk: BatchWalk,
+  { change, plan, context, notes }: Walk,
   { key, moment }: BatchProgress,
-  { table, context, notes }: WalkOptions,
 ): Promise<void> {
+  const read = getReader(context);
+
   async function run(position: WalkPosition, rows: number): Promise<WalkPosition> {
     await context.lock.check();
-    const batch = await walk.next(position.key, rows);
+    const batch = await findBatch(change, plan, position.key, rows, read);
     const isDone = batch === undefined;
     const mark = isDone ? undefined : writeProgress({ key: batch.key, moment });
     await notes.run(async (tx) => {
-      if (batch !== undefined) {
-        const fault = batch.findFault(await tx.query(batch.sql));
-        if (fault !== undefined) throw new MigrationError(fault);
-      }
+      if (batch !== undefined) await tx.query(batch.sql);
       await tx.query(notes.note(isDone ? "done" : "running", mark));
     });
     return isDone ? { ...position, isDone } : { key: batch.key, isDone };
@@ -169,7 +167,7 @@ async function runWalk(
     recover,
     describeTooLarge: rowTooLarge,
     onBatch(_position, batches) {
-      if (batches % 50 === 0) context.logger(`${table}: ${batches} batches`);
+      if (batches % 50 === 0) context.logger(`${change.target}: ${batches} batches`);
     },
   }, { key, isDone: false });
 }

@@ -2,6 +2,7 @@ import type { DatabaseProvider } from "../config.ts";
 import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
 import { findCommentedKeys } from "../../distsql/translate/commented_keys.ts";
 import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
+import type { DeclaredSchema } from "../../distsql/schema/declared_schema.ts";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../sql/statement_reader.ts";
@@ -41,6 +42,8 @@ export interface MigrationStep extends DistSqlStep {
 export interface LocatedStep extends MigrationStep {
   /** Location and beginning of the statement in the file. */
   readonly place: Pick<PlanFinding, "file" | "line" | "column" | "statement">;
+  /** Declarations of the files before the statement. */
+  readonly before: DeclaredSchema;
 }
 
 /** Migration, ready to run. */
@@ -111,14 +114,14 @@ function planForDistSql(
   if (statements.length === 0) return emptyFile(file);
   const isRefused = findings.some(({ severity }) => severity === "error");
   const steps = statements.map((statement) => toSteps(statement, statement.line));
-  const located = statements.flatMap(({ source, line, column }, at) => {
+  const located = statements.flatMap(({ source, line, column, before }, at) => {
     const place = {
       file: `${file.tag}.sql`,
       line,
       column,
       statement: maskStatement(source.tokens),
     };
-    return steps[at].map((step) => ({ ...step, place }));
+    return steps[at].map((step) => ({ ...step, place, before }));
   });
   return {
     file,

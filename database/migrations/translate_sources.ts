@@ -20,7 +20,7 @@ import type { DistSqlWarning } from "../../distsql/translate/translation.ts";
 import { stripMark } from "./files.ts";
 import { RecreationError } from "../../distsql/recreate/recreation_error.ts";
 import type { PlanFinding } from "./plan_finding.ts";
-import { simulateRecreation } from "./simulate_recreation.ts";
+import { simulateRecreation } from "../../distsql/recreate/simulate_recreation.ts";
 
 /** Named SQL text. */
 export interface SqlSource {

@@ -5,21 +5,22 @@ import {
   type DeclaredTable,
   findObject,
   getKey,
-} from "../../distsql/schema/declared_schema.ts";
-import { readObject } from "../../distsql/schema/read_object.ts";
+} from "../schema/declared_schema.ts";
+import { readObject } from "../schema/read_object.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
-import { translateForDistSql } from "../../distsql/translate/sanitize.ts";
-import { applyAlter } from "../../distsql/recreate/alter.ts";
-import { buildCreateTableSql } from "../../distsql/recreate/create_table.ts";
-import { generateRecreationPlan, typeNames } from "../../distsql/recreate/plan.ts";
-import { normalizeType } from "../../distsql/recreate/sql_text.ts";
+import { translateForDistSql } from "../translate/sanitize.ts";
+import { applyAlter } from "./alter.ts";
+import { buildCreateTableSql } from "./create_table.ts";
+import { generateRecreationPlan, typeNames } from "./plan.ts";
+import { normalizeType } from "./sql_text.ts";
 import type {
   IncomingForeignKey,
   TableColumn,
   TableConstraint,
   TableSchema,
-} from "../../distsql/recreate/table_schema.ts";
-import { qualify, quoteName } from "../../sql/quote.ts";
+} from "./table_schema.ts";
+import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { quoteName } from "../../sql/quote.ts";
 
 /**
  * Plans the recreation of a table from its declaration in the files, as the run will plan it from
@@ -50,7 +51,7 @@ function canHave(current: TableSchema): boolean {
 }
 
 /** Converts a declared table to its form on the provider. */
-function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema {
+export function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema {
   return {
     schema: table.schema,
     name: table.name,
@@ -63,12 +64,20 @@ function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema
       unique: isUnique,
       definition: text,
       columns: [...columns],
-      ...(isUnique ? { keys: [...columns] } : {}),
+      ...(isUnique && isPlainIndex(text) ? { keys: [...columns] } : {}),
       valid: true,
     })),
     referencedBy: listIncoming(table, state),
     dependents: table.statistics.map(({ name }) => `statistics object ${name}`),
   };
+}
+
+/** Checks whether an index covers all rows, by columns alone. */
+function isPlainIndex(text: string): boolean {
+  const reader = parseStatement(text);
+  const open = reader.find("(", 0);
+  return reader.closing(open) === reader.size - 1 &&
+    reader.listIn(open).every(([from, to]) => to === from + 1 && reader.isName(from));
 }
 
 /** Converts a column: enums become text, serial columns become bigint identities. */
@@ -96,10 +105,11 @@ function toConstraint(
   if (kind === "unique") return { ...base, definition: `UNIQUE ${list(columns)}` };
   const target = references && state.tables.get(references.table);
   if (references === undefined || target === undefined) return { ...base, definition: text };
-  const to = `${qualify(target.schema, target.name)} ${list(references.columns)}`;
+  const to = { columns: [...columns], schema: target.schema, table: target.name };
+  const { rest } = parseForeignKey(text, columns.length === 1 ? columns[0] : undefined);
   return {
     ...base,
-    definition: `FOREIGN KEY ${list(columns)} REFERENCES ${to}`,
+    definition: formatForeignKey({ ...to, targets: [...references.columns], rest }),
     references: { schema: target.schema, table: target.name, columns: [...references.columns] },
   };
 }
