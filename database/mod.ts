@@ -53,8 +53,6 @@ export type {
   DeclaredTable,
   DeclaredView,
   ObjectName,
-  StoredOrder,
-  ViewColumn,
   ViewSource,
 } from "../distsql/schema/declared_schema.ts";
 export { classifyStatement, type StatementClassification } from "../distsql/translate/classify.ts";

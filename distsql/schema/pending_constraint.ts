@@ -7,7 +7,6 @@ import {
   getKey,
   hasIndex,
 } from "./declared_schema.ts";
-import { readStoredOrder } from "../translate/enum_order/stored_order.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
@@ -137,8 +136,7 @@ export function addConstraints(fold: TableFold, names: Map<number, string>): voi
     const name = one.name ?? (hasIndex(kind) ? chooseKeyName : chooseConstraintName)(schema, parts);
     if (one.name === undefined) names.set(one.at, name);
     const text = reader.text(from, to);
-    const ordersBy = kind === "check" ? readStoredOrder(reader, schema, table, from, to) : [];
-    const constraint = { name, kind, columns, included, references, text, ordersBy };
+    const constraint = { name, kind, columns, included, references, text };
     const notNull = kind === "primary_key" ? columns : [];
     for (const column of notNull) changeColumn(schema, key, column, { notNull: true });
     changeTable(schema, key, ({ constraints }) => ({ constraints: [...constraints, constraint] }));

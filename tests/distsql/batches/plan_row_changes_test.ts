@@ -69,7 +69,10 @@ Deno.test("planRowChanges() refuses what neither fits a transaction nor can be c
       "UPDATE public.big: not supported: an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches, " +
         "because it has a subquery",
     );
-    assertStringIncludes(advice, "Write the new values into a helper table with a primary key first");
+    assertStringIncludes(
+      advice,
+      "Write the new values into a helper table with a primary key first",
+    );
   });
 });
 
