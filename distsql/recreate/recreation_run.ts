@@ -8,13 +8,12 @@ import { RowCopy } from "./copy_rows.ts";
 import { introspectLive } from "./introspect.ts";
 import { RecreationError } from "./recreation_error.ts";
 import type { RecreationPhase, RecreationPlan, RecreationStep } from "./recreation_plan.ts";
-import { isSameShape } from "./same_shape.ts";
 import { temporaryName } from "./sql_text.ts";
 import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.ts";
 import { createWorkTableSql, readWork, relationOid, workTable, writeWork } from "./work_table.ts";
 import { hasConstraint } from "./catalog_steps.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
-import { isDefinite, isSamePlan, listDifferences } from "./recreation_checks.ts";
+import { isDefinite, isSamePlan, isSameShape, listDifferences } from "./recreation_checks.ts";
 
 /** Settings of a run. */
 export interface RunSettings {
