@@ -32,40 +32,48 @@ export {
   type AccountMails,
   type AccountMailsOptions,
   createAccountMails,
-} from "./account_mails.ts";
-export type { AccountMailData, AccountMailKind, AccountMailTemplate } from "./account_templates.ts";
-export type { LinkMail, LinkSenders, MailUser } from "./add_link_senders.ts";
-export { configureApiKeyAuth, resetApiKeyAuth } from "./api_key_auth.ts";
-export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./api_key_options.ts";
-export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
-export { type AuthEvent, type AuthEventFilter, listAuthEvents } from "./audit_events.ts";
+} from "./mail/account_mails.ts";
+export type {
+  AccountMailData,
+  AccountMailKind,
+  AccountMailTemplate,
+} from "./mail/account_templates.ts";
+export type { LinkMail, LinkSenders, MailUser } from "./mail/add_link_senders.ts";
+export { configureApiKeyAuth, resetApiKeyAuth } from "./keys/api_key_auth.ts";
+export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./keys/api_key_options.ts";
+export { type AuthHandlerOptions, createAuthHandler } from "./routes/auth_handler.ts";
+export { type AuthEvent, type AuthEventFilter, listAuthEvents } from "./accounts/audit_events.ts";
 export {
   type AuthCleanupOptions,
   type AuthCleanupResult,
   removeExpiredAuthRows,
-} from "./cleanup.ts";
+} from "./accounts/cleanup.ts";
 export {
   type AuthCleanupHandler,
   type AuthCleanupHandlerOptions,
   createAuthCleanupHandler,
-} from "./cleanup_handler.ts";
-export type { AuditOption, AuditSettings, AuthEventKind } from "./audit_option.ts";
-export type { AuthErrorBody } from "./auth_response.ts";
-export type { AuthConfig } from "./config.ts";
-export type { AccountLimits } from "./account_limit_options.ts";
+} from "./accounts/cleanup_handler.ts";
+export type { AuditOption, AuditSettings, AuthEventKind } from "./audit/audit_option.ts";
+export type { AuthErrorBody } from "./routes/auth_response.ts";
+export type { AuthConfig } from "./config/config.ts";
+export type { AccountLimits } from "./config/account_limit_options.ts";
 export type { ClientAddressSource } from "../core/http/client_address.ts";
 export type { RateLimitRule } from "../core/rate_limit/rate_limit.ts";
-export type { LibraryOptions } from "./library_options.ts";
-export type { AuthMails, AuthPlugins } from "./config.ts";
-export type { HmacAlgorithm } from "./hmac.ts";
-export type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
-export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./instance.ts";
+export type { LibraryOptions } from "./better_auth/library_options.ts";
+export type { AuthMails, AuthPlugins } from "./config/config.ts";
+export type { HmacAlgorithm } from "./webhooks/hmac.ts";
+export type {
+  AuthDatabase,
+  BetterAuthApi,
+  BetterAuthOptions,
+} from "./better_auth/better_auth_types.ts";
+export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./accounts/instance.ts";
 export type {
   CustomOAuthProvider,
   SocialProviderConfig,
   SocialProviders,
   SocialProvidersConfig,
-} from "./providers.ts";
+} from "./config/providers.ts";
 export {
   AUTH_ACCOUNT_COLUMNS,
   AUTH_MIGRATION_SQL,
@@ -92,23 +100,23 @@ export {
   configureSessionAuth,
   getConfiguredSessionAuth,
   resetSessionAuth,
-} from "./session_auth.ts";
+} from "./sessions/session_auth.ts";
 export {
   expireSession,
   getSessionExpirationISO,
   refreshSession,
   validateSession,
   validateSessionFromHeader,
-} from "./sessions.ts";
-export { validatePaymentsWebhook } from "./payments_webhook.ts";
-export { validateShopifyWebhook } from "./shopify_webhook.ts";
-export { validateSlackWebhook } from "./slack_webhook.ts";
-export { validateStandardWebhook } from "./standard_webhook.ts";
-export { validateTwilioWebhook } from "./twilio_webhook.ts";
-export type { WebhookHeaders } from "./webhook_headers.ts";
-export type { WebhookPayload, WebhookSecret } from "./webhook_input.ts";
+} from "./sessions/sessions.ts";
+export { validatePaymentsWebhook } from "./webhooks/payments_webhook.ts";
+export { validateShopifyWebhook } from "./webhooks/shopify_webhook.ts";
+export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
+export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
+export { validateTwilioWebhook } from "./webhooks/twilio_webhook.ts";
+export type { WebhookHeaders } from "./webhooks/webhook_headers.ts";
+export type { WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";
 export {
   validateCodeHostWebhook,
   validateWebhookSignature,
   type WebhookValidationOptions,
-} from "./webhooks.ts";
+} from "./webhooks/webhooks.ts";

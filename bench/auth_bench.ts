@@ -7,11 +7,11 @@ import { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
-import { nodeHmac, setHmacEngine, webHmac } from "../auth/hmac.ts";
-import { createAuth } from "../auth/instance.ts";
+import { nodeHmac, setHmacEngine, webHmac } from "../auth/webhooks/hmac.ts";
+import { createAuth } from "../auth/accounts/instance.ts";
 import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
-import { validateSession } from "../auth/sessions.ts";
-import { validateCodeHostWebhook } from "../auth/webhooks.ts";
+import { validateSession } from "../auth/sessions/sessions.ts";
+import { validateCodeHostWebhook } from "../auth/webhooks/webhooks.ts";
 import { setLogOutput } from "../observability/output.ts";
 
 const { createHmac, timingSafeEqual } = nodeCrypto;

@@ -2,7 +2,7 @@ import type { BuildResult, Plugin } from "esbuild";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import type { AuthConfig } from "../auth/config.ts";
+import type { AuthConfig } from "../auth/config/config.ts";
 import { type DeclaredStatement, listStatements } from "../database/queries/define_statement.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { loadEsbuild } from "./build/load_esbuild.ts";

@@ -1,4 +1,4 @@
-import { AUTH_PACKAGES } from "../auth/optional_packages.ts";
+import { AUTH_PACKAGES } from "../auth/better_auth/optional_packages.ts";
 import { CLIENT_PACKAGES } from "../client/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
 import { ENV_PACKAGES } from "../env/optional_packages.ts";

@@ -242,6 +242,5 @@ export {
   isOccError,
   OCC_ERROR_CODES,
 } from "../sql/sqlstate.ts";
-export { type AheadStatement, sendAhead } from "./send_ahead.ts";
 export type { PlaceholderValues } from "./session/placeholders.ts";
 export { type TransactionClient, withTransaction } from "./transaction.ts";

@@ -32,7 +32,7 @@ const PINNED = ["@better-auth/utils", "@better-fetch/fetch", "better-call"] as c
 
 /** Files with versions of the family, beside deno.json. */
 const FILES = [
-  "auth/optional_packages.ts",
+  "auth/better_auth/optional_packages.ts",
   "cli/init/versions.ts",
   "examples/notes/start_imports.json",
   "examples/notes-node/package.json",

@@ -9,7 +9,7 @@
  *
  * The databases are SQL files, because a compressed embedded database has 4.6 MB.
  */
-import { createAuth } from "../auth/instance.ts";
+import { createAuth } from "../auth/accounts/instance.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";

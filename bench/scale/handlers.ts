@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Buffer } from "node:buffer";
 import * as z from "zod";
-import { validateCodeHostWebhook } from "../../auth/webhooks.ts";
+import { validateCodeHostWebhook } from "../../auth/webhooks/webhooks.ts";
 import { defineQueueHandler } from "../../core/triggers/queue.ts";
 import { buildValidatedResponse } from "../../core/http/response.ts";
 import { defineApiHandler } from "../../validation/define_api_handler.ts";

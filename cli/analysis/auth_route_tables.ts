@@ -1,4 +1,4 @@
-import { isRouteMounted } from "../../auth/auth_routes.ts";
+import { isRouteMounted } from "../../auth/better_auth/auth_routes.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;

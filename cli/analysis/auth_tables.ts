@@ -9,7 +9,7 @@ import {
   authUsers,
   authVerification,
 } from "../../auth/schema.ts";
-import { API_KEY_COLUMNS } from "../../auth/api_key_options.ts";
+import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { getMountedOperations, type OperationsByModel } from "./auth_route_tables.ts";
@@ -54,7 +54,7 @@ const API_KEY_OWNERS: readonly string[] = ["user", "organization"];
 /** The table of the audit log. */
 const AUDIT_MODEL = "authEvent";
 
-/** Properties whose presence shows that rows of a table expire (auth/cleanup.ts). */
+/** Properties whose presence shows that rows of a table expire (auth/accounts/cleanup.ts). */
 const EXPIRY_PROPERTIES = ["expiresAt", "lastRequest"];
 
 /**
@@ -77,7 +77,7 @@ type ColumnsOfOperation = Readonly<Partial<Record<DatabaseOperation, readonly st
 const SESSION_UPDATE = ["expiresAt", "updatedAt"];
 
 /**
- * Columns that checking or ending a session reads and writes, by property name (auth/sessions.ts).
+ * Columns that checking or ending a session reads and writes, by property name (auth/sessions/sessions.ts).
  */
 const AUTH_COLUMNS: Readonly<
   Partial<Record<AuthNeed, Readonly<Record<string, ColumnsOfOperation>>>>

@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from "../../auth/loopback.ts";
+import { isLoopbackUrl } from "../../auth/config/loopback.ts";
 import type { Collector } from "./collector.ts";
 import { AUTH_EXTENSION, AUTH_FIELDS, AUTH_SCHEMA, AUTH_TABLE } from "./effects.ts";
 import type { ts } from "./typescript.ts";
@@ -30,7 +30,7 @@ function hasHooks({ evaluator }: Collector, config: ts.Expression): boolean {
   return HOOKS.some((name) => evaluator.getMember(value, name, config).kind !== "undefined");
 }
 
-/** Checks whether the limits of a configuration may count in the database, as auth/resolve_config.ts does. */
+/** Checks whether the limits of a configuration may count in the database, as auth/config/resolve_config.ts does. */
 function mayLimit({ evaluator }: Collector, config: ts.Expression): boolean {
   function read(...names: readonly string[]): unknown {
     const value = names.reduce(

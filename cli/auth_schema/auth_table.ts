@@ -6,7 +6,12 @@ import {
 } from "../../auth/columns.ts";
 import { getTableName, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { AuthField, AuthIds, AuthModel, AuthTables } from "../../auth/describe_tables.ts";
+import type {
+  AuthField,
+  AuthIds,
+  AuthModel,
+  AuthTables,
+} from "../../auth/accounts/describe_tables.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 import { snakeCase } from "../snake_case.ts";
 

@@ -39,8 +39,8 @@ async function findProblem(
   const [{ loadAuthConfig }, { describeAuthTables }, { describeMissingTables }, tables] =
     await Promise.all([
       import("./load_config.ts"),
-      import("../../auth/describe_tables.ts"),
-      import("../../auth/missing_tables.ts"),
+      import("../../auth/accounts/describe_tables.ts"),
+      import("../../auth/accounts/missing_tables.ts"),
       import("../../auth/schema.ts"),
     ]);
   const { rateLimits } = await import("../../database/rate_limits/table.ts");

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { AuthConfig } from "../../auth/config.ts";
+import type { AuthConfig } from "../../auth/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findModules, loadModules } from "../load_modules.ts";
 

@@ -59,7 +59,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   // imported on demand: help needs neither the parser nor better-auth
   const [{ loadAuthConfig }, { describeAuthTables }, { toAuthTables }] = await Promise.all([
     import("../auth_schema/load_config.ts"),
-    import("../../auth/describe_tables.ts"),
+    import("../../auth/accounts/describe_tables.ts"),
     import("../auth_schema/auth_table.ts"),
   ]);
   const config = await readProjectConfig(context);

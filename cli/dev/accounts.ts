@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { getLocalAccess, type LocalAuth } from "../../auth/local_access.ts";
+import { getLocalAccess, type LocalAuth } from "../../auth/accounts/local_access.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

@@ -1,4 +1,8 @@
-import { type AuthRoute, findUnknownPatterns, isRouteMounted } from "../../auth/auth_routes.ts";
+import {
+  type AuthRoute,
+  findUnknownPatterns,
+  isRouteMounted,
+} from "../../auth/better_auth/auth_routes.ts";
 import type { SourceLocation } from "../analysis/slice.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 

@@ -1,4 +1,4 @@
-import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/describe_routes.ts";
+import type { DescribedAuthRoute, DescribedAuthRoutes } from "../../auth/routes/describe_routes.ts";
 import { getAnswerName } from "../../validation/openapi/answers.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";

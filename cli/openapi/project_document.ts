@@ -77,7 +77,7 @@ async function describeAuth(
   // imported on demand, because they load better-auth and esbuild
   const [{ loadAuthConfig }, { describeAuthRoutes }, { addAuthRoutes }] = await Promise.all([
     import("../auth_schema/load_config.ts"),
-    import("../../auth/describe_routes.ts"),
+    import("../../auth/routes/describe_routes.ts"),
     import("./auth_operations.ts"),
   ]);
   try {

@@ -1,10 +1,10 @@
 // Runs in the workers of vitest, under Node, beside a copy of the library's sources in `trellis`.
 import { betterAuth } from "better-auth";
 import * as pgCore from "drizzle-orm/pg-core";
-import { getClientAddressHeader } from "../../auth/client_address_header.ts";
-import type { AuthConfig } from "../../auth/config.ts";
-import { describeAuthTables } from "../../auth/describe_tables.ts";
-import { createAuth, getInternals } from "../../auth/instance.ts";
+import { getClientAddressHeader } from "../../auth/better_auth/client_address_header.ts";
+import type { AuthConfig } from "../../auth/config/config.ts";
+import { describeAuthTables } from "../../auth/accounts/describe_tables.ts";
+import { createAuth, getInternals } from "../../auth/accounts/instance.ts";
 import * as builtIn from "../../auth/schema.ts";
 import { toAuthTables } from "../../cli/auth_schema/auth_table.ts";
 import { planMigration } from "../../cli/auth_schema/plan_migration.ts";

@@ -1,6 +1,6 @@
 import process from "node:process";
 import postgres from "postgres";
-import type { AuthDatabase } from "../../auth/better_auth_types.ts";
+import type { AuthDatabase } from "../../auth/better_auth/better_auth_types.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import { setEmbeddedSnapshot } from "../../database/providers/embedded_snapshot.ts";

@@ -8,7 +8,7 @@ import {
   configureSessionAuth,
   createAuth,
 } from "../../auth/mod.ts";
-import { createJwtAuth } from "../../auth/jwt.ts";
+import { createJwtAuth } from "../../auth/jwt/mod.ts";
 import type { SessionAccess } from "../../core/http/session_registry.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";

@@ -1,9 +1,9 @@
 /** The statements of sessions and API keys by drizzle's builders, to compare those of the package with. */
 import { and, eq, gt, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { API_KEY_COLUMNS } from "../../auth/api_key_options.ts";
-import type { ApiKeyUse } from "../../auth/api_key_statements.ts";
-import { COLUMN_NAMES } from "../../auth/session_tables.ts";
+import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
+import type { ApiKeyUse } from "../../auth/keys/api_key_statements.ts";
+import { COLUMN_NAMES } from "../../auth/config/session_tables.ts";
 import { getColumns } from "../../database/drizzle_table.ts";
 import type { DrizzleClient } from "../../database/mod.ts";
 

@@ -382,7 +382,9 @@ Deno.test("behind a CDN visitors are counted by their own addresses", async () =
 
 Deno.test("a client cannot choose the address that it is counted by", async () => {
   const auth = createAuth(db, config);
-  const { getClientAddressHeader } = await import("../../auth/client_address_header.ts");
+  const { getClientAddressHeader } = await import(
+    "../../auth/better_auth/client_address_header.ts"
+  );
   const statuses: number[] = [];
   for (let i = 0; i < 6; i++) {
     const address = nextAddress();

@@ -29,7 +29,7 @@ async function staticModules(entry: string): Promise<string[]> {
 
 Deno.test("./auth brings no better-auth until it is used", async () => {
   const modules = await staticModules("auth/mod.ts");
-  assert(modules.some((module) => module.endsWith("/auth/sessions.ts")));
+  assert(modules.some((module) => module.endsWith("/auth/sessions/sessions.ts")));
   assertEquals(
     modules.filter((module) =>
       module.includes("better-auth") || module.endsWith("/better_auth.ts")

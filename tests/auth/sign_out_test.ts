@@ -3,7 +3,7 @@ import { betterAuth } from "better-auth/minimal";
 import fc from "fast-check";
 import { createHmac } from "node:crypto";
 import { createAuth, createAuthHandler } from "../../auth/mod.ts";
-import { readSessionCookies } from "../../auth/session_cookies.ts";
+import { readSessionCookies } from "../../auth/cookies/session_cookies.ts";
 import type { ApiEvent } from "../../core/mod.ts";
 import {
   createAlbEvent,

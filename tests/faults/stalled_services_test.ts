@@ -1,6 +1,6 @@
 /** Each client of the library with a server whose answers begin and never end: every request has a limit for all of it. */
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { createJwtAuth } from "../../auth/jwt.ts";
+import { createJwtAuth } from "../../auth/jwt/mod.ts";
 import { sendSmokeRequest } from "../../cli/deploy/smoke.ts";
 import { openSecretValues } from "../../cli/secrets/secret_values.ts";
 import { closeDrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
@@ -12,7 +12,7 @@ import { resetSources } from "../../env/sources.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { createDynamoDbStore } from "../../idempotency/mod.ts";
 import { createSqsDelivery } from "../../jobs/mod.ts";
-import { createLocalTransport } from "../../mail/local_transport.ts";
+import { createLocalTransport } from "../../mail/mail_settings.ts";
 import { createSesTransport, createSmtpTransport, type MailMessage } from "../../mail/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { createPublisher } from "../../realtime/mod.ts";

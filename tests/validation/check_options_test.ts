@@ -3,7 +3,7 @@ import * as z from "zod";
 import * as mini from "zod/mini";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { configureApiKeyAuth, createAuthHandler } from "../../auth/mod.ts";
-import { createJwtAuth } from "../../auth/jwt.ts";
+import { createJwtAuth } from "../../auth/jwt/mod.ts";
 import { defineAuthorizerHandler, defineQueueHandler } from "../../triggers/mod.ts";
 import { defineRouter } from "../../router/mod.ts";
 import {

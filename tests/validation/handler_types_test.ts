@@ -18,7 +18,7 @@ import type {
   WrapperMetadata,
 } from "../../core/mod.ts";
 import type * as Auth from "../../auth/mod.ts";
-import { createGatewayJwtAuth, createJwtAuth, type JwtIdentity } from "../../auth/jwt.ts";
+import { createGatewayJwtAuth, createJwtAuth, type JwtIdentity } from "../../auth/jwt/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import {
   type ApiHandler,

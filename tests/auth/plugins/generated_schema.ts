@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import type { AuthConfig } from "../../../auth/config.ts";
-import { describeAuthTables } from "../../../auth/describe_tables.ts";
+import type { AuthConfig } from "../../../auth/config/config.ts";
+import { describeAuthTables } from "../../../auth/accounts/describe_tables.ts";
 import { type AuthTable, toAuthTables } from "../../../cli/auth_schema/auth_table.ts";
 import { planMigration } from "../../../cli/auth_schema/plan_migration.ts";
 import { renderFile } from "../../../cli/auth_schema/render_tables.ts";

@@ -1,9 +1,9 @@
 import { createAuthClient } from "better-auth/client";
 import type { BetterAuthClientPlugin } from "better-auth/client";
-import { createAuthHandler } from "../../../auth/auth_handler.ts";
-import type { AuthDatabase } from "../../../auth/better_auth_types.ts";
-import type { AuthConfig } from "../../../auth/config.ts";
-import { type BetterAuthInstance, createAuth } from "../../../auth/instance.ts";
+import { createAuthHandler } from "../../../auth/routes/auth_handler.ts";
+import type { AuthDatabase } from "../../../auth/better_auth/better_auth_types.ts";
+import type { AuthConfig } from "../../../auth/config/config.ts";
+import { type BetterAuthInstance, createAuth } from "../../../auth/accounts/instance.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { SECRET } from "../auth_database.ts";
 import { FAST_PASSWORDS } from "../fast_passwords.ts";

@@ -17,7 +17,7 @@ import {
   organization,
 } from "better-auth/plugins";
 import { Buffer } from "node:buffer";
-import { validateSession } from "../../../auth/sessions.ts";
+import { validateSession } from "../../../auth/sessions/sessions.ts";
 import { BASE_URL, newEmail, openBrowser, PASSWORD, type PluginLab } from "./plugin_lab.ts";
 
 export async function walkOrganization(lab: PluginLab): Promise<void> {

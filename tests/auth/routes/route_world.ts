@@ -10,7 +10,7 @@ import {
 import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { JOBS_MIGRATION_SQL } from "../../../jobs/mod.ts";
 import { createHttpApiEvent, createLambdaContext } from "../../../testing/mod.ts";
-import { getInternals } from "../../../auth/instance.ts";
+import { getInternals } from "../../../auth/accounts/instance.ts";
 import { SECRET } from "../auth_database.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 

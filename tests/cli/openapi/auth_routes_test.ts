@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { compileErrors, validate } from "@readme/openapi-parser";
 import { emailOTP, magicLink, multiSession } from "better-auth/plugins";
-import type { AuthConfig } from "../../../auth/config.ts";
-import { createAuth } from "../../../auth/instance.ts";
-import { createAuthHandler } from "../../../auth/auth_handler.ts";
-import { describeAuthRoutes } from "../../../auth/describe_routes.ts";
+import type { AuthConfig } from "../../../auth/config/config.ts";
+import { createAuth } from "../../../auth/accounts/instance.ts";
+import { createAuthHandler } from "../../../auth/routes/auth_handler.ts";
+import { describeAuthRoutes } from "../../../auth/routes/describe_routes.ts";
 import { type AuthFunction, mountRoutes } from "../../../cli/openapi/auth_functions.ts";
 import { addAuthRoutes } from "../../../cli/openapi/auth_operations.ts";
 import { toJsonSchema } from "../../../cli/openapi/auth_schemas.ts";

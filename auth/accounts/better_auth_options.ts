@@ -1,0 +1,63 @@
+import { logBetterAuth } from "../better_auth/better_auth_log.ts";
+import { getClientAddressHeader } from "../better_auth/client_address_header.ts";
+import type { BetterAuthOptions } from "../better_auth/better_auth_types.ts";
+import type { AuthSettings } from "../config/config.ts";
+import { protectMailFunctions } from "../mail/mail_functions.ts";
+
+/**
+ * Builds the options of better-auth, without `database` and `plugins`, which are added when it is
+ * loaded.
+ *
+ * @param settings The checked configuration.
+ * @returns The options. They hold the secret.
+ */
+export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
+  const { library, trustedOrigins } = settings;
+  const { session, account, advanced } = library;
+  const { providers } = settings;
+  const generateId = settings.databaseGenerateId ? false : () => crypto.randomUUID();
+  return {
+    ...library,
+    secret: settings.secret,
+    baseURL: settings.baseURL,
+    trustedOrigins,
+    ...protectMailFunctions({
+      ...library,
+      emailAndPassword: library.emailAndPassword ?? { enabled: true },
+    }),
+    session: {
+      ...session,
+      expiresIn: settings.sessionExpiresIn,
+      updateAge: settings.sessionUpdateAge,
+    },
+    account: { ...account, encryptOAuthTokens: settings.encryptOAuthTokens },
+    ...typeof providers === "function"
+      ? {} // added when better-auth is loaded
+      : { socialProviders: providers.social as BetterAuthOptions["socialProviders"] },
+    rateLimit: settings.rateLimits.library,
+    advanced: {
+      // by default better-auth skips the origin check if NODE_ENV is "test", which can be the name
+      // of a stage
+      disableOriginCheck: false,
+      ...advanced,
+      useSecureCookies: settings.useSecureCookies,
+      ipAddress: {
+        ...advanced?.ipAddress,
+        // session checks do not read it
+        get ipAddressHeaders() {
+          return [getClientAddressHeader()];
+        },
+      },
+      database: {
+        generateId,
+        ...(settings.experimentalJoins && { joins: true }),
+        ...advanced?.database,
+      },
+    },
+    logger: { level: "warn", disableColors: true, log: logBetterAuth, ...library.logger },
+    // otherwise better-auth prints thrown errors with SQL and parameters to the console; the
+    // handler logs them safely
+    onAPIError: { ...library.onAPIError, throw: true },
+    telemetry: { enabled: false, ...library.telemetry },
+  };
+}

@@ -1,0 +1,220 @@
+import type { GenericEndpointContext } from "better-auth";
+import { decodeBase64 } from "../../core/http/base64.ts";
+import { getColumns, isTable } from "../../database/drizzle_table.ts";
+import type { BetterAuthOptions } from "../better_auth/better_auth_types.ts";
+import type { AuthSchema } from "../config/session_tables.ts";
+
+/** A user whose address is proven now. */
+export interface ProvenUser {
+  readonly id: string;
+  readonly email: string;
+}
+
+/** The part of better-auth's table definitions that is read here. */
+interface TableDefinition {
+  readonly modelName: string;
+  readonly fields: Readonly<
+    Record<
+      string,
+      {
+        readonly type: unknown;
+        readonly fieldName?: string;
+        readonly references?: { readonly model: string };
+      }
+    >
+  >;
+}
+
+type Tables = Readonly<Record<string, TableDefinition>>;
+
+/** Drizzle's types of columns that can be compared with any id. */
+const TEXT_TYPES: readonly string[] = [
+  "PgText",
+  "PgVarchar",
+  "PgChar",
+  "PgUUID",
+  "PgCustomColumn",
+];
+
+/**
+ * Models whose rows are removed in another way, or kept. A membership gives rights to the user, and
+ * gives nobody access to the account: without it, an organization could lose its only owner.
+ */
+const OTHER_MODELS: readonly string[] = [
+  "user",
+  "session",
+  "account",
+  "verification",
+  "rateLimit",
+  "authEvent",
+  "member",
+  "teamMember",
+];
+
+/** Columns that plugins add to users for another way to sign in, without it. */
+const USER_RESETS: Readonly<Record<string, unknown>> = {
+  twoFactorEnabled: false,
+  phoneNumber: null,
+  phoneNumberVerified: false,
+};
+
+/** Plugins that give nobody access outside of the database and of better-auth's sessions. */
+const SAFE_PLUGINS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+  "admin",
+  "anonymous",
+  "api-key",
+  "bearer",
+  "captcha",
+  "custom-session",
+  "device-authorization",
+  "email-otp",
+  "generic-oauth",
+  "have-i-been-pwned",
+  "last-login-method",
+  "magic-link",
+  "multi-session",
+  "oauth-popup",
+  "oauth-proxy",
+  "one-tap",
+  "one-time-token",
+  "open-api",
+  "organization",
+  "passkey",
+  "phone-number",
+  "siwe",
+  "trellis-account-limits",
+  "trellis-audit",
+  "trellis-second-factor",
+  "trellis-unproven-accounts",
+  "two-factor",
+  "username",
+]);
+
+/**
+ * Checks that {@link freeAccount} removes every access to an account. A plugin with tokens that no
+ * table lists, a plugin that is not known, and a second storage may keep one.
+ */
+export function canFreeAccounts({ plugins = [], secondaryStorage }: BetterAuthOptions): boolean {
+  return secondaryStorage === undefined && plugins.every(({ id }) => SAFE_PLUGINS.has(id));
+}
+
+/**
+ * Removes every access to an unverified account, before its address counts as proven: sessions,
+ * passwords, linked accounts, all rows of plugins that refer to the user, pending verifications, and
+ * the other ways to sign in. Links that change the address are refused by {@link isFromBeforeProof}.
+ *
+ * @param context The endpoint's context.
+ * @param user The user.
+ * @param schema Drizzle's tables by model.
+ * @param keepsPassword True if the owner has set the password already.
+ */
+export async function freeAccount(
+  { context }: GenericEndpointContext,
+  user: ProvenUser,
+  schema: AuthSchema,
+  keepsPassword = false,
+): Promise<void> {
+  const { adapter, internalAdapter } = context;
+  const tables: Tables = context.tables;
+  const owner = { field: "userId", value: user.id };
+  await internalAdapter.deleteUserSessions(user.id);
+  for (const [model, fields] of findUserFields(tables, schema)) {
+    const where = fields.map((field) => ({ field, value: user.id, connector: "OR" as const }));
+    await adapter.deleteMany({ model, where });
+  }
+  const others = { field: "providerId", operator: "ne" as const, value: "credential" };
+  await adapter.deleteMany({ model: "account", where: keepsPassword ? [owner, others] : [owner] });
+  await adapter.deleteMany({
+    model: "verification",
+    where: ["identifier", "value"].flatMap((field) =>
+      [user.id, user.email].map((value) => ({
+        field,
+        value,
+        operator: "contains" as const,
+        connector: "OR" as const,
+      }))
+    ),
+  });
+  const resets = Object.entries(USER_RESETS).filter(([name]) => name in tables.user.fields);
+  if (resets.length > 0) await internalAdapter.updateUser(user.id, Object.fromEntries(resets));
+  await noteProof(context, user.id);
+}
+
+/**
+ * Lists the columns that may hold a user's id, by model: references to users, and texts that refer
+ * to nothing else. Tables that refer to another one come before it.
+ */
+function findUserFields(tables: Tables, schema: AuthSchema): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const visited = new Set<string>();
+  const visit = (model: string): void => {
+    if (visited.has(model)) return;
+    visited.add(model);
+    for (const [other, table] of Object.entries(tables)) {
+      if (refersTo(table, tables[model])) visit(other);
+    }
+    const fields = Object.entries(tables[model].fields)
+      .filter(([name, { type, references, fieldName = name }]) =>
+        references === undefined
+          ? type === "string" && isText(schema[model], fieldName)
+          : references.model === tables.user.modelName
+      )
+      .map(([name]) => name);
+    if (!OTHER_MODELS.includes(model) && fields.length > 0) found.set(model, fields);
+  };
+  // a table is listed after those that refer to it
+  Object.keys(tables).forEach(visit);
+  return found;
+}
+
+function isText(table: unknown, property: string): boolean {
+  const type = isTable(table) ? getColumns(table)[property]?.columnType : undefined;
+  return TEXT_TYPES.includes(type ?? "");
+}
+
+function refersTo(table: TableDefinition, { modelName }: TableDefinition): boolean {
+  return Object.values(table.fields).some(({ references }) => references?.model === modelName);
+}
+
+const DEFAULT_LINK_SECONDS = 3600;
+
+const getProofIdentifier = (userId: string) => `address-proven-${userId}`;
+
+/** Notes the time of a proof for as long as a link from before could be valid. */
+async function noteProof(
+  { internalAdapter, options }: GenericEndpointContext["context"],
+  userId: string,
+): Promise<void> {
+  const seconds = options.emailVerification?.expiresIn ?? DEFAULT_LINK_SECONDS;
+  const nowMs = Date.now();
+  await internalAdapter.createVerificationValue({
+    identifier: getProofIdentifier(userId),
+    value: String(nowMs),
+    // a link from the same second counts as one from before
+    expiresAt: new Date(nowMs + (seconds + 1) * 1000),
+  });
+}
+
+/**
+ * Checks for the token of a link that changes the address of an account and was issued before the
+ * owner proved it. Such a token is signed, and no table lists it. The signature is not checked.
+ */
+export async function isFromBeforeProof(
+  { context: { internalAdapter } }: GenericEndpointContext,
+  token: string,
+): Promise<boolean> {
+  const { email, updateTo, iat } = readClaims(token);
+  if (typeof email !== "string" || updateTo === undefined) return false;
+  const found = await internalAdapter.findUserByEmail(email);
+  const proof = found &&
+    await internalAdapter.findVerificationValue(getProofIdentifier(found.user.id));
+  return Boolean(proof) && !(Number(iat) > Math.floor(Number(proof?.value) / 1000));
+}
+
+function readClaims(token: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(new TextDecoder().decode(decodeBase64(token.split(".")[1]))));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,113 @@
+import type { drizzleAdapter } from "better-auth/adapters/drizzle";
+import type {
+  APIError,
+  createAuthMiddleware,
+  createEmailVerificationToken,
+  getOAuthState,
+  getSessionFromCtx,
+} from "better-auth/api";
+import type { betterAuth } from "better-auth/minimal";
+import type { openAPI } from "better-auth/plugins";
+import type { bearer } from "better-auth/plugins/bearer";
+import type { getAuthTables, revokeUnprovenAccountAccess } from "better-auth/db";
+import type { genericOAuth } from "better-auth/plugins/generic-oauth";
+import type { socialProviderList } from "better-auth/social-providers";
+import { explainMissing } from "../../env/optional_package.ts";
+import { AUTH_PACKAGES } from "./optional_packages.ts";
+
+/** The used exports of better-auth. */
+export interface BetterAuthLibrary {
+  readonly betterAuth: typeof betterAuth;
+  readonly drizzleAdapter: typeof drizzleAdapter;
+  readonly bearer: typeof bearer;
+  readonly APIError: typeof APIError;
+  readonly createAuthMiddleware: typeof createAuthMiddleware;
+  readonly createEmailVerificationToken: typeof createEmailVerificationToken;
+  readonly getOAuthState: typeof getOAuthState;
+  readonly getSessionFromCtx: typeof getSessionFromCtx;
+  readonly revokeUnprovenAccountAccess: typeof revokeUnprovenAccountAccess;
+  readonly socialProviderList: typeof socialProviderList;
+}
+
+/**
+ * Loads better-auth, which is an optional package: a function that only checks sessions works
+ * without it.
+ *
+ * @throws {ConfigurationError} If it is not installed.
+ */
+export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
+  try {
+    // awaited one by one inside `try`, so that bundlers tolerate a missing package
+    const { betterAuth } = await import("better-auth/minimal");
+    const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
+    const {
+      APIError,
+      createAuthMiddleware,
+      createEmailVerificationToken,
+      getOAuthState,
+      getSessionFromCtx,
+    } = await import("better-auth/api");
+    const { revokeUnprovenAccountAccess } = await import("better-auth/db");
+    const { bearer } = await import("better-auth/plugins/bearer");
+    const { socialProviderList } = await import("better-auth/social-providers");
+    return {
+      betterAuth,
+      drizzleAdapter,
+      bearer,
+      APIError,
+      createAuthMiddleware,
+      createEmailVerificationToken,
+      getOAuthState,
+      getSessionFromCtx,
+      revokeUnprovenAccountAccess,
+      socialProviderList,
+    };
+  } catch (error) {
+    return explain("Signing in")(error);
+  }
+}
+
+/** Loads the plugin for custom OAuth providers. */
+export async function loadGenericOAuth(): Promise<typeof genericOAuth> {
+  const plugin = await import("better-auth/plugins/generic-oauth")
+    .catch(explain("A provider under socialProviders.custom"));
+  return plugin.genericOAuth;
+}
+
+/** Loads the function that lists better-auth's tables. */
+export async function loadTableDescriptions(): Promise<typeof getAuthTables> {
+  const db = await import("better-auth/db").catch(explain("The description of the auth tables"));
+  return db.getAuthTables;
+}
+
+/** Loads the function that creates hooks. */
+export async function loadAuthMiddleware(): Promise<typeof createAuthMiddleware> {
+  const api = await import("better-auth/api").catch(explain("The audit log"));
+  return api.createAuthMiddleware;
+}
+
+/** What describes routes: the plugin that does it, and the middlewares that require a session. */
+export interface RouteDescriptions {
+  readonly openAPI: typeof openAPI;
+  readonly sessionMiddlewares: ReadonlySet<unknown>;
+}
+
+/** Loads better-auth's OpenAPI plugin. */
+export async function loadRouteDescriptions(): Promise<RouteDescriptions> {
+  const purpose = "The description of the auth routes";
+  const api = await import("better-auth/api").catch(explain(purpose));
+  const { openAPI } = await import("better-auth/plugins").catch(explain(purpose));
+  return {
+    openAPI,
+    sessionMiddlewares: new Set([
+      api.sessionMiddleware,
+      api.freshSessionMiddleware,
+      api.sensitiveSessionMiddleware,
+      api.requestOnlySessionMiddleware,
+    ]),
+  };
+}
+
+function explain(purpose: string): (error: unknown) => never {
+  return explainMissing(AUTH_PACKAGES, "better-auth", purpose);
+}

@@ -1,0 +1,219 @@
+import {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOptions,
+  FUNCTION_OPTION,
+  OBJECT_OPTION,
+  type OptionRule,
+  protective,
+} from "../../core/option_rules.ts";
+import { checkClientAddressSource } from "../../core/http/client_address.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { AccountMails } from "../mail/account_mails.ts";
+import type { AuthConfig, AuthSettings } from "./config.ts";
+import { checkLibraryOptions } from "./check_library_options.ts";
+import { withCheckedOrigins } from "./check_trusted_origins.ts";
+import { LIBRARY_RULES, type LibraryOptions } from "../better_auth/library_options.ts";
+import { isLoopbackHost } from "./loopback.ts";
+import { type ResolvedProviders, resolveProviders } from "./providers.ts";
+import { resolveRateLimits } from "./rate_limit_settings.ts";
+import { checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
+
+const OWN_RULES = {
+  secret: ANY_OPTION,
+  baseURL: ANY_OPTION,
+  trustedOrigins: [
+    (value) => typeof value === "function" || isListOfStrings(value),
+    'a list of origins such as ["https://app.example.com"], or a function that returns one',
+  ],
+  sessionExpiresIn: ANY_OPTION,
+  sessionUpdateAge: ANY_OPTION,
+  socialProviders: [
+    (value) => FUNCTION_OPTION[0](value) || OBJECT_OPTION[0](value),
+    "an object such as { github: { clientId, clientSecret } }, or a function that returns one",
+  ],
+  plugins: [
+    (value) => FUNCTION_OPTION[0](value) || Array.isArray(value),
+    "a list of better-auth plugins, or a function that returns one",
+  ],
+  schema: OBJECT_OPTION,
+  useSecureCookies: BOOLEAN_OPTION,
+  databaseGenerateId: BOOLEAN_OPTION,
+  encryptOAuthTokens: protective(BOOLEAN_OPTION),
+  experimentalJoins: BOOLEAN_OPTION,
+  audit: [
+    (value) => typeof value === "boolean" || OBJECT_OPTION[0](value),
+    "true, or an object such as { exclude: [] }",
+  ],
+  mail: [
+    (value) => FUNCTION_OPTION[0](value) || FUNCTION_OPTION[0]((value as AccountMails)?.addTo),
+    "the mails that createAccountMails returns, or a function that loads them",
+  ],
+  accountLimits: [
+    (value) => value === false || OBJECT_OPTION[0](value),
+    "false, or limits such as { failures: { limit: 20, windowSeconds: 3600 } }",
+  ],
+  clientAddress: ANY_OPTION,
+} as const satisfies Record<Exclude<keyof AuthConfig, keyof LibraryOptions>, OptionRule>;
+
+const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
+
+const DAY_SECONDS = 86_400;
+const MIN_SECRET_LENGTH = 32;
+const NO_PROVIDERS: ResolvedProviders = { social: {}, custom: [] };
+/** Limit of RFC 6265bis, section 5.5. better-auth rejects sign-ins above it. */
+const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
+
+/**
+ * Validates a configuration and adds defaults.
+ *
+ * @param config The configuration of the application.
+ * @returns The settings.
+ * @throws {ConfigurationError} If a key is unknown, a value is missing or invalid, or an option is
+ * set twice. The message never contains the secret.
+ */
+export function resolveAuthConfig(config: AuthConfig): AuthSettings {
+  checkOptions("AuthConfig", config, RULES, "AuthConfig.");
+  const {
+    secret,
+    baseURL,
+    trustedOrigins = [],
+    sessionExpiresIn = config.session?.expiresIn ?? 30 * DAY_SECONDS,
+    sessionUpdateAge = config.session?.updateAge ?? DAY_SECONDS,
+    socialProviders,
+    plugins = [],
+    schema,
+    useSecureCookies = config.advanced?.useSecureCookies ?? true,
+    databaseGenerateId = false,
+    encryptOAuthTokens = config.account?.encryptOAuthTokens ?? false,
+    experimentalJoins = false,
+    audit = false,
+    accountLimits,
+    clientAddress = "gateway",
+    mail,
+    ...given
+  } = config;
+  // The checks of options that are not set are not called: V8 compiles a function on its first call,
+  // which is in the first request of a process.
+  if (Object.keys(given).length > 0) {
+    checkLibraryOptions(config);
+    copySections(given);
+  }
+  // the object contains the code, so that functions without mails do not
+  const library = typeof mail === "object" ? mail.addTo(given) : given;
+  checkSeconds(sessionExpiresIn, sessionUpdateAge);
+  const url = parseBaseUrl(baseURL, library.basePath);
+  const isLoopback = isLoopbackHost(url.hostname);
+  checkSecret(secret, url.hostname, isLoopback);
+  if (clientAddress !== "gateway") checkClientAddressSource(clientAddress);
+  const tables = schema === undefined ? {} : resolveSchema(schema);
+  for (const model of ["user", "session"] as const) {
+    const fields = library[model]?.additionalFields;
+    if (fields !== undefined) checkAdditionalFields(tables, model, fields);
+  }
+  return {
+    secret,
+    baseURL,
+    isLoopback,
+    trustedOrigins: withCheckedOrigins(trustedOrigins),
+    sessionExpiresIn,
+    sessionUpdateAge,
+    providers: typeof socialProviders === "function"
+      ? async () => resolveProviders(await socialProviders() ?? {})
+      : socialProviders === undefined
+      ? NO_PROVIDERS
+      : resolveProviders(socialProviders),
+    plugins,
+    schema: tables,
+    sessionCookie: getCookieName(library, useSecureCookies, "session_token"),
+    useSecureCookies,
+    databaseGenerateId,
+    encryptOAuthTokens,
+    experimentalJoins,
+    audit,
+    mail,
+    rateLimits: resolveRateLimits(library.rateLimit, accountLimits, isLoopback),
+    clientAddress,
+    library,
+  };
+}
+
+/** Copies the sections of options, so that later changes to the configuration have no effect. */
+function copySections(library: LibraryOptions): void {
+  const sections = library as Record<string, unknown>;
+  for (const [name, section] of Object.entries(sections)) {
+    if (section && Object.getPrototypeOf(section) === Object.prototype) {
+      sections[name] = { ...section };
+    }
+  }
+}
+
+/**
+ * Returns the name of a cookie of better-auth (createCookieGetter of 1.7).
+ *
+ * @param library The options of better-auth.
+ * @param isSecure The option `useSecureCookies`.
+ * @param cookie The cookie.
+ */
+export function getCookieName(
+  { advanced }: LibraryOptions,
+  isSecure: boolean,
+  cookie: "session_token" | "dont_remember",
+): string {
+  const prefix = advanced?.cookiePrefix || "better-auth";
+  const name = advanced?.cookies?.[cookie]?.name || `${prefix}.${cookie}`;
+  return isSecure ? `__Secure-${name}` : name;
+}
+
+function checkSecret(secret: unknown, hostname: string, isLoopback: boolean): void {
+  if (typeof secret !== "string" || secret === "") {
+    throw new ConfigurationError(
+      "AuthConfig.secret is missing: set it to at least 32 random characters",
+    );
+  }
+  if (secret.length < MIN_SECRET_LENGTH && !isLoopback) {
+    throw new ConfigurationError(
+      `AuthConfig.secret is too short for ${hostname}: set it to at least ${MIN_SECRET_LENGTH} random ` +
+        "characters, such as the output of: openssl rand -base64 32",
+    );
+  }
+}
+
+function checkSeconds(expiresIn: number, updateAge: number): void {
+  if (!(expiresIn > 0 && expiresIn <= MAX_COOKIE_SECONDS)) {
+    throw new ConfigurationError(
+      `AuthConfig.sessionExpiresIn must be above 0 and at most ${MAX_COOKIE_SECONDS} seconds, got ${expiresIn}`,
+    );
+  }
+  if (!(updateAge >= 0 && updateAge < Infinity)) {
+    throw new ConfigurationError(
+      `AuthConfig.sessionUpdateAge must be a number of seconds from 0, got ${updateAge}`,
+    );
+  }
+}
+
+function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
+  // the first call of URL.canParse takes 1.5 ms in a new process
+  let url: URL | undefined;
+  try {
+    url = typeof baseURL === "string" ? new URL(baseURL) : undefined;
+  } catch {
+    // reported below
+  }
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") {
+    throw new ConfigurationError(
+      "AuthConfig.baseURL must be an absolute http or https URL such as " +
+        `"https://api.example.com", got ${JSON.stringify(baseURL)}`,
+    );
+  }
+  if (basePath !== undefined && url.pathname !== "/") {
+    throw new ConfigurationError(
+      `AuthConfig.baseURL has the path ${url.pathname} and AuthConfig.basePath is "${basePath}": keep one`,
+    );
+  }
+  return url;
+}
+
+function isListOfStrings(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}

@@ -1,0 +1,23 @@
+/**
+ * JSON Web Tokens of any issuer for handlers: `auth: "jwt"`. Needs the package jose, which is loaded
+ * on the first request.
+ *
+ * @example
+ * ```ts
+ * import { configureJwtAuth } from "@trellis/fn/auth/jwt";
+ *
+ * configureJwtAuth({ issuer: "https://login.example.com/", audience: "https://api.example.com" });
+ * ```
+ *
+ * @module
+ */
+export type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
+export type { AuthMethod } from "../../validation/authenticate.ts";
+export { createGatewayJwtAuth, type GatewayJwtOptions } from "./gateway_jwt.ts";
+export { configureJwtAuth, createJwtAuth, resetJwtAuth } from "./jwt_auth.ts";
+export {
+  JWT_ALGORITHMS,
+  type JwtAlgorithm,
+  type JwtAuthOptions,
+  type JwtClaimOptions,
+} from "./jwt_options.ts";

@@ -1,0 +1,158 @@
+import { getHeader } from "../../core/http/api_event.ts";
+import type {
+  ApiKeyIdentity,
+  ApiKeyPermissions,
+  CredentialNeeds,
+} from "../../core/http/auth_registry.ts";
+import type { ApiEvent } from "../../core/http/lambda.ts";
+import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
+import {
+  ForbiddenError,
+  ServiceUnavailableError,
+  UnauthorizedError,
+} from "../../errors/http_errors.ts";
+import {
+  type ApiKeyConfiguration,
+  type ApiKeySettings,
+  findConfiguration,
+  isDefaultConfig,
+} from "./api_key_options.ts";
+import { hashKey } from "./api_key_hash.ts";
+import {
+  changesKey,
+  findApiKey,
+  type OwnedApiKeyRow,
+  writeApiKeyUse,
+} from "./api_key_statements.ts";
+import { planUsage, type UsedKey } from "./api_key_usage.ts";
+import { isBanned } from "../config/ban.ts";
+import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
+
+/** Printable ASCII. */
+const KEY = /^[\x20-\x7e]{1,4096}$/;
+
+/** Attempts if other requests use the key between the query and the update. */
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Checks the API key of a request with one query and one update, like `verifyApiKey` of
+ * better-auth's plugin, without loading it. Unlike the plugin it refuses keys whose owner was deleted
+ * or is banned, and keeps expired and exhausted rows.
+ *
+ * @param event The event.
+ * @param needs What the handler requires.
+ * @param settings The validated options.
+ * @param db The client.
+ * @returns The identity of the caller.
+ * @throws {UnauthorizedError} If the key is missing, unknown, disabled or expired, or its owner was
+ * deleted or is banned.
+ * @throws {ForbiddenError} If the key may not do what the handler requires.
+ * @throws {TooManyRequestsError} If the key has no requests left.
+ */
+export async function checkApiKey(
+  event: ApiEvent,
+  needs: CredentialNeeds,
+  settings: ApiKeySettings,
+  getDb: () => Promise<AuthDatabase>,
+): Promise<ApiKeyIdentity> {
+  const given = settings.headers.map((name) => getHeader(event, name, name)).find(Boolean);
+  if (given === undefined) throw refuse("The API key is missing");
+  if (!KEY.test(given)) throw invalidKey();
+  const stored = settings.isHashed ? await hashKey(given) : given;
+  const db = await getDb();
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const row = await findKey(db, settings, stored);
+    const configuration = findConfiguration(settings.configurations, row.configId);
+    checkOwner(row, configuration, Date.now());
+    const permissions = parsePermissions(row.permissions);
+    checkPermissions(permissions, needs.permissions);
+    const now = new Date();
+    const plan = planUsage(row, configuration, now.getTime());
+    // a request at the same time may have used the key since the query
+    const [used] = changesKey(plan)
+      ? await withQueryMetrics("useApiKey", () => writeApiKeyUse(db, settings, { row, plan, now }))
+      : [row];
+    if (used === undefined) continue;
+    if (plan.refusal !== undefined) throw plan.refusal;
+    return toIdentity(used, permissions, configuration);
+  }
+  throw new ServiceUnavailableError("The API key is used by too many requests at once");
+}
+
+async function findKey(
+  db: AuthDatabase,
+  settings: ApiKeySettings,
+  key: string,
+): Promise<OwnedApiKeyRow> {
+  const { configId } = settings;
+  const [row] = await withQueryMetrics("findApiKey", () => findApiKey(db, settings, key));
+  if (row === undefined || row.enabled === false) throw invalidKey();
+  if (row.expiresAt !== null && Date.now() > row.expiresAt.getTime()) throw invalidKey();
+  const isExpected = configId === undefined || row.configId === configId ||
+    (isDefaultConfig(row.configId) && isDefaultConfig(configId));
+  if (!isExpected) throw invalidKey();
+  return row;
+}
+
+/** Refuses keys whose owner was deleted or is banned, which better-auth's plugin accepts. */
+function checkOwner(
+  { user, organization }: OwnedApiKeyRow,
+  { references = "user" }: ApiKeyConfiguration,
+  nowMs: number,
+): void {
+  const owner = references === "user" ? user : organization;
+  const isKnown = owner !== undefined && owner.id !== null;
+  if (!isKnown || (references === "user" && isBanned(user!, nowMs))) throw invalidKey();
+}
+
+function parsePermissions(text: string | null): ApiKeyPermissions {
+  const value = parseJson(text);
+  return typeof value === "object" && value !== null ? value as ApiKeyPermissions : {};
+}
+
+function parseJson(text: string | null): unknown {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function checkPermissions(has: ApiKeyPermissions, needs: ApiKeyPermissions = {}): void {
+  const isAllowed = Object.entries(needs).every(([resource, actions]) => {
+    const allowed: unknown = Object.hasOwn(has, resource) ? has[resource] : undefined;
+    return Array.isArray(allowed) && actions.every((action) => allowed.includes(action));
+  });
+  if (!isAllowed) throw new ForbiddenError("The API key may not do this");
+}
+
+function toIdentity(
+  { id, configId, name, referenceId, remaining, expiresAt, metadata }: UsedKey,
+  permissions: ApiKeyPermissions,
+  { references = "user" }: ApiKeyConfiguration,
+): ApiKeyIdentity {
+  const parsed = parseJson(metadata);
+  return {
+    userId: references === "user" ? referenceId : undefined,
+    apiKey: {
+      id,
+      configId: configId || "default",
+      name,
+      referenceId,
+      permissions,
+      // older versions of the plugin stored JSON of JSON
+      metadata: typeof parsed === "string" ? parseJson(parsed) : parsed,
+      remaining,
+      expiresAt,
+    },
+  };
+}
+
+function refuse(message: string): UnauthorizedError {
+  return new UnauthorizedError(message, { headers: { "WWW-Authenticate": "ApiKey" } });
+}
+
+/** Uses one message for every reason, so that clients cannot find out which keys exist. */
+function invalidKey(): UnauthorizedError {
+  return refuse("The API key is not valid");
+}

@@ -1,0 +1,212 @@
+import type { PgTable } from "drizzle-orm/pg-core";
+import {
+  checkOptions,
+  OBJECT_OPTION,
+  type OptionRules,
+  protective,
+} from "../../core/option_rules.ts";
+import { getColumns, isTable } from "../../database/drizzle_table.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { ModelTable } from "../config/session_tables.ts";
+
+/** The options of better-auth's plugin `apiKey` that checks of keys read. It takes the others, too. */
+export interface ApiKeyConfiguration {
+  /** Name of the configuration, if the plugin has several. */
+  configId?: string;
+  /**
+   * Header, or headers in the order in which they are read, with the key.
+   * @default "x-api-key"
+   */
+  apiKeyHeaders?: string | string[];
+  /**
+   * True if keys are stored without a hash.
+   * @default false
+   */
+  disableKeyHashing?: boolean;
+  /**
+   * Owner of the keys.
+   * @default "user"
+   */
+  references?: "organization" | "user";
+  /** Limit of requests of each key. */
+  rateLimit?: {
+    /**
+     * False to count no requests.
+     * @default true
+     */
+    enabled?: boolean;
+  };
+}
+
+/** Options of {@link configureApiKeyAuth}. */
+export interface ApiKeyAuthOptions {
+  /**
+   * The tables of `AuthConfig.schema`: `apikey` of better-auth's plugin, and the owners of the keys,
+   * because keys of deleted and banned owners are refused. `user` is needed unless all
+   * configurations have `references: "organization"`, which need `organization`.
+   */
+  schema: {
+    readonly apikey: PgTable;
+    readonly user?: PgTable | undefined;
+    readonly organization?: PgTable | undefined;
+  };
+  /**
+   * The options of the plugin `apiKey`: its first argument.
+   * @default {}
+   */
+  plugin?: ApiKeyConfiguration | readonly ApiKeyConfiguration[];
+  /**
+   * The configuration that keys must belong to, if the plugin has several.
+   * @default any
+   */
+  configId?: string;
+}
+
+/** Columns of the plugin's table that a check reads or writes. */
+export const API_KEY_COLUMNS = [
+  "id",
+  "configId",
+  "name",
+  "referenceId",
+  "key",
+  "refillInterval",
+  "refillAmount",
+  "lastRefillAt",
+  "enabled",
+  "rateLimitEnabled",
+  "rateLimitTimeWindow",
+  "rateLimitMax",
+  "requestCount",
+  "remaining",
+  "lastRequest",
+  "expiresAt",
+  "createdAt",
+  "updatedAt",
+  "permissions",
+  "metadata",
+] as const;
+
+/** The table of API keys. */
+export type ApiKeyTable = ModelTable<typeof API_KEY_COLUMNS[number]>;
+
+/** The tables of the owners of keys. */
+export interface ApiKeyOwners {
+  readonly user?: ModelTable<"id"> | undefined;
+  readonly organization?: ModelTable<"id"> | undefined;
+}
+
+/** Validated options with defaults. */
+export interface ApiKeySettings {
+  readonly table: ApiKeyTable;
+  readonly owners: ApiKeyOwners;
+  readonly configurations: readonly ApiKeyConfiguration[];
+  /** Headers in lower case. */
+  readonly headers: readonly string[];
+  readonly isHashed: boolean;
+  readonly configId: string | undefined;
+}
+
+const RULES: OptionRules = {
+  schema: OBJECT_OPTION,
+  plugin: OBJECT_OPTION,
+  configId: protective([
+    (value) => typeof value === "string" && value !== "",
+    "the configId of the plugin",
+  ]),
+};
+
+/** Options of the plugin with which a check without better-auth would decide differently. */
+const UNSUPPORTED = ["customAPIKeyGetter", "customAPIKeyValidator", "customStorage"] as const;
+
+/**
+ * Validates the options and adds defaults.
+ *
+ * @returns The settings.
+ * @throws {ConfigurationError} If an option is unknown, invalid or not supported, or the table lacks
+ * columns.
+ */
+export function resolveApiKeyOptions(options: ApiKeyAuthOptions): ApiKeySettings {
+  checkOptions("configureApiKeyAuth", options, RULES);
+  const { plugin = {}, configId } = options;
+  const configurations = [plugin].flat() as readonly ApiKeyConfiguration[];
+  for (const each of configurations) checkSupported(each);
+  const lookup = configurations.find((each) => each.configId === configId) ??
+    findDefault(configurations);
+  return {
+    table: checkTable(options.schema?.apikey),
+    owners: findOwners(configurations, options.schema),
+    configurations,
+    headers: [lookup.apiKeyHeaders ?? "x-api-key"].flat().map((name) => name.toLowerCase()),
+    isHashed: lookup.disableKeyHashing !== true,
+    configId,
+  };
+}
+
+/** Finds the configuration of a key, as the plugin does. */
+export function findConfiguration(
+  configurations: readonly ApiKeyConfiguration[],
+  configId: string | null,
+): ApiKeyConfiguration {
+  const named = configId ? configurations.find((each) => each.configId === configId) : undefined;
+  return named ?? findDefault(configurations);
+}
+
+/** Checks whether a name is that of the default configuration. */
+export function isDefaultConfig(configId: string | null | undefined): boolean {
+  return !configId || configId === "default";
+}
+
+function findDefault(configurations: readonly ApiKeyConfiguration[]): ApiKeyConfiguration {
+  const found = configurations.find(({ configId }) => isDefaultConfig(configId));
+  if (found !== undefined) return found;
+  throw new ConfigurationError(
+    "configureApiKeyAuth: none of the plugin's configurations has the configId default. Add one: better-auth refuses keys " +
+      "without it",
+  );
+}
+
+function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown }): void {
+  const given = configuration as Readonly<Record<string, unknown>>;
+  const option = UNSUPPORTED.find((name) => given[name] !== undefined);
+  if (option === undefined && (given.storage ?? "database") === "database") return;
+  throw new ConfigurationError(
+    `configureApiKeyAuth does not support the plugin's option ${option ?? "storage"}: ` +
+      "check such keys with auth.api.verifyApiKey of better-auth",
+  );
+}
+
+/** Returns the tables of the owners that the configurations have. */
+function findOwners(
+  configurations: readonly ApiKeyConfiguration[],
+  schema: ApiKeyAuthOptions["schema"],
+): ApiKeyOwners {
+  const models = new Set(configurations.map(({ references = "user" }) => references));
+  const owners = [...models].map((model) => {
+    const table: unknown = schema[model];
+    if (isTable(table) && Object.hasOwn(getColumns(table), "id")) return [model, table] as const;
+    throw new ConfigurationError(
+      `configureApiKeyAuth needs schema.${model}, so that keys are refused once their owner is ` +
+        "deleted or banned: pass authSchema of trellis generate auth-schema, or add the drizzle table " +
+        `of AuthConfig.schema.${model}` +
+        (model === "user" ? ", which is authUsers of @trellis/fn/auth/schema by default" : ""),
+    );
+  });
+  return Object.fromEntries(owners);
+}
+
+function checkTable(table: unknown): ApiKeyTable {
+  if (!isTable(table)) {
+    throw new ConfigurationError(
+      "configureApiKeyAuth needs schema.apikey: the drizzle table of better-auth's API keys",
+    );
+  }
+  const columns = getColumns(table);
+  const missing = API_KEY_COLUMNS.filter((name) => !Object.hasOwn(columns, name));
+  if (missing.length > 0) {
+    throw new ConfigurationError(
+      `configureApiKeyAuth: schema.apikey lacks ${missing.join(", ")}: declare the columns of ` +
+        "better-auth's plugin",
+    );
+  }
+  return table as unknown as ApiKeyTable;
+}

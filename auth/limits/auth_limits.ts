@@ -1,0 +1,76 @@
+import type { BetterAuthPlugin } from "better-auth";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { isTable } from "../../database/drizzle_table.ts";
+import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
+import {
+  checkRateLimitTable,
+  createRateLimitStore,
+  type RateLimitDatabase,
+} from "../../database/rate_limits/store.ts";
+import { matchesPath } from "../better_auth/auth_routes.ts";
+import { createAccountLimits } from "./account_limits.ts";
+import type { AuthDatabase, BetterAuthOptions } from "../better_auth/better_auth_types.ts";
+import type { AuthSettings } from "../config/config.ts";
+import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
+import { createRouteStorage } from "./route_limits.ts";
+
+/** The limits of an instance, as better-auth takes them. */
+export interface AuthLimits {
+  readonly rateLimit: BetterAuthOptions["rateLimit"];
+  readonly plugins: readonly BetterAuthPlugin[];
+  /** Sets the endpoints, whose paths are counted, and the options of the started instance. */
+  setUp(api: object, options: BetterAuthOptions): void;
+  /** Throws if the table of the limits cannot be used. */
+  check(): Promise<void>;
+  /** Counts the requests. */
+  readonly store: RateLimitStore;
+}
+
+/**
+ * Creates the limits that count in the database.
+ *
+ * @param db The database client.
+ * @param settings The checked configuration.
+ * @param table The table of better-auth's model `rateLimit`.
+ * @param library The loaded library.
+ * @returns The limits; `undefined` if nothing is counted in the database.
+ */
+export function createAuthLimits(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  table: unknown,
+  { createAuthMiddleware }: BetterAuthLibrary,
+): AuthLimits | undefined {
+  const { usesDatabase, account } = settings.rateLimits;
+  if (!usesDatabase || !isTable(table)) return undefined;
+  const client = db as RateLimitDatabase & AuthDatabase;
+  const store = createRateLimitStore(client, table as PgTable);
+  let patterns: readonly string[] = [];
+  let canPostpone = false;
+  return {
+    rateLimit: {
+      customStorage: createRouteStorage(store, {
+        findPattern: (path) => patterns.find((pattern) => matchesPath(pattern, path)),
+        canPostpone: () => canPostpone,
+      }),
+    },
+    plugins: account === undefined
+      ? []
+      : [createAccountLimits({ db, settings, limits: account, store, createAuthMiddleware })],
+    setUp(api, options) {
+      canPostpone = account !== undefined && !runsBeforeLimits(options);
+      const paths = Object.values(api as Record<string, { path?: string }>).map(({ path }) => path);
+      // fixed paths first: /delete-user/callback before /delete-user/:id
+      patterns = paths.filter((path) => path !== undefined)
+        .sort((a, b) => Number(a.includes(":")) - Number(b.includes(":")));
+    },
+    check: () => checkRateLimitTable(client, table as PgTable, "trellis generate auth-schema"),
+    store,
+  };
+}
+
+/** Checks for code of the application or of plugins that runs before the limits by account. */
+function runsBeforeLimits({ hooks, plugins = [] }: BetterAuthOptions): boolean {
+  return hooks?.before !== undefined ||
+    plugins.some(({ onRequest, middlewares }) => onRequest !== undefined || middlewares?.length);
+}

@@ -1,0 +1,131 @@
+// `session_auth.ts` imports this file when a handler with auth "session" has further options.
+import type { ApiEvent } from "../../core/http/lambda.ts";
+import type {
+  AuthenticatedSession,
+  AuthorizeParams,
+  SessionAccess,
+  SessionResult,
+} from "../../core/http/session_registry.ts";
+import { AppError, isAppError } from "../../errors/app_error.ts";
+import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";
+import { logInfo } from "../../observability/logger.ts";
+import type { AuthSettings } from "../config/config.ts";
+import { type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
+import { checkRequestSession } from "./request_session.ts";
+import { hasAuthorization, hasSessionCookie, requireCredential } from "./session_credential.ts";
+import { findOrganization, getOrganizationQuery, hasRole } from "./session_organization.ts";
+import type { SessionRow } from "./session_statements.ts";
+import { getSessionTables, SECOND_FACTOR_FIELD } from "../config/session_tables.ts";
+
+type GetAuth = () => Promise<BetterAuthInstance>;
+
+/**
+ * Checks the credential of a request to a handler with the options `optional`, `roles`,
+ * `organization`, `freshWithin`, `twoFactor` or `authorize`. One query reads the user, the session, the active
+ * organization and the user's role in it.
+ *
+ * @param event The event.
+ * @param access The options of the handler.
+ * @param getAuth Returns the instance.
+ * @returns The session.
+ * @throws {UnauthorizedError} If there is no valid session.
+ * @throws {ForbiddenError} If the session does not meet the options.
+ * @throws {AppError} With the code `SESSION_NOT_FRESH` if the sign-in was too long ago, and with
+ * `SECOND_FACTOR_REQUIRED` if the session has no second factor.
+ * @throws {ConfigurationError} If the tables lack what an option reads.
+ */
+export async function authenticateWithAccess(
+  event: ApiEvent,
+  access: SessionAccess,
+  getAuth: GetAuth,
+): Promise<AuthenticatedSession> {
+  if (access.optional) return await authenticateOptional(event, getAuth);
+  requireCredential(event);
+  const auth = await getAuth();
+  const { db, settings } = getInternals(auth);
+  if (access.roles !== undefined) requireRoleColumn(settings);
+  if (access.twoFactor !== undefined) requireSecondFactorColumn(settings);
+  const query = access.organization && getOrganizationQuery(db, settings);
+  const { session, row, setCookie } = await checkRequestSession(auth, event, query);
+  if (access.freshWithin !== undefined) checkFreshness(row, access.freshWithin);
+  if (access.twoFactor !== undefined) checkSecondFactor(row);
+  if (access.roles !== undefined) checkRoles(session, access.roles);
+  const organization = access.organization && findOrganization(row, access.organization);
+  if (access.authorize !== undefined) {
+    await checkAuthorized(access.authorize, { session, organization, event });
+  }
+  return { session, organization, setCookie };
+}
+
+/**
+ * Returns the session of a request, or none. A session cookie that is no longer valid counts as
+ * none, as in better-auth: browsers send it until it expires. A bearer token is refused, because its
+ * sender has to know that it is not valid.
+ */
+async function authenticateOptional(
+  event: ApiEvent,
+  getAuth: GetAuth,
+): Promise<AuthenticatedSession> {
+  if (hasAuthorization(event)) return await checkRequestSession(await getAuth(), event);
+  const auth = await getAuth();
+  if (!hasSessionCookie(event, getInternals(auth).settings)) return { session: undefined };
+  try {
+    return await checkRequestSession(auth, event);
+  } catch (error) {
+    if (isAppError(error, "UNAUTHORIZED")) return { session: undefined };
+    throw error;
+  }
+}
+
+/**
+ * Compares like better-auth's `freshAge`: the time since the creation of the session. In contrast
+ * to better-auth, an impersonated session is never fresh, because its user has not signed in.
+ */
+function checkFreshness({ createdAt, impersonatedBy }: SessionRow, freshWithin: number): void {
+  if (impersonatedBy) {
+    throw new AppError(
+      "SESSION_NOT_FRESH",
+      "The user has not signed in: the session is impersonated",
+    );
+  }
+  if (Date.now() - createdAt.getTime() < freshWithin * 1000) return;
+  throw new AppError("SESSION_NOT_FRESH", "The sign-in was too long ago: sign in again");
+}
+
+function requireSecondFactorColumn({ schema }: AuthSettings): void {
+  if (SECOND_FACTOR_FIELD in getSessionTables(schema).session) return;
+  throw new ConfigurationError(
+    `A handler has the option twoFactor, but sessions have no column ${SECOND_FACTOR_FIELD}: write the tables of better-auth's ` +
+      "plugin twoFactor with `trellis generate auth-schema`, and pass them as AuthConfig.schema",
+  );
+}
+
+/** Admits a session only if it notes a second factor. An impersonating admin has shown none. */
+function checkSecondFactor({ sessionFields, impersonatedBy }: SessionRow): void {
+  if (sessionFields?.[SECOND_FACTOR_FIELD] instanceof Date && !impersonatedBy) return;
+  throw new AppError("SECOND_FACTOR_REQUIRED", "Show the second factor first");
+}
+
+function requireRoleColumn({ schema, library }: AuthSettings): void {
+  const isReturned = library.user?.additionalFields?.role?.returned !== false;
+  if (isReturned && "role" in getSessionTables(schema).user) return;
+  throw new ConfigurationError(
+    "A handler has the option roles, but sessions have no column user.role: add the column of better-auth's admin plugin to " +
+      "your users table, and pass the table as AuthConfig.schema.user",
+  );
+}
+
+function checkRoles({ user }: SessionResult, roles: readonly string[]): void {
+  if (hasRole((user as { role?: unknown }).role, roles)) return;
+  throw new ForbiddenError("The user has none of the required roles");
+}
+
+async function checkAuthorized(
+  authorize: NonNullable<SessionAccess["authorize"]>,
+  params: AuthorizeParams,
+): Promise<void> {
+  const decision = await authorize(params);
+  if (decision === true) return;
+  if (typeof decision === "string") logInfo("authorize refused a request", { reason: decision });
+  throw new ForbiddenError();
+}

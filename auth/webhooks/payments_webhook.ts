@@ -1,0 +1,80 @@
+import { UnauthorizedError } from "../../errors/http_errors.ts";
+import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
+import {
+  checkTimestamp,
+  checkTolerance,
+  decodeHex,
+  readHeader,
+  readPayload,
+  readSecrets,
+  UNIX_SECONDS,
+  type WebhookPayload,
+  type WebhookSecret,
+} from "./webhook_input.ts";
+
+const PAYMENTS_HEADER = "Payments-Signature";
+
+/**
+ * Checks a webhook of Stripe's scheme: `t=<seconds>,v1=<hex>`, HMAC-SHA256 over `<seconds>.<raw
+ * body>`. At least one `v1` value must match. Other keys are ignored.
+ * Source: Stripe's documentation, "Verify webhook signatures manually".
+ *
+ * @param payload The raw request body.
+ * @param signatureHeader Value of `Payments-Signature` (Stripe's own name for it is
+ * `Stripe-Signature`).
+ * @param secret The endpoint's secret, or several during a rotation.
+ * @param toleranceSeconds Maximum difference of the timestamp from the current time. Default: 300.
+ * @returns A promise that resolves if signature and timestamp are valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed, invalid, too old or from
+ * the future.
+ * @throws {ConfigurationError} If the secret is empty or the tolerance is not a number from 0.
+ *
+ * @example
+ * ```ts
+ * import { validatePaymentsWebhook } from "@trellis/fn/auth";
+ * import { createHmac } from "node:crypto";
+ *
+ * const body = '{"id":"evt_1"}';
+ * const seconds = Math.floor(Date.now() / 1000);
+ * const hex = createHmac("sha256", "whsec_test").update(`${seconds}.${body}`).digest("hex");
+ * await validatePaymentsWebhook(body, `t=${seconds},v1=${hex}`, "whsec_test");
+ * ```
+ */
+export async function validatePaymentsWebhook(
+  payload: WebhookPayload,
+  signatureHeader: string | null | undefined,
+  secret: WebhookSecret,
+  toleranceSeconds = 300,
+): Promise<void> {
+  checkTolerance(toleranceSeconds);
+  const secrets = readSecrets(secret, PAYMENTS_HEADER);
+  const body = readPayload(payload);
+  const { timestamp, signatures } = parsePaymentsHeader(
+    readHeader(signatureHeader, PAYMENTS_HEADER),
+  );
+  if (!await verifyHmac("sha256", secrets, [`${timestamp}.`, body], signatures)) {
+    throw new UnauthorizedError(`The signature in the ${PAYMENTS_HEADER} header does not match`);
+  }
+  checkTimestamp(timestamp, toleranceSeconds, PAYMENTS_HEADER);
+}
+
+function parsePaymentsHeader(header: string): { timestamp: string; signatures: Uint8Array[] } {
+  const timestamps: string[] = [];
+  const signatures: Uint8Array[] = [];
+  for (const part of header.split(",")) {
+    const [key, value] = part.split("=", 2);
+    if (key === "t") timestamps.push(value ?? "");
+    if (key !== "v1") continue;
+    // Stripe's library rejects this too
+    if (value === undefined) {
+      throw new UnauthorizedError(`The ${PAYMENTS_HEADER} header is malformed`);
+    }
+    const signature = decodeHex(value, HMAC_BYTES.sha256);
+    if (signature !== undefined) signatures.push(signature);
+  }
+  const [timestamp] = timestamps;
+  if (timestamps.length !== 1 || !UNIX_SECONDS.test(timestamp) || signatures.length === 0) {
+    throw new UnauthorizedError(`The ${PAYMENTS_HEADER} header is malformed`);
+  }
+  return { timestamp, signatures };
+}
