@@ -132,7 +132,7 @@ export {
   type MigrationErrorOptions,
   MigrationPlanError,
 } from "./migrations/migration_error.ts";
-export { formatPlanFinding, type PlanFinding } from "./migrations/plan_finding.ts";
+export { formatPlanFinding, type PlanFinding } from "../sql/plan_finding.ts";
 export {
   checkMigrationFolder,
   type FolderPlan,
@@ -154,7 +154,7 @@ export {
   type SqlSource,
   type TranslatedSource,
   translateSources,
-} from "./migrations/translate_sources.ts";
+} from "../distsql/translate/translate_sources.ts";
 export type { DrizzleClient } from "./providers/provider.ts";
 export type { Row } from "../sql/session.ts";
 export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/query_result.ts";

@@ -17,7 +17,7 @@ import { runMigrations } from "../database/migrations/run.ts";
 import {
   type TranslatedSource,
   translateSources,
-} from "../database/migrations/translate_sources.ts";
+} from "../distsql/translate/translate_sources.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { type DistSqlServer, startDistSqlServer } from "../distsql/server/server.ts";
 import { startPostgres } from "../tests/support/postgres.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
+import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";

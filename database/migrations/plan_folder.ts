@@ -1,9 +1,9 @@
+import type { DistSqlOptions } from "../../distsql/engine.ts";
 import type { DatabaseProvider } from "../config.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { MigrationFile } from "./files.ts";
 import { readMigrationFolder } from "./folder.ts";
 import { planMigrations } from "./plan.ts";
-import type { PlanFinding } from "./plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planOnEmpty } from "./plan_on_database.ts";
 
 /** Plan of a folder of migrations for an empty database. */

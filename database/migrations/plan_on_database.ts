@@ -1,15 +1,15 @@
+import {
+  type DistSqlOptions,
+  planRowChanges,
+  type RowChangeRefusal,
+  UNBATCHABLE,
+} from "../../distsql/engine.ts";
 import type { DatabaseProvider } from "../config.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";
 import type { MigrationStatus } from "./plan.ts";
-import { describeFinding, type PlanFinding } from "./plan_finding.ts";
-import {
-  planRowChanges,
-  type RowChangeRefusal,
-  UNBATCHABLE,
-} from "../../distsql/batches/plan_row_changes.ts";
+import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 

@@ -1,24 +1,25 @@
+import {
+  adaptForStandardPg,
+  type DeclaredSchema,
+  type DistSqlOptions,
+  type DistSqlStep,
+  type FileTransactions,
+  findTransactionProblems,
+  getIncompatibility,
+  type ReadStatement,
+  type TranslatedSource,
+  type TranslatedStatement,
+  translateSources,
+} from "../../distsql/engine.ts";
 import type { DatabaseProvider } from "../config.ts";
-import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
-import { findCommentedKeys } from "../../distsql/translate/commented_keys.ts";
-import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
-import type { DeclaredSchema } from "../../distsql/schema/declared_schema.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import { findCommentedKeys } from "../../sql/commented_keys.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../sql/statement_reader.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
-import { createLocator, findFirstWord } from "../../sql/text_position.ts";
-import { readTransactionControl } from "../../distsql/translate/transaction_blocks.ts";
-import type { TranslatedStatement } from "../../distsql/translate/translate_text.ts";
-import type { DistSqlStep } from "../../distsql/translate/translation.ts";
-import { hashText, type MigrationFile, stripMark } from "./files.ts";
-import type { PlanFinding } from "./plan_finding.ts";
-import {
-  type FileTransactions,
-  findTransactionProblems,
-  type ReadStatement,
-} from "./transaction_findings.ts";
-import { type TranslatedSource, translateSources } from "./translate_sources.ts";
+import { createLocator, findFirstWord, stripMark } from "../../sql/text_position.ts";
+import { readTransactionControl } from "../../sql/transaction_blocks.ts";
+import { hashText, type MigrationFile } from "./files.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 
 /** Statement of a migration, ready to run. */

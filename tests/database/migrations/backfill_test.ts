@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { needsBatches, runInBatches } from "../../../database/migrations/backfill.ts";
+import { runInBatches } from "../../../database/migrations/backfill.ts";
+import { needsBatches } from "../../../distsql/engine.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import {
   connectionLost,
@@ -66,7 +67,7 @@ const ADD = "UPDATE big SET times = times + 1";
 
 Deno.test("needsBatches() counts the rows that a statement meets, up to the limit of a transaction", async () => {
   const setup = ["CREATE TABLE small (id int PRIMARY KEY)", "INSERT INTO small VALUES (0)"];
-  await withRows(3000, { setup }, async ({ context }) => {
+  await withRows(3000, { setup }, async ({ rows }) => {
     const cases: [sql: string, expected: boolean][] = [
       ["UPDATE big SET times = 1", true],
       ["UPDATE big SET times = 1 WHERE id <= 2999", false],
@@ -78,7 +79,7 @@ Deno.test("needsBatches() counts the rows that a statement meets, up to the limi
       ["INSERT INTO big SELECT id + 9000, 0 FROM big", false],
     ];
     for (const [sql, expected] of cases) {
-      assertEquals(await needsBatches(sql, context), expected, sql);
+      assertEquals(await needsBatches(sql, rows), expected, sql);
     }
   });
 });
