@@ -56,7 +56,7 @@ export interface TranslatedSource {
  *
  * @example
  * ```ts
- * import { translateSources } from "@trellis/fn/database";
+ * import { translateSources } from "@trellis/fn/distsql";
  *
  * const sources = [
  *   { name: "a.sql", sql: "CREATE TYPE mood AS ENUM ('sad', 'ok');" },
