@@ -171,7 +171,7 @@ export type {
   TableIdentity,
   TableIndex,
   TableSchema,
-} from "../distsql/recreate/table_schema.ts";
+} from "../distsql/schema/table_schema.ts";
 export type { ConstraintAnswer, ConstraintAnswers } from "./queries/constraint_answers.ts";
 export {
   createQueryFactory,

@@ -20,10 +20,10 @@ export {
   type RecreationResult,
   runRecreation,
 } from "./recreate/execute.ts";
-export { estimateRows, readTableSchema } from "./recreate/introspect.ts";
+export { estimateRows, readTableSchema } from "./recreate/read_current.ts";
 export { type JobState, pollJob, readJobState } from "./recreate/poll_job.ts";
 export type { RecreationPlan } from "./recreate/recreation_plan.ts";
-export type { TableSchema } from "./recreate/table_schema.ts";
+export type { TableSchema } from "./schema/table_schema.ts";
 export { getIncompatibility } from "./registry/incompatibilities.ts";
 export type { DeclaredSchema } from "./schema/declared_schema.ts";
 export { adaptForStandardPg } from "./translate/adapt.ts";

@@ -27,7 +27,6 @@ export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "./auth/jwt": ["zod"],
   "./auth/schema": ["drizzle-orm"],
   "./database/orm": ["drizzle-orm"],
-  "./distsql": [],
   "./jobs": ["drizzle-orm"],
   "./idempotency": ["drizzle-orm"],
   "./mail": ["drizzle-orm"],

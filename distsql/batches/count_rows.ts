@@ -1,7 +1,7 @@
 import { findSqlState } from "../../errors/driver_error.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import type { RunSql } from "../../sql/session.ts";
-import type { IncomingForeignKey } from "../recreate/table_schema.ts";
+import type { IncomingForeignKey } from "../schema/table_schema.ts";
 import { MAX_ROWS } from "./run_batches.ts";
 import { getCondition, getText, type RowChange } from "./row_change.ts";
 

@@ -1,5 +1,5 @@
 import { readNotNullCheck } from "../translate/rules/not_null.ts";
-import type { TableSchema } from "../recreate/table_schema.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 import { readObject } from "../schema/read_object.ts";
 import { getName } from "../../sql/sql_name.ts";
 import { findUnsafeExpression, type UnsafeExpression } from "./find_unsafe.ts";

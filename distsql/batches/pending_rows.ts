@@ -1,6 +1,6 @@
 import { getKey } from "../schema/declared_schema.ts";
 import { readObject, readPart, toObjectName, type WrittenName } from "../schema/read_object.ts";
-import type { TableSchema } from "../recreate/table_schema.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 import { getName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { hasDeleteAction, listReferencing, type Relation } from "./relation.ts";

@@ -1,6 +1,6 @@
 import { getIncompatibility } from "../registry/incompatibilities.ts";
-import { toTableSchema } from "../recreate/simulate_recreation.ts";
-import type { IncomingForeignKey, TableSchema } from "../recreate/table_schema.ts";
+import { toTableSchema } from "../schema/to_table_schema.ts";
+import type { IncomingForeignKey, TableSchema } from "../schema/table_schema.ts";
 import { type DeclaredSchema, findObject, getKey } from "../schema/declared_schema.ts";
 import { readObject, type WrittenName } from "../schema/read_object.ts";
 import type { DistSqlStep } from "../translate/translation.ts";

@@ -1,8 +1,7 @@
-import { readTableSchema } from "../recreate/introspect.ts";
-import { RecreationError } from "../recreate/recreation_error.ts";
-import type { IncomingForeignKey, TableSchema } from "../recreate/table_schema.ts";
+import { findTable, isOrdinary, readTable } from "../schema/read_table.ts";
+import type { IncomingForeignKey, TableSchema } from "../schema/table_schema.ts";
 import type { WrittenName } from "../schema/read_object.ts";
-import { qualify, quoteLiteral } from "../../sql/quote.ts";
+import { qualify } from "../../sql/quote.ts";
 import type { RunSql } from "../../sql/session.ts";
 
 /** Relation of a statement: a table, another relation, or one that does not exist. */
@@ -18,17 +17,9 @@ export async function readRelation(
   run: RunSql,
   { schema, name }: Pick<WrittenName, "schema" | "name">,
 ): Promise<Relation> {
-  const sql = qualify(schema, name);
-  const [row] = await run(
-    `SELECT to_regclass(${quoteLiteral(sql)}) IS NOT NULL AS there`,
-  );
-  if (row?.there !== true) return undefined;
-  try {
-    return await readTableSchema(run, sql);
-  } catch (error) {
-    if (error instanceof RecreationError) return "other";
-    throw error;
-  }
+  const row = await findTable(run, qualify(schema, name));
+  if (row === undefined) return undefined;
+  return isOrdinary(row) ? await readTable(run, row) : "other";
 }
 
 /** Reads the names of the user-defined functions from the catalog. */

@@ -1,5 +1,5 @@
 import type { RecreationPhase, RecreationStep, StatementStep } from "./recreation_plan.ts";
-import type { TableSchema } from "./table_schema.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 import { quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** Returns SQL for the oid of a relation, by its quoted name; NULL if it does not exist. */

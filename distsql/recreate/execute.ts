@@ -6,7 +6,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { quoteNameAt } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { applyAlter } from "./alter.ts";
-import { estimateRows, readTableSchema } from "./introspect.ts";
+import { estimateRows, readTableSchema } from "./read_current.ts";
 import { BATCH_ROWS, generateRecreationPlan } from "./plan.ts";
 
 /** Options of `executeRecreation`. */

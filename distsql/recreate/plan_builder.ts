@@ -11,8 +11,8 @@ import { listCommentSteps } from "./comment_steps.ts";
 import { constraintDefinition, constraintName, ownsIndex, repeatedKeys } from "./create_table.ts";
 import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
 import type { RecreationPhase, RecreationStep } from "./recreation_plan.ts";
-import { temporaryName } from "./sql_text.ts";
-import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
+import { temporaryName } from "./temporary_name.ts";
+import type { TableConstraint, TableIndex, TableSchema } from "../schema/table_schema.ts";
 import { workTable } from "./work_table.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 

@@ -1,6 +1,6 @@
 import type { RecreationPlan } from "./recreation_plan.ts";
-import { normalizeType } from "./sql_text.ts";
-import type { TableSchema } from "./table_schema.ts";
+import { normalizeType } from "../schema/normalize_type.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /**
  * Checks for an error that would occur again: no conflict, lost connection or lack of resources.

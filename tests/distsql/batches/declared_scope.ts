@@ -8,7 +8,7 @@ import type { WrittenName } from "../../../distsql/schema/read_object.ts";
 import { type BatchScope, readJoin } from "../../../distsql/batches/decide_batch.ts";
 import type { Relation } from "../../../distsql/batches/relation.ts";
 import { readRowChange } from "../../../distsql/batches/row_change.ts";
-import { toTableSchema } from "../../../distsql/recreate/simulate_recreation.ts";
+import { toTableSchema } from "../../../distsql/schema/to_table_schema.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { StatementReader } from "../../../sql/statement_reader.ts";
 
