@@ -7,11 +7,11 @@ import {
   runRecreation,
   type TableSchema,
 } from "../distsql/engine.ts";
-import { sql } from "drizzle-orm";
 import type { RunSql } from "../sql/session.ts";
-import { executeRows } from "./execute.ts";
+import { rawSql } from "./plain_sql.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import { withDistSqlRetry } from "./retry.ts";
+import { runSqlRows } from "./run_sql.ts";
 
 /**
  * Reads a table from the catalog: columns, constraints, indexes, comments, owner, grants,
@@ -118,5 +118,5 @@ export function executeRecreation(
 
 /** Runs statements on a client, each again after a conflict, since it is its own transaction. */
 export function runOn(db: DrizzleClient): RunSql {
-  return (text) => withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+  return (text) => withDistSqlRetry(() => runSqlRows(db, rawSql(text)), { maxRetries: 8 });
 }

@@ -31,6 +31,7 @@ import { createInputReader, type RequestInput } from "./read_input.ts";
 import { createResponder } from "./responder.ts";
 import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
 import { createResultReader, type ResultReader } from "./result_reader.ts";
+import { record } from "../env/recording.ts";
 
 type Response = ProxyResult | ReturnedError;
 
@@ -151,7 +152,11 @@ export function defineApiHandler<
     const lambda = delivery?.expose(observed) ?? observed;
     const operation = registerOperation(describe(operationName, options as AnyOptions));
     withPreflight(lambda, respondToPreflight);
-    return Object.assign(lambda, { handler, operation });
+    return record(
+      "defineApiHandler",
+      [options, handler],
+      Object.assign(lambda, { handler, operation }),
+    );
   };
 }
 

@@ -2,6 +2,7 @@ import { setCredentialCheck } from "../../core/http/auth_registry.ts";
 import { checkApiKey } from "./api_key_check.ts";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "./api_key_options.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
+import { record } from "../../env/recording.ts";
 
 /**
  * Configures the check of handlers with auth `api-key`: the keys of better-auth's plugin
@@ -33,6 +34,7 @@ export function configureApiKeyAuth(
   getDb: () => Promise<AuthDatabase>,
   options: ApiKeyAuthOptions,
 ): void {
+  record("configureApiKeyAuth", [getDb, options], undefined);
   const settings = resolveApiKeyOptions(options);
   setCredentialCheck(
     "api-key",

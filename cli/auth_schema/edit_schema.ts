@@ -1,5 +1,5 @@
 import { readTableColumns } from "../analysis/table_columns.ts";
-import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
+import { PACKAGE_TABLES } from "../grants/auth_tables.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { Project } from "../analysis/project.ts";
 import { getFirstCall } from "../analysis/serial_columns.ts";

@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
+import { PACKAGE_TABLES } from "../grants/auth_tables.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { Project } from "../analysis/project.ts";
 import { readTableColumns } from "../analysis/table_columns.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { toPortablePath } from "../inside_folder.ts";
-import type { Finding } from "../analysis/findings.ts";
+import type { Finding } from "../project/findings.ts";
 import { readConfig } from "../analysis/read_config.ts";
 import type { CommandContext } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";

@@ -19,6 +19,7 @@ import { checkConstraintAnswers } from "./check_constraint_answers.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
+import { record } from "../../env/recording.ts";
 
 /**
  * Parameter of a statement. It fits where a value of its type fits, and has no value while the statement
@@ -138,7 +139,11 @@ export function defineStatementOn(
   ): Promise<unknown> {
     return withQueryMetrics(name, () => run(client as DrizzleClient, values), metrics);
   }
-  return Object.assign(definedStatement, { on, queryName: name, tables: Object.freeze(tables) });
+  return record(
+    "defineStatement",
+    [name, builder, options, statement],
+    Object.assign(definedStatement, { on, queryName: name, tables: Object.freeze(tables) }),
+  );
 }
 
 function checkDefinition(name: unknown, builder: unknown): void {

@@ -16,6 +16,7 @@ import {
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 import type { TablePermission } from "../table_permission.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
@@ -196,7 +197,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
     if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
-    return withTransaction(client, (tx) => fn(tx as unknown as DrizzleClient<TSchema>, ...args));
+    return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(
@@ -215,7 +216,11 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
-  return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
+  return record(
+    "defineQuery",
+    [options, fn],
+    Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction }),
+  );
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

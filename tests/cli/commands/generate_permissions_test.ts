@@ -124,7 +124,7 @@ Deno.test("generate permissions writes nothing when something cannot be determin
       stdout,
       "src/functions/queue/dynamic.ts:3: the name of an imported module is computed at run time (Dynamic)",
     );
-    assertMatch(stdout, /Nothing was written: 1 error\. Use literal values/);
+    assertMatch(stdout, /Nothing was written: 1 error\. Correct them/);
     assertEquals(await Deno.stat(join(root, "permissions")).then(() => true, () => false), false);
   });
 });
@@ -188,7 +188,6 @@ Deno.test("generate permissions says what is wrong with a project and exits with
       { "src/functions/queue/x.ts": "", "src/functions/topic/x.ts": "" },
       /Two files define the function X/,
     ],
-    [{ "src/functions/queue/x.ts": "const (" }, /x.ts:1: /],
     [
       { "trellis.config.ts": "export default { functionDir: 1 };" },
       /trellis.config.ts: unknown setting functionDir; known settings: functionsDir, folders/,

@@ -1,0 +1,190 @@
+import type { BuildResult, Plugin } from "esbuild";
+import { existsSync, readFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
+import { dirname, extname, join } from "node:path";
+import { ImportAliases } from "../analysis/import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
+import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { loadEsbuild } from "../build/load_esbuild.ts";
+import { BuildError, toBuildError } from "../dev/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { SOURCE } from "../discovery/source_files.ts";
+import { listParentFolders } from "../parent_folders.ts";
+import { OUT } from "./load_protocol.ts";
+import { markDefinitions, type Runs } from "./mark_definitions.ts";
+
+/** A function to load. */
+export interface FunctionSource {
+  readonly name: string;
+  /** Absolute path. */
+  readonly file: string;
+}
+
+/** A function's sources as one module, without the definitions that it does not use. */
+export interface FunctionBundle extends FunctionSource {
+  readonly code: string;
+  /** The code that is kept. */
+  readonly runs: Runs;
+  /** Source map of the code (JSON). */
+  readonly map: string;
+  /** Absolute paths of the sources. */
+  readonly inputs: readonly string[];
+}
+
+/**
+ * Bundles functions, each as one module of its own, with the modules that it imports on demand. Definitions that it
+ * does not use are dropped. Packages stay external.
+ *
+ * @param root Absolute path of the project.
+ * @param runs The code that the functions run: see `markDefinitions`.
+ * @throws {BuildError} If a source is invalid or an import cannot be resolved.
+ */
+export async function bundleFunctions(
+  root: string,
+  functions: readonly FunctionSource[],
+  runs: Runs,
+): Promise<FunctionBundle[]> {
+  return await bundle(root, functions, runs, await markPlugin(runs));
+}
+
+/**
+ * Finds out why a function cannot be bundled.
+ *
+ * @returns The error, whose places are those of the sources as they are written.
+ */
+export async function findBundleError(
+  root: string,
+  fn: FunctionSource,
+): Promise<BuildError | undefined> {
+  try {
+    await bundle(root, [fn], { jobs: true, routes: true });
+    return undefined;
+  } catch (error) {
+    if (error instanceof BuildError) return error;
+    throw error;
+  }
+}
+
+async function bundle(
+  root: string,
+  functions: readonly FunctionSource[],
+  runs: Runs,
+  ...plugins: Plugin[]
+): Promise<FunctionBundle[]> {
+  const { build } = await loadEsbuild("trellis generate");
+  const outdir = join(root, OUT);
+  let result: BuildResult<{ write: false; metafile: true }>;
+  try {
+    result = await build({
+      ...LOCAL_BUILD,
+      entryPoints: Object.fromEntries(functions.map(({ file }, at) => [`f${at}`, file])),
+      outdir,
+      absWorkingDir: root,
+      // queries are named after functions
+      keepNames: true,
+      metafile: true,
+      sourcemap: "external",
+      sourcesContent: false,
+      plugins: [...plugins, environmentPlugin, localResolver(root, new Map(), true)],
+      define: { "process.env": "__trellisEnvironment" },
+    });
+  } catch (error) {
+    throw toBuildError(functions.map(({ name }) => name).join(", "), error);
+  }
+  const texts = new Map(result.outputFiles.map(({ path, text }) => [path, text]));
+  return functions.map((fn, at) => {
+    const { inputs } = result.metafile.outputs[`${OUT}/f${at}.js`];
+    return {
+      ...fn,
+      runs,
+      code: texts.get(join(outdir, `f${at}.js`))!,
+      map: texts.get(join(outdir, `f${at}.js.map`))!,
+      inputs: Object.keys(inputs).map((path) => join(root, path)),
+    };
+  });
+}
+
+/** Marks the definitions of the project's sources; modules without any are left to esbuild. */
+async function markPlugin(runs: Runs): Promise<Plugin> {
+  const [{ transform }, { parse }] = await Promise.all([
+    loadEsbuild("trellis generate"),
+    import("acorn"),
+  ]);
+  const aliases = new ImportAliases();
+  return {
+    name: "trellis-definitions",
+    setup({ onLoad }): void {
+      onLoad({ filter: SOURCE, namespace: "file" }, async ({ path }) => {
+        const text = readFileSync(path, "utf8");
+        if (
+          /[\\/]node_modules[\\/]/.test(path) || !/\b(?:define|create|configure|secret)/.test(text)
+        ) {
+          return undefined;
+        }
+        const { code, map } = await transform(text, {
+          loader: LOADERS[extname(path)] ?? "js",
+          sourcefile: path,
+          sourcemap: "external",
+          format: "esm",
+          // without decorators, which the parser does not know
+          target: "es2022",
+          tsconfigRaw: readCompilerOptions(path),
+          // else it renames a function that has the name of its constant
+          keepNames: true,
+          logLevel: "silent",
+        }).catch(() => ({ code: undefined, map: "" }));
+        // esbuild reports the error with its place
+        if (code === undefined) return undefined;
+        const isOwn = (specifier: string) => isOwnSpecifier(specifier, path, aliases);
+        const marked = markDefinitions(code, parse, { isOwn, runs });
+        const inline = Buffer.from(map).toString("base64");
+        return {
+          contents: `${marked}\n//# sourceMappingURL=data:application/json;base64,${inline}`,
+          loader: "js",
+        };
+      });
+    },
+  };
+}
+
+/** Reads the compiler options that count for a file. */
+function readCompilerOptions(path: string): string | undefined {
+  const file = listParentFolders(dirname(path)).map((at) => join(at, "tsconfig.json"))
+    .find((each) => existsSync(each));
+  return file === undefined ? undefined : readFileSync(file, "utf8");
+}
+
+const LOADERS: Readonly<Record<string, "ts" | "tsx" | "jsx">> = {
+  ".ts": "ts",
+  ".mts": "ts",
+  ".cts": "ts",
+  ".tsx": "tsx",
+  ".jsx": "jsx",
+};
+
+function isOwnSpecifier(specifier: string, importer: string, aliases: ImportAliases): boolean {
+  if (getPackageName(toBareSpecifier(specifier)) === TRELLIS) return true;
+  if (specifier.startsWith(".")) return false;
+  const found = resolveModule(specifier, importer, aliases);
+  return found.kind === "package" && getPackageName(found.name) === TRELLIS;
+}
+
+const ENVIRONMENT = "trellis-environment";
+
+/** Gives the project its own `process.env`, so that what it reads is seen; the package reads the real one. */
+const environmentPlugin: Plugin = {
+  name: ENVIRONMENT,
+  setup({ onResolve, onLoad }): void {
+    onResolve({ filter: /^(?:node:)?process$/ }, ({ namespace, kind }) => {
+      if (namespace === ENVIRONMENT || kind === "require-call") return undefined;
+      return { path: "process", namespace: ENVIRONMENT };
+    });
+    onLoad({ filter: /.*/, namespace: ENVIRONMENT }, () => ({
+      contents: `import real from "node:process";
+        export * from "node:process";
+        export const env = /* @__PURE__ */ (() => __trellisEnvironment)();
+        export default /* @__PURE__ */ (() => Object.create(real, { env: { value: __trellisEnvironment } }))();`,
+      loader: "js",
+    }));
+  },
+};
