@@ -34,7 +34,7 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       // signs with profiles of this machine; functions sign with the variables that Lambda sets
       ...pick("@aws-sdk/dsql-signer", "@electric-sql/pglite"),
       "@types/node": NODE_TOOLS["@types/node"],
-      ...pick("esbuild"),
+      ...pick("acorn", "esbuild", "libpg-query"),
       tsx: NODE_TOOLS.tsx,
       ...pick("typescript"),
     },

@@ -10,6 +10,7 @@ import { BuildError, toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
 import { listParentFolders } from "../parent_folders.ts";
+import { loadParser } from "./load_parser.ts";
 import { OUT } from "./load_protocol.ts";
 import { markDefinitions, type Runs } from "./mark_definitions.ts";
 
@@ -106,10 +107,7 @@ async function bundle(
 
 /** Marks the definitions of the project's sources; modules without any are left to esbuild. */
 async function markPlugin(runs: Runs): Promise<Plugin> {
-  const [{ transform }, { parse }] = await Promise.all([
-    loadEsbuild("trellis generate"),
-    import("acorn"),
-  ]);
+  const [{ transform }, parse] = await Promise.all([loadEsbuild("trellis generate"), loadParser()]);
   const aliases = new ImportAliases();
   return {
     name: "trellis-definitions",

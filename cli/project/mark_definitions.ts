@@ -1,4 +1,4 @@
-import type * as Acorn from "acorn";
+import type { Parser } from "./load_parser.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
 /** Code that only some functions run. In others it is emptied: who enqueues a job does not run it. */
@@ -34,11 +34,6 @@ interface Declarator {
   readonly init: AnyNode | null;
 }
 
-/** Parses a module. */
-export function parseModule(parse: typeof Acorn.parse, code: string): AnyNode {
-  return parse(code, { ecmaVersion: "latest", sourceType: "module" }) as unknown as AnyNode;
-}
-
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -54,10 +49,10 @@ interface Edit {
  */
 export function markDefinitions(
   code: string,
-  parse: typeof Acorn.parse,
+  parse: Parser,
   { isOwn, runs }: MarkOptions,
 ): string {
-  const program = parseModule(parse, code);
+  const program = parse(code);
   const names = listDefiners(program, isOwn);
   const edits: Edit[] = [];
 
