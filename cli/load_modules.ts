@@ -121,7 +121,7 @@ async function execute(
 ): Promise<LoadedModules> {
   const configs: AuthConfig[] = [];
   const before = new Set(listStatements());
-  const globals = globalThis as unknown as Record<symbol, unknown>;
+  const globals = globalThis as Record<symbol, unknown>;
   globals[Symbol.for(RECORD)] = configs;
   try {
     const { value } = await importBundle<{ value?: unknown }>(root, "loaded-modules", code);

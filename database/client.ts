@@ -8,6 +8,7 @@ import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
 import { isRecording } from "../env/recording.ts";
+import { assertDrizzleVersion } from "./drizzle_version.ts";
 
 /**
  * Connections by key. Clients that differ only in their schema share one, because an embedded
@@ -46,6 +47,7 @@ export function getDrizzleClient<
   if (isRecording()) return refuse();
   let key: string;
   try {
+    assertDrizzleVersion("getDrizzleClient");
     key = getKey(config);
   } catch (error) {
     return Promise.reject(error);

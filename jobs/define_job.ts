@@ -149,7 +149,7 @@ export function defineJob<TSchema extends StandardSchema, TTransaction extends b
 ) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction> {
   const settings = readJobOptions(options);
   const { name } = settings;
-  const schema = options.schema as unknown as StandardSchema<JobOutput<TSchema>>;
+  const schema = options.schema as StandardSchema<JobOutput<TSchema>>;
 
   return function wrapHandler(handler) {
     checkHandler("defineJob", handler);

@@ -73,7 +73,7 @@ export function defineJobRelayHandler<
   const wrapped = defineScheduleHandler({ ...trigger, operationName })(
     async function relayJobs(_params: ScheduleHandlerParams): Promise<RelayResult> {
       return await runRelay({
-        getDb: getDb as unknown as () => DrizzleClient | Promise<DrizzleClient>,
+        getDb: getDb as () => DrizzleClient | Promise<DrizzleClient>,
         worker,
         delivery: getJobsConfig().delivery,
         schedules,

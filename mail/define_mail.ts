@@ -104,7 +104,7 @@ export function defineMail<TSchema extends StandardSchema>(
 ): Mail<JobInput<TSchema>, JobOutput<TSchema>> {
   const { name, render, retry, keepSeconds } = options;
   checkOption("render", render, FUNCTION_OPTION);
-  const schema = options.schema as unknown as StandardSchema<JobOutput<TSchema>>;
+  const schema = options.schema as StandardSchema<JobOutput<TSchema>>;
 
   const job = defineJob<StandardSchema<MailPayload<JobOutput<TSchema>>>>({
     name: `mail.${name}`,
@@ -121,10 +121,10 @@ export function defineMail<TSchema extends StandardSchema>(
 
   return record("defineMail", [options], {
     mailName: name,
-    job: job as unknown as Job<unknown, MailPayload<JobOutput<TSchema>>, false>,
+    job: job as Job<unknown, MailPayload<JobOutput<TSchema>>, false>,
     render: async (data) => checkContent(name, await render(data)),
     send(client, { delaySeconds, key, group, ...payload }): Promise<string> {
-      return job.enqueue(client, payload as never, { delaySeconds, key, group });
+      return job.enqueue(client, payload, { delaySeconds, key, group });
     },
   });
 }

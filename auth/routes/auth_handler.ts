@@ -36,7 +36,8 @@ import {
   isMounted,
 } from "../better_auth/auth_routes.ts";
 import type { StartedBetterAuth } from "../accounts/better_auth.ts";
-import { readAuthBody, refuseFailure, refuseInput } from "./check_body.ts";
+import { countStatements } from "../better_auth/statement_scope.ts";
+import { readAuthBody, refuseFailure, refuseInput, toClientError } from "./check_body.ts";
 import { type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
 import { withLocalAccess } from "../accounts/local_access.ts";
 import { createRedirectCheck } from "./redirects.ts";
@@ -208,8 +209,10 @@ async function serve(
   const refused = redirects.refuseTargets(body?.value) ??
     await refuseInput(input, library.context.tables.user.fields);
   if (refused !== undefined) return refused;
-  const response = await library.handler(request)
-    .catch((error: unknown) => refuseFailure(error, input));
+  const { result, hasFailed } = await countStatements(() =>
+    library.handler(request).catch((error: unknown) => refuseFailure(error, input))
+  );
+  const response = hasFailed ? result : await toClientError(result, input, library.context);
   return await redirects.refuseLocation(response) ?? response;
 }
 

@@ -1,8 +1,10 @@
+import { decodeBase64 } from "../../core/http/base64.ts";
 import { parseJson } from "../../core/http/parse_json.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
+import type { BetterAuthContext } from "../accounts/better_auth.ts";
 import type { AuthRoute, SchemaIssue } from "../better_auth/auth_routes.ts";
 
 /** A parsed body. */
@@ -134,6 +136,50 @@ export async function refuseFailure(error: unknown, input: AuthInput): Promise<R
     : await refuseBySchema(input.body, input.route);
   if (refused === undefined) throw error;
   return refused;
+}
+
+/**
+ * Replaces better-auth's 500 to a passkey that cannot be registered, which is the client's fault: made on a page of another
+ * origin, or malformed. better-auth logs the reason.
+ *
+ * @param response The response of better-auth. None of the request's statements has failed.
+ * @param input The request.
+ * @param context better-auth's own context.
+ */
+export async function toClientError(
+  response: Response,
+  { path, request, body }: AuthInput,
+  { options }: BetterAuthContext,
+): Promise<Response> {
+  if (response.status !== 500 || path !== "/passkey/verify-registration") return response;
+  const answer = await response.clone().json().catch(() => undefined);
+  if (answer?.code !== "FAILED_TO_VERIFY_REGISTRATION") return response;
+  const plugin = options.plugins?.find(({ id }) => id === "passkey")?.options as PasskeyOptions;
+  const expected = [plugin?.origin ?? request.headers.get("origin")].flat();
+  if (!expected.includes(readPasskeyOrigin(body?.value))) {
+    return Response.json({ message: "Invalid origin", code: "INVALID_ORIGIN" }, { status: 403 });
+  }
+  // a function of the application may have thrown
+  if (plugin?.registration?.afterVerification !== undefined) return response;
+  return Response.json(answer, { status: 400 });
+}
+
+/** The options of the plugin that are read. */
+type PasskeyOptions = {
+  readonly origin?: string | readonly string[] | null;
+  readonly registration?: { readonly afterVerification?: unknown };
+} | undefined;
+
+/** Reads the origin of the page on which a passkey was made (WebAuthn Level 3, section 5.8.1). */
+function readPasskeyOrigin(body: unknown): string | null {
+  try {
+    const { response: { response } } = body as {
+      response: { response: { clientDataJSON: string } };
+    };
+    return JSON.parse(new TextDecoder().decode(decodeBase64(response.clientDataJSON))).origin;
+  } catch {
+    return null;
+  }
 }
 
 /** Formats issues as better-call does. */

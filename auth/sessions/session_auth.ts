@@ -4,6 +4,7 @@ import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthConfig } from "../config/config.ts";
+import { checkAuthOptions } from "../config/resolve_config.ts";
 import { type BetterAuthInstance, createAuth, getAuth } from "../accounts/instance.ts";
 import { checkRequestSession } from "./request_session.ts";
 import { authenticateWithAccess } from "./session_access.ts";
@@ -20,6 +21,7 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  * @param getDb Returns the database client, such as `() => getDrizzleClient(config)`. It should
  * cache.
  * @param config As for {@link createAuth}.
+ * @throws {ConfigurationError} If an option is unknown.
  *
  * @example
  * ```ts
@@ -33,6 +35,7 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  * ```
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
+  checkAuthOptions(config);
   record("configureSessionAuth", [getDb, config], undefined);
   const getInstance = factory = () => getAuth(getDb, config);
   setTrustedOriginCheck(createOriginCheck(config));

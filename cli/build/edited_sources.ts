@@ -1,8 +1,7 @@
-import type { BuildFailure, PartialMessage, Plugin } from "esbuild";
+import type { BuildFailure, PartialMessage, Plugin, PluginBuild } from "esbuild";
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { loadEsbuild } from "./load_esbuild.ts";
 import { createPositions, type FindPosition } from "./source_positions.ts";
 import { applyEdits, type Edit, parseSyntax, type SyntaxTree } from "./syntax.ts";
 
@@ -23,7 +22,7 @@ export interface SourceReader {
 
 /** Creates the reader of the modules of a project; each module is read once. */
 export function createSourceReader(
-  esbuild: Awaited<ReturnType<typeof loadEsbuild>>,
+  esbuild: Pick<PluginBuild["esbuild"], "build">,
   root: string,
 ): SourceReader {
   const modules = new Map<string, Promise<SourceModule>>();
@@ -105,9 +104,9 @@ export function editedSourcesPlugin(
         const appended = found.map((each) => each.appended ?? "").join("");
         if (edits.length === 0 && appended === "") return undefined;
         const map = Buffer.from(module.map).toString("base64");
+        const url = `//# sourceMappingURL=data:application/json;base64,${map}`;
         return {
-          contents: `${applyEdits(module.code, edits)}${appended}
-//# sourceMappingURL=data:application/json;base64,${map}`,
+          contents: `${applyEdits(module.code, edits)}${appended}\n${url}`,
           loader: "js",
           resolveDir: dirname(path),
         };

@@ -15,6 +15,7 @@ import { readProjectConfig } from "../read_project.ts";
 /** The command `trellis generate auth-schema`. */
 export const generateAuthSchema: Command = {
   name: "generate auth-schema",
+  packages: ["acorn", "esbuild"],
   summary: "Generates drizzle tables and a migration for the options and plugins of better-auth.",
   description: [
     "Loads the modules that call configureSessionAuth, without a database and without secrets: a\n" +

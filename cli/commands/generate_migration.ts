@@ -19,6 +19,7 @@ import type { Step } from "../schema_migration/step.ts";
 /** The command `trellis generate migration`. */
 export const generateMigration: Command = {
   name: "generate migration",
+  packages: ["acorn", "esbuild"],
   summary: "Writes the migration of a change of the drizzle schema.",
   description: [
     "Applies the migrations to an embedded PostgreSQL in memory, creates the tables of src/schema.ts\n" +

@@ -134,7 +134,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       return [name, { ...defaults, ...withoutUndefined(settings) }];
     }),
   );
-  return { functionsDir, folders, functionNames, ...groups } as unknown as ResolvedConfig;
+  return { functionsDir, folders, functionNames, ...groups } as ResolvedConfig;
 }
 
 type Checks = Readonly<Record<string, readonly [what: string, check: Check]>>;

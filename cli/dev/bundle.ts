@@ -1,4 +1,5 @@
 import type { BuildOptions, BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -6,7 +7,10 @@ import { isInsideFolder } from "../inside_folder.ts";
 import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { besideFilesEditor } from "../build/beside_files.ts";
+import { createSourceReader, editedSourcesPlugin } from "../build/edited_sources.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
+import { createModulePaths } from "../build/module_paths.ts";
 import { toBuildError } from "./build_error.ts";
 import { getStamp, type Inputs } from "./file_stamps.ts";
 import { resolveOwnModule } from "./own_modules.ts";
@@ -75,7 +79,8 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
 }
 
 /**
- * Creates the plugin that resolves imports of a project. Packages stay external.
+ * Creates the plugin that resolves imports of a project. Packages stay external. Code that reads files
+ * beside itself finds them where the sources are.
  *
  * @param inputs Receives the stamps of the sources.
  * @param usesInstalled True to load packages of a Deno project from its node_modules, too.
@@ -86,6 +91,16 @@ export function localResolver(root: string, inputs: Inputs, usesInstalled = fals
   return {
     name: "trellis",
     setup(build): void {
+      const editor = besideFilesEditor(createModulePaths(root), {
+        add(path) {
+          const stamp = getStamp(path);
+          inputs.set(path, stamp);
+          // the function is loaded again when the file has changed
+          const version = statSync(path).isFile() ? `?${encodeURIComponent(stamp)}` : "";
+          return pathToFileURL(path).href + version;
+        },
+      });
+      editedSourcesPlugin(createSourceReader(build.esbuild, root), [editor]).setup(build);
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
         if (
           args.kind === "entry-point" || args.path.startsWith("node:") ||

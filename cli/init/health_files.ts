@@ -20,7 +20,8 @@ export const HEALTH_FILES: Readonly<Record<string, string>> = withoutMargins({
 |
 |// must be imported first: functions read the environment when they are loaded
 |process.env.AUTH_SECRET = "only for tests: 32 characters or more";
-|process.env.LOG_LEVEL = "SILENT";
+|// a handler that fails writes its error, which its response does not have
+|process.env.LOG_LEVEL = "ERROR";
 |process.env.METRICS_DISABLED = "true";
 `,
   "tests/health.test.ts": `|import "./environment.ts";

@@ -108,7 +108,7 @@ export function defineEventHandler<TDetail = never, TTransaction = never>(
       addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
       const parsed = schema && { detail: await parseInput(schema, event.detail) };
       return await run(
-        { event, context, metadata, ...parsed } as unknown as Parameters<typeof handler>[0],
+        { event, context, metadata, ...parsed } as Parameters<typeof handler>[0],
       );
     }
 

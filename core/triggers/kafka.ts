@@ -126,7 +126,7 @@ export function defineKafkaHandler<TValue = never, TTransaction = never>(
       const key = typeof record.key === "string" ? decodeText(record.key) : undefined;
       const parsed = schema && { value: await parseInput(schema, readValue(record)) };
       const params = { record, key, context, metadata, ...parsed };
-      await run(params as unknown as Parameters<typeof handler>[0]);
+      await run(params as Parameters<typeof handler>[0]);
     }
 
     const report = partialFailures ? reportFailures : failOnFailures;

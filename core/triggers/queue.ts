@@ -131,7 +131,7 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
     ) {
       const parsed = schema && { body: await parseInput(schema, message.readInput()) };
       await run(
-        { record, context, metadata, ...parsed } as unknown as Parameters<typeof handler>[0],
+        { record, context, metadata, ...parsed } as Parameters<typeof handler>[0],
       );
     }
 

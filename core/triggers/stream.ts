@@ -108,7 +108,7 @@ export function defineStreamHandler<TData = never, TTransaction = never>(
       if (schema !== undefined && isAggregated(record.kinesis.data)) throw misfit(AGGREGATED);
       const parsed = schema && { data: await parseInput(schema, content!.readInput()) };
       const params = { record, partitionKey, context, metadata, ...parsed };
-      await run(params as unknown as Parameters<typeof handler>[0]);
+      await run(params as Parameters<typeof handler>[0]);
     }
 
     const lambda = observeOrderedBatch<KinesisEvent, OpenRecord, StreamBatchResult>(

@@ -143,7 +143,7 @@ export function defineTableStreamHandler<TItem = never, TTransaction = never>(
       const before = readImage(OldImage);
       const keys = readAttributes(Keys);
       const params = { record, change, keys, before, after, context, metadata, ...parsed };
-      await run(params as unknown as Parameters<typeof handler>[0]);
+      await run(params as Parameters<typeof handler>[0]);
     }
 
     const lambda = observeOrderedBatch<TableStreamEvent, TableStreamRecord, StreamBatchResult>(

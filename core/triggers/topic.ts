@@ -87,7 +87,7 @@ export function defineTopicHandler<TMessage = never>(
       const parsed = schema &&
         { message: await parseInput(schema, parseJsonInput(record.Sns.Message)) };
       await handler(
-        { record, context, metadata, ...parsed } as unknown as TopicHandlerParams<TMessage>,
+        { record, context, metadata, ...parsed } as TopicHandlerParams<TMessage>,
       );
     }
 

@@ -155,7 +155,7 @@ export function defineWebSocketHandler<
           ...parsed,
           ...identity,
         };
-        const given = params as unknown as WebSocketHandlerParams<TBody, TAuth>;
+        const given = params as WebSocketHandlerParams<TBody, TAuth>;
         return shape(event, await handler(given));
       } catch (error) {
         // the client is gone, so it is not a client error

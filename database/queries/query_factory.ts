@@ -197,7 +197,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
     if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
-    return withTransaction(client, (tx) => fn(tx as unknown as DrizzleClient<TSchema>, ...args));
+    return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(

@@ -144,7 +144,7 @@ export function defineChangeStreamHandler<
   StreamBatchResult,
   ChangeStreamHandlerFunction<TTable, TSchema>
 > {
-  const consumer = readOptions(options as unknown as ChangeStreamHandlerOptions<PgTable>);
+  const consumer = readOptions(options as ChangeStreamHandlerOptions<PgTable>);
   const { concurrency = 1 } = options;
   let nextCleanUpMs = 0;
 
@@ -156,7 +156,7 @@ export function defineChangeStreamHandler<
 
   return function wrapHandler(handler) {
     checkHandler("defineChangeStreamHandler", handler);
-    const run = handler as unknown as ChangeStreamHandlerFunction<PgTable>;
+    const run = handler as ChangeStreamHandlerFunction<PgTable>;
 
     async function handle(
       { envelope, error }: ChangeItem,

@@ -10,6 +10,7 @@ export const DATABASE_PACKAGES: readonly string[] = [
 
 /** Packages that `trellis build` uses. */
 export const BUILD_PACKAGES: readonly string[] = [
+  `acorn@${VERSIONS.acorn}`,
   `esbuild@${VERSIONS.esbuild}`,
   `typescript@${VERSIONS.typescript}`,
 ];

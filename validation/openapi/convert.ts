@@ -70,7 +70,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
       const id = getName(part);
       return meta === undefined && id === undefined ? undefined : { ...meta, id };
     },
-  } as unknown as typeof globalRegistry;
+  } as typeof globalRegistry;
 
   function override({ zodSchema, jsonSchema, path }: Override): void {
     const { def } = zodSchema._zod;
@@ -121,7 +121,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
     io: direction,
     metadata,
     unrepresentable: "any",
-    override: (context) => override(context as unknown as Override),
+    override: (context) => override(context as Override),
   }) as JsonSchema;
   for (const { part, path, message } of issues) {
     // what a transform makes is never sent
