@@ -227,6 +227,15 @@ Deno.test("architecture: a folder imports only from folders to its left", () => 
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
 });
 
+Deno.test("architecture: the database knows the distributed engine by one file", () => {
+  const faults = imports.filter((i) => {
+    const target = getTarget(i);
+    return i.from !== "database/mod.ts" && getFolder(i.from) === "database" &&
+      target !== undefined && getFolder(target) === "distsql" && target !== "distsql/engine.ts";
+  });
+  assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
 Deno.test("architecture: a file imports the file that defines a name, never an entry point", () => {
   const faults = imports.filter((i) => {
     const target = getTarget(i);

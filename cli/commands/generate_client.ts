@@ -12,6 +12,7 @@ import { readProject, readProjectConfig } from "../read_project.ts";
 /** The command `trellis generate client`. */
 export const generateClient: Command = {
   name: "generate client",
+  packages: ["acorn", "esbuild"],
   summary: "Generates the types of all routes for createClient of @trellis/fn/client.",
   description: [
     "Builds the OpenAPI document in memory, as trellis generate openapi does, and converts it to types.\n" +

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { parse } from "acorn";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { basename, dirname, resolve } from "node:path";
@@ -22,6 +21,7 @@ import type {
   LoadedFunction,
   PlacedDefinition,
 } from "./loaded_function.ts";
+import { loadParser } from "./load_parser.ts";
 import {
   type LoadError,
   type LoadJob,
@@ -30,7 +30,6 @@ import {
   OUT,
 } from "./load_protocol.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
-import { parseModule } from "./mark_definitions.ts";
 import { ADDED_LINES, EVALUATE, RUN, toRepeatableModule } from "./repeatable_module.ts";
 import { type Place, SourceMap } from "./source_map.ts";
 import { createStandIn, nameStandIns } from "./stand_ins.ts";
@@ -170,7 +169,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
   const text = readFileSync(job.path, "utf8");
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  const program = parseModule(parse, text);
+  const program = parse(text);
   const path = job.path.replace(/\.mjs$/, "_run.mjs");
   writeFileSync(path, toRepeatableModule(text, program));
   const syntax = readBundleSyntax(program, ownModules);
@@ -180,6 +179,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
 }
 
 const ownModules = listOwnModules();
+const parse = await loadParser();
 
 function createFunction(
   job: LoadJob,

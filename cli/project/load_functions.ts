@@ -22,6 +22,7 @@ import {
 } from "./bundle_functions.ts";
 import { findRuns } from "./find_runs.ts";
 import { getModuleUrl } from "./module_url.ts";
+import { loadParser } from "./load_parser.ts";
 import type { LoadError, LoadRequest, LoadResult } from "./load_protocol.ts";
 
 /** Options of {@link loadFunctions}. */
@@ -116,7 +117,8 @@ async function bundleAll(
     sound = functions.filter(({ name }) => !errors.has(name));
     await bundlePlain();
   }
-  const needs = bundles.map(findRuns);
+  const parse = await loadParser();
+  const needs = bundles.map((bundle) => findRuns(bundle, parse));
   for (
     const runs of [
       { jobs: true, routes: true },

@@ -1,11 +1,11 @@
+import { stripMark } from "../../sql/text_position.ts";
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { readdirSync } from "node:fs";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { readMigrationFiles, readMigrationFolder } from "../../database/migrations/folder.ts";
 import { MigrationError } from "../../database/migrations/migration_error.ts";
-import { stripMark } from "../../database/migrations/files.ts";
-import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrations } from "../../database/migrations/plan.ts";
 import { planSteps } from "../../database/migrations/steps.ts";
 import { type Entry, entry, withFolder } from "./files.ts";

@@ -1,26 +1,27 @@
-import {
-  RecreationRequiredError,
-  UnsupportedStatementError,
-} from "../../distsql/translate/errors.ts";
-import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
+import { getIncompatibility } from "../registry/incompatibilities.ts";
+import type { DistSqlOptions } from "./options.ts";
 import type { SqlStatement } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { isTransactionControl } from "../../distsql/translate/transaction_blocks.ts";
-import { isTransactionSetting } from "./setting_statements.ts";
+import { isTransactionControl } from "../../sql/transaction_blocks.ts";
+import { isTransactionSetting } from "../../sql/setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
-import { createLocator, findFirstWord, type TextPosition } from "../../sql/text_position.ts";
+import {
+  createLocator,
+  findFirstWord,
+  stripMark,
+  type TextPosition,
+} from "../../sql/text_position.ts";
 import {
   getDeclarations,
   type TranslatedStatement,
   translateStatements,
-} from "../../distsql/translate/translate_text.ts";
-import type { DistSqlWarning } from "../../distsql/translate/translation.ts";
-import { stripMark } from "./files.ts";
-import { RecreationError } from "../../distsql/recreate/recreation_error.ts";
-import type { PlanFinding } from "./plan_finding.ts";
-import { simulateRecreation } from "./simulate_recreation.ts";
+} from "./translate_text.ts";
+import type { DistSqlWarning } from "./translation.ts";
+import { RecreationError } from "../recreate/recreation_error.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
+import { simulateRecreation } from "../recreate/simulate_recreation.ts";
 
 /** Named SQL text. */
 export interface SqlSource {
@@ -55,7 +56,7 @@ export interface TranslatedSource {
  *
  * @example
  * ```ts
- * import { translateSources } from "@trellis/fn/database";
+ * import { translateSources } from "@trellis/fn/distsql";
  *
  * const sources = [
  *   { name: "a.sql", sql: "CREATE TYPE mood AS ENUM ('sad', 'ok');" },

@@ -1,11 +1,11 @@
-import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
+import { getIncompatibility } from "../registry/incompatibilities.ts";
 import type { SqlStatement } from "../../sql/statement.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
 import { createLocator, findFirstWord } from "../../sql/text_position.ts";
-import type { TransactionControl } from "../../distsql/translate/transaction_blocks.ts";
-import type { PlanFinding } from "./plan_finding.ts";
-import { isTransactionSetting } from "./setting_statements.ts";
+import type { TransactionControl } from "../../sql/transaction_blocks.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
+import { isTransactionSetting } from "../../sql/setting_statements.ts";
 
 /** Parsed statement of a file. */
 export interface ReadStatement {

@@ -1,4 +1,4 @@
-import { tokenize } from "../../sql/tokenize.ts";
+import { tokenize } from "./tokenize.ts";
 
 /** Comment that replaces a statement which drops a primary key. */
 export interface CommentedKey {

@@ -1,6 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
-import { findCommentedKeys } from "../../../distsql/translate/commented_keys.ts";
-import { translateStatements } from "../../../distsql/translate/translate_text.ts";
+import { findCommentedKeys } from "../../sql/commented_keys.ts";
+import { translateStatements } from "../../distsql/translate/translate_text.ts";
 
 const DROP = 'DROP CONSTRAINT "<constraint_name>"';
 

@@ -1,4 +1,4 @@
-import type { StatementReader } from "../../sql/statement_reader.ts";
+import type { StatementReader } from "./statement_reader.ts";
 
 /** `BEGIN … COMMIT` block, by indexes of statements. */
 export interface TransactionBlock {

@@ -3,54 +3,21 @@ import {
   type DeclaredConstraint,
   type DeclaredSchema,
   type DeclaredTable,
-  findObject,
   getKey,
-} from "../../distsql/schema/declared_schema.ts";
-import { readObject } from "../../distsql/schema/read_object.ts";
-import { parseStatement } from "../../sql/statement_reader.ts";
-import { translateForDistSql } from "../../distsql/translate/sanitize.ts";
-import { applyAlter } from "../../distsql/recreate/alter.ts";
-import { buildCreateTableSql } from "../../distsql/recreate/create_table.ts";
-import { generateRecreationPlan, typeNames } from "../../distsql/recreate/plan.ts";
-import { normalizeType } from "../../distsql/recreate/sql_text.ts";
+} from "./declared_schema.ts";
+import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { normalizeType } from "./normalize_type.ts";
 import type {
   IncomingForeignKey,
   TableColumn,
   TableConstraint,
   TableSchema,
-} from "../../distsql/recreate/table_schema.ts";
-import { qualify, quoteName } from "../../sql/quote.ts";
-
-/**
- * Plans the recreation of a table from its declaration in the files, as the run will plan it from
- * the catalog. Changes nothing. Skips tables that the files do not declare.
- *
- * @param before Declarations before the statement.
- * @param sql The ALTER TABLE statement that requires the recreation.
- * @throws {RecreationError} If the change is impossible, or would break dependent objects.
- * @throws {UnsupportedStatementError} If the provider does not support the resulting table.
- */
-export function simulateRecreation(before: DeclaredSchema, sql: string): void {
-  const reader = parseStatement(sql);
-  const written = readObject(reader, reader.alteredTableAt());
-  const table = findObject(before.tables, written);
-  if (table === undefined || !table.isComplete) return;
-  const current = toTableSchema(table, before);
-  if (!canHave(current)) return;
-  generateRecreationPlan(current, applyAlter(current, sql, true), 0);
-}
-
-/**
- * Checks whether the provider supports the current table; if not, its CREATE TABLE is already
- * rejected.
- */
-function canHave(current: TableSchema): boolean {
-  const sql = buildCreateTableSql(current.name, current);
-  return translateForDistSql(sql, { domains: typeNames(current) }).refusals.length === 0;
-}
+} from "./table_schema.ts";
+import { quoteName } from "../../sql/quote.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
 
 /** Converts a declared table to its form on the provider. */
-function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema {
+export function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema {
   return {
     schema: table.schema,
     name: table.name,
@@ -63,12 +30,20 @@ function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema
       unique: isUnique,
       definition: text,
       columns: [...columns],
-      ...(isUnique ? { keys: [...columns] } : {}),
+      ...(isUnique && isPlainIndex(text) ? { keys: [...columns] } : {}),
       valid: true,
     })),
     referencedBy: listIncoming(table, state),
     dependents: table.statistics.map(({ name }) => `statistics object ${name}`),
   };
+}
+
+/** Checks whether an index covers all rows, by columns alone. */
+function isPlainIndex(text: string): boolean {
+  const reader = parseStatement(text);
+  const open = reader.find("(", 0);
+  return reader.closing(open) === reader.size - 1 &&
+    reader.listIn(open).every(([from, to]) => to === from + 1 && reader.isName(from));
 }
 
 /** Converts a column: enums become text, serial columns become bigint identities. */
@@ -96,10 +71,11 @@ function toConstraint(
   if (kind === "unique") return { ...base, definition: `UNIQUE ${list(columns)}` };
   const target = references && state.tables.get(references.table);
   if (references === undefined || target === undefined) return { ...base, definition: text };
-  const to = `${qualify(target.schema, target.name)} ${list(references.columns)}`;
+  const to = { columns: [...columns], schema: target.schema, table: target.name };
+  const { rest } = parseForeignKey(text, columns.length === 1 ? columns[0] : undefined);
   return {
     ...base,
-    definition: `FOREIGN KEY ${list(columns)} REFERENCES ${to}`,
+    definition: formatForeignKey({ ...to, targets: [...references.columns], rest }),
     references: { schema: target.schema, table: target.name, columns: [...references.columns] },
   };
 }
