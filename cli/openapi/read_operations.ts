@@ -18,7 +18,13 @@ import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { nameOperations, type SourceOperation } from "./operation_ids.ts";
-import { type AnySchema, createResponseReader, getDefinitionPlace } from "./read_responses.ts";
+import {
+  type AnySchema,
+  createResponseReader,
+  getDefinitionPlace,
+  type ReachableResponses,
+  type SuccessResponse,
+} from "./read_responses.ts";
 import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
 import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
 
@@ -183,22 +189,28 @@ function compareRoutes(one: FunctionFile, other: FunctionFile): number {
 function toRoute(
   operation: SourceOperation,
   operationId: string,
-  { errors, successes, signatures }: ReturnType<ReturnType<typeof createResponseReader>>,
+  { errors, successes, failures, signatures }: ReachableResponses,
   schemas: SchemaFindings,
 ): ApiRoute {
   const { fn, openapi, registered } = operation;
   const described = Object.fromEntries(
     SCHEMA_OPTIONS.map((name) => [name, schemas.use(registered[name], operation, name)]),
   ) as Pick<RegisteredOperation, typeof SCHEMA_OPTIONS[number]>;
+  const declared = Object.entries(registered.responses ?? {});
+  const isOneSchema = registered.responseSchema !== undefined;
+  // what the handler declares otherwise is refused at run time
+  const isSent = ({ status, hasBody, isUndeclared }: SuccessResponse) =>
+    isUndeclared || !isOneSchema && declared.length === 0 ||
+    isOneSchema && status < 300 || status >= 300 && status < 400 && !hasBody;
+  const statuses = [...errors, ...failures.filter(isSent).map(({ status }) => status)];
   const metadata: OpenApiMetadata = {
     ...openapi,
     operationId,
     responses: {
-      ...Object.fromEntries([...errors].map((status) => [status, ""])),
+      ...Object.fromEntries(statuses.map((status) => [status, ""])),
       ...openapi.responses,
     },
   };
-  const declared = Object.entries(registered.responses ?? {});
   const responses: Record<number, AnySchema[]> = {};
   const openBodies = new Set<number>();
   for (const [status, each] of declared) {
@@ -206,7 +218,7 @@ function toRoute(
       schemas.use(schema, operation, "responses") ?? []
     );
   }
-  for (const { status, hasBody, schema } of declared.length > 0 ? [] : successes) {
+  for (const { status, hasBody, schema } of declared.length > 0 ? [] : successes.filter(isSent)) {
     const value = schema && schemas.use(schema, operation, "the response schema");
     responses[status] = [...responses[status] ?? [], ...value ? [value] : []];
     if (hasBody && value === undefined) openBodies.add(status);
