@@ -4,6 +4,7 @@ import { isAppError } from "../../errors/app_error.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
+import { hasMoreThan, MAX_FIELDS } from "../../validation/read_body.ts";
 import type { BetterAuthContext } from "../accounts/better_auth.ts";
 import type { AuthRoute, SchemaIssue } from "../better_auth/auth_routes.ts";
 
@@ -17,7 +18,7 @@ export interface AuthBody {
  *
  * @param request The request.
  * @returns The body; `undefined` if it is of another type or a malformed form, which better-auth refuses.
- * @throws {ValidationError} If it is malformed JSON, nested too deep, or could change a prototype.
+ * @throws {ValidationError} If it is malformed JSON, nested too deep, has too many fields, or could change a prototype.
  */
 export async function readAuthBody(request: Request): Promise<AuthBody | undefined> {
   if (request.body === null) return { value: undefined };
@@ -29,8 +30,14 @@ export async function readAuthBody(request: Request): Promise<AuthBody | undefin
   }
   try {
     if (!/application\/x-www-form-urlencoded|multipart\/form-data/i.test(type)) return undefined;
+    // of a form with fields, and of one with parts
+    const text = await request.clone().text();
+    if (["&", "\n--"].some((separator) => hasMoreThan(text, separator, MAX_FIELDS))) {
+      throw new ValidationError(`The body has more than ${MAX_FIELDS} fields`);
+    }
     return { value: Object.fromEntries(await request.clone().formData()) };
-  } catch {
+  } catch (error) {
+    if (isAppError(error)) throw error;
     return undefined;
   }
 }

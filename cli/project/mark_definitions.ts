@@ -1,4 +1,3 @@
-import type * as Acorn from "acorn";
 import type { Edit } from "../build/syntax.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
@@ -33,11 +32,6 @@ const SESSIONS = new Set(["configureSessionAuth", "defineAuth"]);
 interface Declarator {
   readonly id: AnyNode;
   readonly init: AnyNode | null;
-}
-
-/** Parses a module. */
-export function parseModule(parse: typeof Acorn.parse, code: string): AnyNode {
-  return parse(code, { ecmaVersion: "latest", sourceType: "module" }) as unknown as AnyNode;
 }
 
 /**
@@ -166,15 +160,15 @@ function emptyConfigurations(
   }
 }
 
-/** Options of a configuration of sessions that hold functions for the routes. */
-const ROUTE_OPTIONS = new Set([
-  "databaseHooks",
-  "emailAndPassword",
-  "emailVerification",
-  "hooks",
-  "mail",
-  "plugins",
-  "socialProviders",
+/** Options of a configuration of sessions that only the routes use, with a value that is valid and does nothing. */
+const ROUTE_OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["databaseHooks", "{}"],
+  ["emailAndPassword", "{}"],
+  ["emailVerification", "{}"],
+  ["hooks", "{}"],
+  ["mail", "async () => {}"],
+  ["plugins", "async () => []"],
+  ["socialProviders", "{}"],
 ]);
 
 /** Empties what only the routes use. */
@@ -182,8 +176,9 @@ function emptyConfiguration(config: AnyNode, edits: Edit[]): void {
   if (config.type !== "ObjectExpression") return emptyFunctions(config, edits);
   for (const property of config.properties as AnyNode[]) {
     const name = (property.key as AnyNode | undefined)?.name as string | undefined;
-    if (name !== undefined && !property.computed && ROUTE_OPTIONS.has(name)) {
-      edits.push({ start: property.start, end: property.end, text: `${name}: {}` });
+    const empty = property.computed ? undefined : ROUTE_OPTIONS.get(name ?? "");
+    if (empty !== undefined) {
+      edits.push({ start: property.start, end: property.end, text: `${name}: ${empty}` });
     } else emptyFunctions(property, edits);
   }
 }
