@@ -16,7 +16,6 @@ export const CLI_PACKAGES = {
   "@aws-sdk/client-lambda": "^3",
   "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
-  "openapi-typescript": "^7.13.0",
   "swagger-ui-dist": "^5.35.0",
   "typescript": ">=5.9",
   "yaml": "^2.9.1",

@@ -97,6 +97,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
       readInput,
     }).catch(explainMissing(PARSER_PACKAGE, "typescript", `trellis ${command.name}`))
+      .catch(explainMissing(CLI_PACKAGES, "acorn", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
     if (typeof result === "number") return result;
     output.result({ command: command.name, ...result });

@@ -1,11 +1,12 @@
 import {
+  estimateRows,
+  readTableSchema,
   type RecreationOptions,
+  type RecreationPlan,
   type RecreationResult,
   runRecreation,
-} from "../distsql/recreate/execute.ts";
-import { estimateRows, readTableSchema } from "../distsql/recreate/introspect.ts";
-import type { RecreationPlan } from "../distsql/recreate/recreation_plan.ts";
-import type { TableSchema } from "../distsql/recreate/table_schema.ts";
+  type TableSchema,
+} from "../distsql/engine.ts";
 import type { RunSql } from "../sql/session.ts";
 import { rawSql } from "./plain_sql.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
@@ -116,6 +117,6 @@ export function executeRecreation(
 }
 
 /** Runs statements on a client, each again after a conflict, since it is its own transaction. */
-function runOn(db: DrizzleClient): RunSql {
+export function runOn(db: DrizzleClient): RunSql {
   return (text) => withDistSqlRetry(() => runSqlRows(db, rawSql(text)), { maxRetries: 8 });
 }

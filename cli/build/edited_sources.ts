@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createPositions, type FindPosition } from "./source_positions.ts";
-import { applyEdits, type Edit, parseSyntax, type SyntaxTree } from "./syntax.ts";
+import { applyEdits, type Edit, parseSyntax, type SyntaxTree, visitNodes } from "./syntax.ts";
 
 /** A module without its types. */
 export interface SourceModule extends SyntaxTree {
@@ -39,13 +39,20 @@ export function createSourceReader(
       sourcemap: "external",
       sourcesContent: false,
       charset: "utf8",
+      // without decorators, which the parser does not know
+      target: "es2022",
       logLevel: "silent",
     });
-    const [map, code] = ["module.js.map", "module.js"].map((name) =>
+    const [map, written] = ["module.js.map", "module.js"].map((name) =>
       outputFiles.find((each) => each.path.endsWith(name))!.text
     );
-    const tree = parseSyntax(code);
-    return { ...tree, path, map, findPosition: createPositions(code, map, outfile, root) };
+    const code = restoreNames(written, await readFile(path, "utf8"));
+    return {
+      ...parseSyntax(code),
+      path,
+      map,
+      findPosition: createPositions(code, map, outfile, root),
+    };
   }
 
   return {
@@ -58,6 +65,27 @@ export function createSourceReader(
       return found;
     },
   };
+}
+
+/**
+ * Undoes that esbuild renames what has the name of something around it: the function `listNotes` in
+ * `const listNotes = define…(async function listNotes() {})` becomes `listNotes2`. Handlers, queries and jobs
+ * are named after functions.
+ *
+ * @param code The code that esbuild wrote.
+ * @param source The source, whose words are the names.
+ */
+function restoreNames(code: string, source: string): string {
+  const words = new Set(source.match(/[\p{ID_Continue}$]+/gu));
+  const edits: Edit[] = [];
+  visitNodes(parseSyntax(code).program, (node) => {
+    if (node.type !== "Identifier" || words.has(node.name)) return;
+    const name = /^(.*?)\d+$/.exec(node.name)?.[1] ?? "";
+    // _a2 is a variable that esbuild adds
+    const isRenamed = words.has(name) && !/^_[a-z]$/.test(name);
+    if (isRenamed) edits.push({ start: node.start, end: node.end, text: name });
+  });
+  return applyEdits(code, edits);
 }
 
 /** The changes of an editor. */

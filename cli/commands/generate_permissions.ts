@@ -20,6 +20,7 @@ import { readProject } from "../read_project.ts";
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
   name: "generate permissions",
+  packages: ["acorn", "esbuild"],
   summary: "Generates a database role with minimal grants for each function.",
   description: [
     "Bundles every function and loads it in a process of its own, without the variables of the environment,\n" +

@@ -8,7 +8,11 @@ import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { besideFilesEditor } from "../build/beside_files.ts";
-import { createSourceReader, editedSourcesPlugin } from "../build/edited_sources.ts";
+import {
+  createSourceReader,
+  editedSourcesPlugin,
+  type SourceEditor,
+} from "../build/edited_sources.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { createModulePaths } from "../build/module_paths.ts";
 import { toBuildError } from "./build_error.ts";
@@ -78,29 +82,40 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
   return { code: result.outputFiles[0].text };
 }
 
+/** Creates the editor for code that reads files beside itself: it finds them where the sources are. */
+function localFilesEditor(root: string, inputs: Inputs): SourceEditor {
+  return besideFilesEditor(createModulePaths(root), {
+    add(path) {
+      const stamp = getStamp(path);
+      inputs.set(path, stamp);
+      // the function is loaded again when the file has changed
+      const version = statSync(path).isFile() ? `?${encodeURIComponent(stamp)}` : "";
+      return pathToFileURL(path).href + version;
+    },
+  });
+}
+
 /**
  * Creates the plugin that resolves imports of a project. Packages stay external. Code that reads files
  * beside itself finds them where the sources are.
  *
  * @param inputs Receives the stamps of the sources.
+ * @param editors Other changes of the project's modules.
  * @param usesInstalled True to load packages of a Deno project from its node_modules, too.
  */
-export function localResolver(root: string, inputs: Inputs, usesInstalled = false): Plugin {
+export function localResolver(
+  root: string,
+  inputs: Inputs,
+  editors: readonly SourceEditor[] = [],
+  usesInstalled = false,
+): Plugin {
   // created for each build, because the files that define aliases may have changed
   const aliases = new ImportAliases();
   return {
     name: "trellis",
     setup(build): void {
-      const editor = besideFilesEditor(createModulePaths(root), {
-        add(path) {
-          const stamp = getStamp(path);
-          inputs.set(path, stamp);
-          // the function is loaded again when the file has changed
-          const version = statSync(path).isFile() ? `?${encodeURIComponent(stamp)}` : "";
-          return pathToFileURL(path).href + version;
-        },
-      });
-      editedSourcesPlugin(createSourceReader(build.esbuild, root), [editor]).setup(build);
+      const reader = createSourceReader(build.esbuild, root);
+      editedSourcesPlugin(reader, [localFilesEditor(root, inputs), ...editors]).setup(build);
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
         if (
           args.kind === "entry-point" || args.path.startsWith("node:") ||

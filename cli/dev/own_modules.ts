@@ -10,6 +10,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   core: "core/mod",
   database: "database/mod",
   "database/orm": "database/orm",
+  distsql: "distsql/mod",
   env: "env/mod",
   errors: "errors/mod",
   idempotency: "idempotency/mod",

@@ -36,7 +36,7 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       "@types/node": NODE_TOOLS["@types/node"],
       ...pick("acorn", "esbuild", "libpg-query"),
       tsx: NODE_TOOLS.tsx,
-      ...pick("typescript"),
+      typescript: NODE_TOOLS.typescript,
     },
     ...template.packages.includes("better-auth") && {
       "//overrides": PLUGIN_OVERRIDES_REASON,

@@ -15,7 +15,6 @@ export const VERSIONS = {
   esbuild: "0.28.2",
   "libpg-query": "18.1.5",
   postgres: "3.4.9",
-  typescript: "5.9.3",
   zod: "4.6.7",
 } as const;
 
@@ -23,6 +22,7 @@ export const VERSIONS = {
 export const NODE_TOOLS = {
   "@types/node": "22.20.5",
   tsx: "4.23.15",
+  typescript: "^7.0.2",
 } as const;
 
 /** Why a Node.js project has {@link PLUGIN_OVERRIDES}. A package.json has no comments. */

@@ -1,17 +1,15 @@
 import type { BuildResult, Plugin } from "esbuild";
-import { existsSync, readFileSync } from "node:fs";
-import { Buffer } from "node:buffer";
-import { dirname, extname, join } from "node:path";
+import { join } from "node:path";
 import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import type { SourceEditor } from "../build/edited_sources.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { BuildError, toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
-import { SOURCE } from "../discovery/source_files.ts";
-import { listParentFolders } from "../parent_folders.ts";
 import { OUT } from "./load_protocol.ts";
 import { markDefinitions, type Runs } from "./mark_definitions.ts";
+import type { AnyNode } from "./syntax_nodes.ts";
 
 /** A function to load. */
 export interface FunctionSource {
@@ -44,7 +42,7 @@ export async function bundleFunctions(
   functions: readonly FunctionSource[],
   runs: Runs,
 ): Promise<FunctionBundle[]> {
-  return await bundle(root, functions, runs, await markPlugin(runs));
+  return await bundle(root, functions, runs, definitionsEditor(runs));
 }
 
 /**
@@ -69,7 +67,7 @@ async function bundle(
   root: string,
   functions: readonly FunctionSource[],
   runs: Runs,
-  ...plugins: Plugin[]
+  ...editors: SourceEditor[]
 ): Promise<FunctionBundle[]> {
   const { build } = await loadEsbuild("trellis generate");
   const outdir = join(root, OUT);
@@ -85,7 +83,7 @@ async function bundle(
       metafile: true,
       sourcemap: "external",
       sourcesContent: false,
-      plugins: [...plugins, environmentPlugin, localResolver(root, new Map(), true)],
+      plugins: [environmentPlugin, localResolver(root, new Map(), editors, true)],
       define: { "process.env": "__trellisEnvironment" },
     });
   } catch (error) {
@@ -104,63 +102,18 @@ async function bundle(
   });
 }
 
-/** Marks the definitions of the project's sources; modules without any are left to esbuild. */
-async function markPlugin(runs: Runs): Promise<Plugin> {
-  const [{ transform }, { parse }] = await Promise.all([
-    loadEsbuild("trellis generate"),
-    import("acorn"),
-  ]);
+/** Creates the editor that marks the definitions of the project's sources. */
+function definitionsEditor(runs: Runs): SourceEditor {
   const aliases = new ImportAliases();
   return {
-    name: "trellis-definitions",
-    setup({ onLoad }): void {
-      onLoad({ filter: SOURCE, namespace: "file" }, async ({ path }) => {
-        const text = readFileSync(path, "utf8");
-        if (
-          /[\\/]node_modules[\\/]/.test(path) || !/\b(?:define|create|configure|secret)/.test(text)
-        ) {
-          return undefined;
-        }
-        const { code, map } = await transform(text, {
-          loader: LOADERS[extname(path)] ?? "js",
-          sourcefile: path,
-          sourcemap: "external",
-          format: "esm",
-          // without decorators, which the parser does not know
-          target: "es2022",
-          tsconfigRaw: readCompilerOptions(path),
-          // else it renames a function that has the name of its constant
-          keepNames: true,
-          logLevel: "silent",
-        }).catch(() => ({ code: undefined, map: "" }));
-        // esbuild reports the error with its place
-        if (code === undefined) return undefined;
-        const isOwn = (specifier: string) => isOwnSpecifier(specifier, path, aliases);
-        const marked = markDefinitions(code, parse, { isOwn, runs });
-        const inline = Buffer.from(map).toString("base64");
-        return {
-          contents: `${marked}\n//# sourceMappingURL=data:application/json;base64,${inline}`,
-          loader: "js",
-        };
-      });
+    wants: (path, text) =>
+      !/[\\/]node_modules[\\/]/.test(path) && /\b(?:define|create|configure|secret)/.test(text),
+    edit: ({ path, program }) => {
+      const isOwn = (specifier: string) => isOwnSpecifier(specifier, path, aliases);
+      return { edits: markDefinitions(program as unknown as AnyNode, { isOwn, runs }) };
     },
   };
 }
-
-/** Reads the compiler options that count for a file. */
-function readCompilerOptions(path: string): string | undefined {
-  const file = listParentFolders(dirname(path)).map((at) => join(at, "tsconfig.json"))
-    .find((each) => existsSync(each));
-  return file === undefined ? undefined : readFileSync(file, "utf8");
-}
-
-const LOADERS: Readonly<Record<string, "ts" | "tsx" | "jsx">> = {
-  ".ts": "ts",
-  ".mts": "ts",
-  ".cts": "ts",
-  ".tsx": "tsx",
-  ".jsx": "jsx",
-};
 
 function isOwnSpecifier(specifier: string, importer: string, aliases: ImportAliases): boolean {
   if (getPackageName(toBareSpecifier(specifier)) === TRELLIS) return true;

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { parse } from "acorn";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { basename, dirname, resolve } from "node:path";
@@ -22,6 +21,7 @@ import type {
   LoadedFunction,
   PlacedDefinition,
 } from "./loaded_function.ts";
+import { loadParser } from "./load_parser.ts";
 import {
   type LoadError,
   type LoadJob,
@@ -30,9 +30,9 @@ import {
   OUT,
 } from "./load_protocol.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
-import { parseModule } from "./mark_definitions.ts";
 import { ADDED_LINES, EVALUATE, RUN, toRepeatableModule } from "./repeatable_module.ts";
 import { type Place, SourceMap } from "./source_map.ts";
+import { createStandIn, nameStandIns } from "./stand_ins.ts";
 
 /** How one evaluation of a function sees variables that are not set. */
 interface Environment {
@@ -45,23 +45,6 @@ interface Environment {
 }
 
 const FIRST: Environment = { label: "a" };
-
-/** A stand-in: valid as a URL and as a secret. */
-const STAND_IN = /http:\/\/[ab]-[0-9a-f]*\.stand-in\.invalid\/0123456789-0123456789-0123456789/g;
-
-function createStandIn(label: string, variable: string): string {
-  const hex = [...new TextEncoder().encode(variable)].map((byte) => byte.toString(16)).join("");
-  return `http://${label}-${hex}.stand-in.invalid/0123456789-0123456789-0123456789`;
-}
-
-/** Replaces stand-ins by the names of their variables. */
-function nameStandIns(json: string): string {
-  return json.replace(STAND_IN, (text) => {
-    const hex = /-([0-9a-f]*)\./.exec(text)![1];
-    const bytes = (hex.match(/../g) ?? []).map((digits) => parseInt(digits, 16));
-    return `\${${new TextDecoder().decode(new Uint8Array(bytes))}}`;
-  });
-}
 
 interface Loading {
   readonly definitions: { definition: Definition; stack: readonly NodeJS.CallSite[] }[];
@@ -186,7 +169,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
   const text = readFileSync(job.path, "utf8");
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  const program = parseModule(parse, text);
+  const program = parse(text);
   const path = job.path.replace(/\.mjs$/, "_run.mjs");
   writeFileSync(path, toRepeatableModule(text, program));
   const syntax = readBundleSyntax(program, ownModules);
@@ -196,6 +179,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
 }
 
 const ownModules = listOwnModules();
+const parse = await loadParser();
 
 function createFunction(
   job: LoadJob,
@@ -235,6 +219,7 @@ function createFunction(
       return findPlace(line, node.start - starts[line]);
     },
     evaluate: createEvaluate(syntax, text, evaluate),
+    execute: ({ start, end }) => evaluate(`(${text.slice(start, end)})`),
     findCall: ({ position }) => position === undefined ? undefined : findCall(syntax, position),
     evaluateName(name) {
       try {

@@ -22,6 +22,7 @@ import {
 } from "./bundle_functions.ts";
 import { findRuns } from "./find_runs.ts";
 import { getModuleUrl } from "./module_url.ts";
+import { loadParser } from "./load_parser.ts";
 import type { LoadError, LoadRequest, LoadResult } from "./load_protocol.ts";
 
 /** Options of {@link loadFunctions}. */
@@ -116,7 +117,8 @@ async function bundleAll(
     sound = functions.filter(({ name }) => !errors.has(name));
     await bundlePlain();
   }
-  const needs = bundles.map(findRuns);
+  const parse = await loadParser();
+  const needs = bundles.map((bundle) => findRuns(bundle, parse));
   for (
     const runs of [
       { jobs: true, routes: true },
@@ -135,13 +137,15 @@ async function bundleAll(
   return { bundles, errors };
 }
 
+let loads = 0;
+
 async function runChild(
   bundles: readonly FunctionBundle[],
   options: LoadOptions,
 ): Promise<readonly LoadResult[]> {
   const folder = join(options.root, ".trellis");
   const isNewFolder = !existsSync(folder);
-  const own = join(folder, `record-${process.pid}-${Date.now().toString(36)}`);
+  const own = join(folder, `record-${process.pid}-${Date.now().toString(36)}-${++loads}`);
   try {
     mkdirSync(own, { recursive: true });
     const jobs = bundles.map(({ name, file, code, map, runs }, at) => {
@@ -166,6 +170,12 @@ async function runChild(
     if (isNewFolder && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
   }
 }
+
+/**
+ * Imports the program of the process, which would end this one. It is never called: packages of npm
+ * and JSR contain the modules that others import.
+ */
+export const importChild = (): Promise<unknown> => import("./load_child.ts");
 
 /** Runs the process to its end. */
 function waitForChild(

@@ -39,6 +39,8 @@ export interface LoadedFunction {
   getPlace(node: AnyNode): Place;
   /** Returns the value of an expression that consists of constants and of names at the top level. */
   evaluate(node: AnyNode): Evaluated;
+  /** Evaluates the text of a node in the scope of the bundle, calls included. Throws what it throws. */
+  execute(node: AnyNode): unknown;
   /** Returns the call in the bundle that made a definition: the whole one of a curried function. */
   findCall(definition: PlacedDefinition): AnyNode | undefined;
   /** Returns the value of a name at the top level; `undefined` if it has none. */

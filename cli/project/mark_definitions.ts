@@ -1,4 +1,4 @@
-import type * as Acorn from "acorn";
+import type { Edit } from "../build/syntax.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
 /** Code that only some functions run. In others it is emptied: who enqueues a job does not run it. */
@@ -34,30 +34,14 @@ interface Declarator {
   readonly init: AnyNode | null;
 }
 
-/** Parses a module. */
-export function parseModule(parse: typeof Acorn.parse, code: string): AnyNode {
-  return parse(code, { ecmaVersion: "latest", sourceType: "module" }) as unknown as AnyNode;
-}
-
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
 /**
  * Marks the definitions at the top level of a module as free of effects, so that esbuild drops those that are not used.
  * A call is put into a function that is called at once: esbuild would keep a call whose arguments read members.
  *
- * @param code JavaScript without types.
- * @returns The code with the same lines.
+ * @param program The module, without types.
+ * @returns The changes.
  */
-export function markDefinitions(
-  code: string,
-  parse: typeof Acorn.parse,
-  { isOwn, runs }: MarkOptions,
-): string {
-  const program = parseModule(parse, code);
+export function markDefinitions(program: AnyNode, { isOwn, runs }: MarkOptions): Edit[] {
   const names = listDefiners(program, isOwn);
   const edits: Edit[] = [];
 
@@ -111,22 +95,9 @@ export function markDefinitions(
     for (const child of listChildren(node)) visit(child);
   }
   visit(program);
-  removeNames(program, edits);
   if (!runs.jobs) emptyHandlers(program, getDefiner, edits);
   if (!runs.routes) emptyConfigurations(program, getDefiner, edits);
-  return applyEdits(code, edits);
-}
-
-/** Removes esbuild's `__name(fn, "fn");` after declarations, which would keep functions that are not used. */
-function removeNames(node: AnyNode, edits: Edit[]): void {
-  if (node.type === "ExpressionStatement") {
-    const { callee } = node.expression as { callee?: AnyNode };
-    if (/^__name\d*$/.test(String(callee?.name))) {
-      edits.push({ start: node.start, end: node.end, text: "" });
-    }
-    return;
-  }
-  for (const child of listChildren(node)) removeNames(child, edits);
+  return edits;
 }
 
 /** Empties what only the worker of jobs and mails runs. */
@@ -189,15 +160,15 @@ function emptyConfigurations(
   }
 }
 
-/** Options of a configuration of sessions that hold functions for the routes. */
-const ROUTE_OPTIONS = new Set([
-  "databaseHooks",
-  "emailAndPassword",
-  "emailVerification",
-  "hooks",
-  "mail",
-  "plugins",
-  "socialProviders",
+/** Options of a configuration of sessions that only the routes use, with a value that is valid and does nothing. */
+const ROUTE_OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["databaseHooks", "{}"],
+  ["emailAndPassword", "{}"],
+  ["emailVerification", "{}"],
+  ["hooks", "{}"],
+  ["mail", "async () => {}"],
+  ["plugins", "async () => []"],
+  ["socialProviders", "{}"],
 ]);
 
 /** Empties what only the routes use. */
@@ -205,8 +176,9 @@ function emptyConfiguration(config: AnyNode, edits: Edit[]): void {
   if (config.type !== "ObjectExpression") return emptyFunctions(config, edits);
   for (const property of config.properties as AnyNode[]) {
     const name = (property.key as AnyNode | undefined)?.name as string | undefined;
-    if (name !== undefined && !property.computed && ROUTE_OPTIONS.has(name)) {
-      edits.push({ start: property.start, end: property.end, text: `${name}: {}` });
+    const empty = property.computed ? undefined : ROUTE_OPTIONS.get(name ?? "");
+    if (empty !== undefined) {
+      edits.push({ start: property.start, end: property.end, text: `${name}: ${empty}` });
     } else emptyFunctions(property, edits);
   }
 }
@@ -269,21 +241,4 @@ function hasAwait(node: AnyNode): boolean {
   if (node.type === "AwaitExpression") return true;
   if (/Function/.test(node.type)) return false;
   return listChildren(node).some(hasAwait);
-}
-
-/** Applies edits; of those that overlap, the outer one counts. */
-function applyEdits(code: string, edits: readonly Edit[]): string {
-  const sorted = edits.map((edit, at) => ({ ...edit, at })).sort((a, b) =>
-    a.start - b.start || a.end - b.end || a.at - b.at
-  );
-  let result = "";
-  let end = 0;
-  for (const edit of sorted) {
-    if (edit.start < end) continue;
-    const replaced = code.slice(edit.start, edit.end);
-    result += code.slice(end, edit.start) + edit.text +
-      "\n".repeat(replaced.split("\n").length - 1);
-    end = edit.end;
-  }
-  return result + code.slice(end);
 }

@@ -1,6 +1,6 @@
 import type { BundleSyntax } from "./bundle_syntax.ts";
 import type { LoadedFunction, PlacedDefinition } from "./loaded_function.ts";
-import type { AnyNode } from "./syntax_nodes.ts";
+import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
 /** Members of a value, from the outermost: `queries.notes.list` has the path `notes`, `list`. */
 type Path = readonly string[];
@@ -95,6 +95,7 @@ function ask(question: Question, node: AnyNode, path: Path): Use {
   question.asked.add(key);
   const parent = question.syntax.getParent(node);
   if (parent === undefined || question.isHarmless(node, parent)) return "unused";
+  if (node.type === "Identifier" && isInUnusedMethod(question.syntax, node)) return "unused";
   switch (parent.type) {
     case "ExpressionStatement":
       return "unused";
@@ -213,4 +214,51 @@ function askResult(question: Question, call: AnyNode): Use {
   const isUnused = question.syntax.declarations.has(holder.name as string) &&
     askName({ ...question, countsMember: () => true }, holder.name as string, []) === "unused";
   return isUnused ? "unused" : "handed on";
+}
+
+const closedClasses: WeakMap<AnyNode, boolean> = new WeakMap();
+
+/**
+ * Checks whether code is in a method that nothing can call: no code names such a member, and the class and its instances
+ * are not handed to other code, which might.
+ */
+function isInUnusedMethod(syntax: BundleSyntax, node: AnyNode): boolean {
+  for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
+    if (at.type !== "MethodDefinition") continue;
+    const { name } = at.key as { name?: string };
+    const owner = syntax.getParent(syntax.getParent(at)!)!;
+    const isNamed = at.kind === "method" && !at.computed && name !== undefined;
+    return isNamed && !syntax.memberNames.has(name) && isClosed(syntax, owner);
+  }
+  return false;
+}
+
+/** Checks whether a class has no base, and neither it nor an instance is handed on. */
+function isClosed(syntax: BundleSyntax, owner: AnyNode): boolean {
+  let closed = closedClasses.get(owner);
+  if (closed !== undefined) return closed;
+  // a class that refers to itself
+  closedClasses.set(owner, true);
+  const names = [...syntax.declarations].filter(([, node]) => node === owner).map(([name]) => name);
+  closed = names.length > 0 && owner.superClass === null && !handsOnThis(syntax, owner) &&
+    names.every((name) =>
+      findNameUse(syntax, name, {
+        followsInstances: true,
+        isHarmless: (_, parent) => parent.type === "MemberExpression",
+      }) === "unused"
+    );
+  closedClasses.set(owner, closed);
+  return closed;
+}
+
+function handsOnThis(syntax: BundleSyntax, node: AnyNode): boolean {
+  if (node.type === "ThisExpression") {
+    const parent = syntax.getParent(node)!;
+    if (parent.type === "MemberExpression") {
+      return parent.object !== node || parent.computed === true;
+    }
+    // esbuild names classes in a static block
+    return !IDENTITIES.test(String((parent.callee as AnyNode | undefined)?.name));
+  }
+  return listChildren(node).some((child) => handsOnThis(syntax, child));
 }

@@ -186,6 +186,8 @@ class Statement implements DeclaredStatement {
   readonly name: string;
   readonly #builder: StatementBuilder;
   #built: BuiltStatement | undefined;
+  #calls = 0;
+  #nextComparison = 1;
   readonly #ownTexts: WeakMap<object, BuiltStatement> = new WeakMap();
 
   constructor(name: string, builder: StatementBuilder) {
@@ -198,11 +200,16 @@ class Statement implements DeclaredStatement {
     const session = getStatementSession(client) as PoolSession | TransactionSession | undefined;
     // a client of drizzle's own drivers builds it for each call
     if (session === undefined) return this.#runAnew(client, values);
-    const { query, names } = this.build(client);
+    const { query, names, compare } = this.build(client);
     for (const name of names) {
       if (!Object.hasOwn(values, name) || values[name] === undefined) {
         throw new TypeError(`${this.name}: p.${name} is undefined, pass null for NULL`);
       }
+    }
+    // the 1st, 2nd, 4th, 8th call and so on
+    if (++this.#calls === this.#nextComparison) {
+      this.#nextComparison *= 2;
+      runOutsideInvocation(() => compare(values));
     }
     return query.bind(session).execute(values).catch((error) => {
       if (error !== CHANGES_TEXT) throw error;

@@ -107,8 +107,10 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
    * of a call: pass them on unchanged. A builder whose SQL depends on a value, the clock, chance or the
    * context of a request is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call.
    *
-   * Two things cannot be observed: a function that the builder calls with a parameter must not compare it
-   * with `===`, and other variables that the builder reads are read once, so they must not change.
+   * Two things cannot be observed while the statement is built: a function that the builder calls with a
+   * parameter must not compare it with `===`, and variables that the builder reads must not change. The
+   * 1st, 2nd, 4th, 8th call and so on are compared with the statement that drizzle builds for their values,
+   * and fail if it is another one.
    *
    * @param name The name in metrics, spans and errors.
    * @param builder Returns the statement, not awaited.

@@ -12,7 +12,6 @@ export const DATABASE_PACKAGES: readonly string[] = [
 export const BUILD_PACKAGES: readonly string[] = [
   `acorn@${VERSIONS.acorn}`,
   `esbuild@${VERSIONS.esbuild}`,
-  `typescript@${VERSIONS.typescript}`,
 ];
 
 /**

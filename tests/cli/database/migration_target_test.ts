@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import type { CommandContext } from "../../../cli/command.ts";
 import { findMigrationsOrLocal } from "../../../cli/database/migration_target.ts";
@@ -19,23 +19,30 @@ Deno.test("findMigrationsOrLocal() finds the database of trellis dev when none i
   try {
     await Deno.mkdir(join(root, "migrations"));
     await withEnv(NO_DATABASE, async () => {
-      assertThrows(() => findMigrationsOrLocal(context), ConfigurationError, "No database is");
+      await assertRejects(
+        () => findMigrationsOrLocal(context),
+        ConfigurationError,
+        "No database is",
+      );
       await Deno.mkdir(join(dataDir, "pg"), { recursive: true });
-      const { target, label, release } = findMigrationsOrLocal(context);
+      const { target, label, release } = await findMigrationsOrLocal(context);
       assertEquals(target.database.connectionString, join(dataDir, "pg"));
       assertEquals(label, "embedded-pg .trellis/dev/pg, the database of trellis dev");
       assertEquals(Deno.readTextFileSync(join(dataDir, "lock")), String(Deno.pid));
       release();
       // a running process that is not this one
       Deno.writeTextFileSync(join(dataDir, "lock"), String(Deno.ppid));
-      assertThrows(
+      await assertRejects(
         () => findMigrationsOrLocal(context),
         ConfigurationError,
         "is open in trellis dev",
       );
     });
-    await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://app@db/notes" }, () => {
-      assertEquals(findMigrationsOrLocal(context).label, "postgres postgres://app@db/notes");
+    await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://app@db/notes" }, async () => {
+      assertEquals(
+        (await findMigrationsOrLocal(context)).label,
+        "postgres postgres://app@db/notes",
+      );
     });
   } finally {
     await Deno.remove(root, { recursive: true });
