@@ -14,11 +14,8 @@
  * @module
  */
 export { extractBearerToken } from "../core/http/bearer_token.ts";
-export type {
-  ApiKeyDetails,
-  ApiKeyIdentity,
-  ApiKeyPermissions,
-} from "../core/http/auth_registry.ts";
+export type { ApiKeyPermissions, AuthMethod } from "../core/http/auth_method.ts";
+export type { ApiKeyDetails, ApiKeyIdentity } from "../core/http/auth_registry.ts";
 export type {
   ActiveOrganization,
   Authorize,
@@ -27,7 +24,7 @@ export type {
   SessionDetails,
   SessionResult,
   UserDetails,
-} from "../core/http/session_registry.ts";
+} from "../core/http/session.ts";
 export {
   type AccountMails,
   type AccountMailsOptions,
@@ -41,6 +38,14 @@ export type {
 export type { LinkMail, LinkSenders, MailUser } from "./mail/add_link_senders.ts";
 export { configureApiKeyAuth, resetApiKeyAuth } from "./keys/api_key_auth.ts";
 export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./keys/api_key_options.ts";
+export {
+  type ApiKeyOptions,
+  type Auth,
+  type CallerOf,
+  defineAuth,
+  type SessionOf,
+  type SessionOptions,
+} from "./define_auth.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./routes/auth_handler.ts";
 export { type AuthEvent, type AuthEventFilter, listAuthEvents } from "./accounts/audit_events.ts";
 export {

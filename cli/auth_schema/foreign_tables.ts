@@ -117,7 +117,7 @@ function listOwnTables(root: string, file: string): OwnTable[] {
     }
     ts.forEachChild(node, visit);
   }
-  for (const path of findSources(root, root, "drizzle-orm/pg-core")) {
+  for (const path of findSources(root, root, /drizzle-orm\/pg-core/)) {
     const absolute = resolve(root, path);
     if (absolute !== file) visit(project.read(absolute).source);
   }

@@ -204,11 +204,11 @@ function createPlugins(
   { parts, required }: BundleGroup,
 ): Plugin[] {
   const { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers } = build;
-  const { providers, betterAuth } = parts;
+  const { providers, ...auth } = parts;
   const { readProject } = build;
   return [
-    optionalPartsPlugin({ betterAuth, paths, isExternal }),
-    ...betterAuth ? [] : [authConfigPlugin(paths)],
+    optionalPartsPlugin({ ...auth, paths, isExternal }),
+    ...auth.betterAuth ? [] : [authConfigPlugin(paths)],
     // Deno downloads packages
     providerModulesPlugin({
       providers,

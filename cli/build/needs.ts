@@ -12,6 +12,10 @@ export interface Needs {
   readonly unreadAt?: number;
   /** True if it may use the auth library itself and not only check sessions. */
   readonly betterAuth: boolean;
+  /** True if it may call `apiKey` of `defineAuth`. */
+  readonly apiKeys: boolean;
+  /** True if it may call `jwt` of `defineAuth`. */
+  readonly jwt: boolean;
 }
 
 /** The providers that work in a deployed function. */
@@ -60,14 +64,18 @@ export function readNeeds(code: string): Needs {
   const isWhole = names.has("*");
   const usesDatabase = isWhole ||
     imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
-  const betterAuth = isWhole || startsBetterAuth(file, imports);
-  if (!usesDatabase) return { providers: [], anyProvider: false, betterAuth };
+  const auth = {
+    betterAuth: isWhole || startsBetterAuth(file, imports),
+    apiKeys: isWhole || usesMember(file, imports, "apiKey"),
+    jwt: isWhole || usesMember(file, imports, "jwt"),
+  };
+  if (!usesDatabase) return { providers: [], anyProvider: false, ...auth };
   const { named, unread } = readProviders(file);
   return {
     providers: [...named].sort(),
     anyProvider: unread.length > 0 || named.size === 0,
     unreadAt: unread[0]?.getStart(file),
-    betterAuth,
+    ...auth,
   };
 }
 
@@ -169,10 +177,11 @@ function getName(name: ts.PropertyName): string | undefined {
  */
 function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): boolean {
   const locals = new Map(imports.map(({ local, name }) => [local, name]));
-  if (!imports.some(({ name }) => INSTANCES.has(name))) return false;
-  let starts = false;
+  for (const local of listMembers(file, imports, "getAuth") ?? []) locals.set(local, "getAuth");
+  let starts = listMembers(file, imports, "getAuth") === undefined;
+  if (![...locals.values()].some((name) => INSTANCES.has(name))) return starts;
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) return;
+    if (ts.isImportDeclaration(node) || isDefinition(node)) return;
     if (
       ts.isIdentifier(node) && INSTANCES.has(locals.get(node.text) ?? "") &&
       !isForSessionCheck(node)
@@ -195,4 +204,57 @@ function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): bo
   };
   visit(file);
   return starts;
+}
+
+/** Checks for `{ session, getAuth } = defineAuth(…)`, whose names are no uses. */
+function isDefinition(node: ts.Node): node is ts.ObjectBindingPattern {
+  return ts.isObjectBindingPattern(node) && ts.isVariableDeclaration(node.parent);
+}
+
+/**
+ * Lists the local names of a function that calls of `defineAuth` return: `getAuth` in
+ * `const { getAuth } = defineAuth(…)`.
+ *
+ * @returns The names; `undefined` if a result is used in another way, so that any of its functions may be called.
+ */
+function listMembers(
+  file: ts.SourceFile,
+  imports: readonly Imported[],
+  member: string,
+): string[] | undefined {
+  const definers = imports.filter(({ name }) => name === "defineAuth").map(({ local }) => local);
+  const found: string[] = [];
+  let isKnown = true;
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) return;
+    if (ts.isIdentifier(node) && definers.includes(node.text)) {
+      const call = node.parent;
+      const names = ts.isCallExpression(call) && ts.isVariableDeclaration(call.parent)
+        ? call.parent.name
+        : undefined;
+      if (names === undefined || !ts.isObjectBindingPattern(names)) isKnown = false;
+      else {
+        for (const { name, propertyName, dotDotDotToken } of names.elements) {
+          const key = propertyName ?? name;
+          if (!ts.isIdentifier(name) || !ts.isIdentifier(key) || dotDotDotToken) isKnown = false;
+          else if (key.text === member) found.push(name.text);
+        }
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return isKnown ? found : undefined;
+}
+
+/** Checks whether a function may call a function that `defineAuth` returns. */
+function usesMember(file: ts.SourceFile, imports: readonly Imported[], member: string): boolean {
+  const locals = listMembers(file, imports, member);
+  let isUsed = locals === undefined;
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) && locals?.includes(node.text)) isUsed = true;
+    else if (!isDefinition(node)) ts.forEachChild(node, visit);
+  };
+  if (!isUsed) visit(file);
+  return isUsed;
 }

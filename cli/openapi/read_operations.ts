@@ -1,6 +1,13 @@
-import { describeInvalidAuth, type SourceAuthMode } from "../analysis/auth_mode.ts";
+import {
+  API_KEY_RULES,
+  type AuthMethodMode,
+  isRestricted,
+  SESSION_RULES,
+} from "../../core/http/auth_method.ts";
+import { describeInvalidAuth, getAuthOptions } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
+import { asObject, readProperty } from "../analysis/object_literals.ts";
 import { Project } from "../analysis/project.ts";
 import { readRouterDefinition } from "../analysis/router_definition.ts";
 import { createResponseReader } from "../analysis/reachable_responses.ts";
@@ -10,7 +17,6 @@ import type { Slice, SliceUse, SourceLocation } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
-import { RESTRICTIONS } from "../../validation/check_options.ts";
 import type { IdempotencyMetadata } from "../../core/idempotency.ts";
 import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
 import { type AdditionalSchema, readAdditionalSchemas } from "./additional_schemas.ts";
@@ -45,7 +51,7 @@ export interface SourceOperation extends SourceLocation {
   /** The name of the handler's function, if it has one. */
   readonly functionName?: string;
   readonly operationName?: string;
-  readonly auth: SourceAuthMode;
+  readonly auth: AuthMethodMode;
   /** True if an option refuses authenticated callers with 403. */
   readonly isRestricted: boolean;
   /** True if the handler admits callers without a session. */
@@ -204,6 +210,7 @@ function readOperation(
   }
 
   const auth = readOption("auth") ?? "none";
+  const needs = readNeeds(definition, evaluator, find);
   const invalid = describeInvalidAuth(auth);
   if (invalid !== undefined) find(definition.node, invalid);
   const openapi = readOption("openapi") ?? {};
@@ -231,9 +238,9 @@ function readOperation(
     ...project.getLocation(definition.node),
     functionName: handler && getName(unwrap(handler)),
     operationName: typeof operationName === "string" ? operationName : undefined,
-    auth: auth as SourceAuthMode,
-    isRestricted: RESTRICTIONS.some((option) => definition.getExpression(option) !== undefined),
-    isOptional: readOption("optional") === true,
+    auth: auth as AuthMethodMode,
+    isRestricted: isRestricted(needs),
+    isOptional: needs.optional === true,
     isRateLimited: definition.getExpression("rateLimit") !== undefined,
     hasErrorBody: definition.getExpression("errorBody") !== undefined,
     signatures: [...reached?.signatures ?? []].sort(),
@@ -247,6 +254,39 @@ function readOperation(
     })),
     statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
   };
+}
+
+/**
+ * Reads what a handler asks of its callers: the options beside the name of a mode, or those of a value such as
+ * `session({ roles })`. The value of an option other than `optional` is not needed.
+ */
+function readNeeds(
+  definition: HandlerDefinition,
+  evaluator: Evaluator,
+  find: (node: ts.Node, message: string) => void,
+): Record<string, unknown> {
+  const auth = definition.getExpression("auth");
+  const value = auth && getAuthOptions({ kind: "expression", node: auth });
+  const given = value?.given && evaluator.evaluate(value.given.node, value.given.bindings);
+  const options = given && asObject(given);
+  if (given !== undefined && options === undefined) {
+    find(
+      definition.node,
+      "the options of auth cannot be determined statically: use a literal value",
+    );
+  }
+  const needs: Record<string, unknown> = {};
+  for (const name of Object.keys({ ...SESSION_RULES, ...API_KEY_RULES })) {
+    const literal = value === undefined
+      ? definition.getExpression(name) && definition.getLiteral(name)
+      : options && readProperty(evaluator, options, name);
+    if (literal === undefined) continue;
+    needs[name] = literal.kind === "known" ? literal.value : undefined;
+    if (name === "optional" && literal.kind === "unknown") {
+      find(literal.node, "optional cannot be determined statically: use a literal value");
+    }
+  }
+  return needs;
 }
 
 function getName(node: ts.Expression): string | undefined {

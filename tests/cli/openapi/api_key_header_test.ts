@@ -35,6 +35,30 @@ Deno.test("generate openapi names the header of API keys that the plugin reads f
   assertEquals(await getHeader("configureApiKeyAuth(getDb, { schema: { apikey } });"), "x-api-key");
 });
 
+Deno.test("generate openapi names the header of apiKey() of defineAuth()", async () => {
+  for (
+    const [options, header] of [
+      [
+        `{ plugin: { apiKeyHeaders: "x-client-key" }, permissions: { notes: ["read"] } }`,
+        "x-client-key",
+      ],
+      ["", "x-api-key"],
+    ]
+  ) {
+    const document = await getDocument({
+      [routeFile("a.get")]: route(
+        `{ auth: apiKey(${options}) }`,
+        `import { apiKey } from "../../auth.ts";`,
+      ),
+      "src/auth.ts": `import { defineAuth } from "@trellis/fn/auth";
+        export const { session, apiKey } = defineAuth({} as any, {} as any);`,
+    });
+    assertEquals(document.components.securitySchemes["api-key"].name, header);
+    const { responses } = document.paths["/a"].get;
+    assertEquals("403" in responses, options !== "");
+  }
+});
+
 Deno.test("generate openapi warns if the header of API keys is only known at run time", async () => {
   const plugin = `{ apiKeyHeaders: process.env.KEY_HEADER }`;
   const files = withKeys(`configureApiKeyAuth(getDb, { schema: { apikey }, plugin: ${plugin} });`);
