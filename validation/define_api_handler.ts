@@ -1,3 +1,4 @@
+import { nameOperation } from "../core/handler_settings.ts";
 import type { $ZodType } from "zod/v4/core";
 import { withPreflight } from "../core/http/preflight.ts";
 import { then } from "../core/async/then.ts";
@@ -6,6 +7,7 @@ import { checkHttpEvent } from "../core/http/api_event.ts";
 import { type AuthMethod, isRestricted } from "../core/http/auth_method.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
 import type { OrganizationRule } from "../core/http/session.ts";
+import { buildValidatedResponse } from "../core/http/response.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
@@ -25,7 +27,9 @@ import type {
   HandlerParams,
 } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
+import { Reply } from "./reply.ts";
 import { createResponder } from "./responder.ts";
 import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
 import { createResultReader, type ResultReader } from "./result_reader.ts";
@@ -112,7 +116,7 @@ export function defineApiHandler<
 
   return function wrapHandler(handler) {
     const { logging, metrics, tracing } = options;
-    const operationName = options.operationName || handler.name || "handler";
+    const operationName = nameOperation(options.operationName, handler.name);
     const identify = limitRequests(method.authenticate, options.rateLimit, operationName);
     const runHandler = returnProxyResult(handler as (params: Params) => unknown, readResult);
     const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;
@@ -176,13 +180,33 @@ function limitRequests(
     getRequestLimits()(event, () => authenticate(event, setCookie), rateLimit, operationName);
 }
 
-/** Converts the handler's values to proxy results. Without response schemas it returns them itself. */
+/** Converts the handler's values to proxy results. Without response schemas, replies have no body. */
 function returnProxyResult(
   handler: (params: Params) => unknown,
   readResult: ResultReader | undefined,
 ): (params: Params) => ProxyResult | Promise<ProxyResult> {
-  if (readResult === undefined) return handler as (params: Params) => ProxyResult;
-  return (params) => then(handler(params), (value) => readResult(value, params.context));
+  return (params) =>
+    then(
+      handler(params),
+      (value) =>
+        readResult !== undefined
+          ? readResult(value, params.context)
+          : value instanceof Reply
+          ? buildEmptyResponse(value, params.context)
+          : value as ProxyResult,
+    );
+}
+
+function buildEmptyResponse(
+  { status, value, options }: Reply,
+  context: LambdaContext,
+): ProxyResult {
+  if (value !== undefined) {
+    throw new UnexpectedError(
+      `The handler replies with a body, but declares no responses: set responses: { ${status}: schema }`,
+    );
+  }
+  return buildValidatedResponse(context, status, undefined, undefined, options);
 }
 
 function describe(

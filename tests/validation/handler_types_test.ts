@@ -6,7 +6,7 @@ import { assertEquals, assertStrictEquals } from "@std/assert";
 import type * as aws from "aws-lambda";
 import { organization as organizations } from "better-auth/plugins";
 import { createAccessControl } from "better-auth/plugins/access";
-import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { pgTable, text } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import type {
@@ -137,12 +137,10 @@ Deno.test("the handler's parameters are exactly those that the options of an aut
 
 const access = createAccessControl({ notes: ["read", "write"] });
 const roleTable = pgTable("people", {
-  id: uuid("id").primaryKey(),
-  email: text("email").notNull(),
+  ...Auth.AUTH_USER_COLUMNS,
   role: text("role", { enum: ["admin", "guest"] }).notNull(),
   plan: text("plan"),
   secretNote: text("secret_note"),
-  createdAt: timestamp("created_at").notNull(),
 });
 const { session, apiKey, jwt } = Auth.defineAuth(() => Promise.reject(new Error("not needed")), {
   secret: "at-least-32-random-characters-0123456789",

@@ -279,7 +279,10 @@ Deno.test("defineWebSocketHandler() passes what a method of its own returns", as
 });
 
 const BAD_OPTIONS: [options: object, message: string][] = [
-  [{ auth: "bearer" }, 'auth is "bearer": it must be session, authorizer, none, or the result of'],
+  [
+    { auth: "bearer" },
+    'auth is "bearer": it must be session, authorizer, none, or a value such as session() of defineAuth or the result of',
+  ],
   [{ auth: undefined }, "auth is undefined, which would lift what it protects"],
   [{ auth: { mode: "gateway-jwt", authenticate: () => ({}) } }, "auth is "],
   [{ auth: "none", origins: [] }, 'it must be a list of origins such as ["https://app.example'],
