@@ -25,7 +25,7 @@ import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMode } from "./authenticate.ts";
 import type { BodyParser } from "./multipart.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
-import type { ResponseSchemas, ResponseValidation } from "./response_types.ts";
+import type { HandlerResult, ResponseSchemas, ResponseValidation } from "./response_types.ts";
 
 /** The type of an option that goes with one auth mode. */
 export type WithAuth<TAuth, TMode extends AuthMode, TOption> = TAuth extends TMode ? TOption
@@ -247,7 +247,7 @@ export type ApiHandlerFunction<TParams, TResult = ProxyResult> = (
 ) => TResult | Promise<TResult>;
 
 /** The function to export for Lambda. It has the user's function as a property, for tests without the wrapper. */
-export interface ApiHandler<TParams, TResult = ProxyResult> {
+export interface ApiHandler<TParams, TResult = HandlerResult<unknown, ResponseSchemas>> {
   (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
   /** The user's function. */
   readonly handler: ApiHandlerFunction<TParams, TResult>;
