@@ -5,8 +5,8 @@
  *
  * The last lines give MB/s for texts of 1, 2, 4 and 8 MB: the figure has to stay about the same.
  */
-import { translateForDistSql } from "../database/distsql/sanitize.ts";
-import { tokenize } from "../database/distsql/tokenize.ts";
+import { translateForDistSql } from "../distsql/translate/sanitize.ts";
+import { tokenize } from "../sql/tokenize.ts";
 import { getText } from "./scale/sql.ts";
 
 const MEGABYTE = 1_000_000;

@@ -1,14 +1,14 @@
-import { resolve } from "node:path";
 import process from "node:process";
-import { explainMissing } from "../env/optional_package.ts";
 import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
-import { PARSER_PACKAGE } from "./optional_packages.ts";
+import { explainMissing } from "../env/optional_package.ts";
 import { isAppError } from "../errors/app_error.ts";
-import { askForLine, askOnTerminal, isTerminal, readStandardInput } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { VERSIONS } from "./init/versions.ts";
+import { PARSER_PACKAGE } from "./optional_packages.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
 
 /** Options of {@link runCli}. */
 export interface CliOptions extends Omit<OutputOptions, "json"> {
@@ -153,4 +153,50 @@ function reportError(output: Output, error: unknown): ExitCode {
     isAppError(error);
   if (!isExpected && error instanceof Error && error.stack !== undefined) output.note(error.stack);
   return exitCode;
+}
+
+/** Returns true if a question can be asked on the terminal. */
+function isTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/**
+ * Asks a yes/no question on the terminal.
+ *
+ * @param question One sentence that ends with a question mark.
+ * @returns True for `y` or `yes`; `undefined` when there is no terminal to ask on.
+ */
+async function askOnTerminal(question: string): Promise<boolean | undefined> {
+  const answer = await askForLine(`${question} [y/N] `);
+  return answer === undefined ? undefined : /^y(?:es)?$/i.test(answer);
+}
+
+/**
+ * Asks for a line on the terminal.
+ *
+ * @param question The text before the cursor.
+ * @returns The line without spaces around it; `undefined` when there is no terminal to ask on.
+ */
+async function askForLine(question: string): Promise<string | undefined> {
+  if (!isTerminal()) return undefined;
+  const { stdin, stderr } = process;
+  const { createInterface } = await import("node:readline/promises");
+  const terminal = createInterface({ input: stdin, output: stderr });
+  try {
+    return (await terminal.question(question)).trim();
+  } finally {
+    terminal.close();
+  }
+}
+
+/**
+ * Reads standard input to its end.
+ *
+ * @param request Shown first if standard input is a terminal.
+ * @returns The text.
+ */
+async function readStandardInput(request: string): Promise<string> {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY) stderr.write(`${request}\n`);
+  return await text(stdin);
 }

@@ -9,10 +9,10 @@ import type { RowMapping } from "./session/prepared_query.ts";
 import { findSession } from "./session/statement_session.ts";
 import { getColumns, getTableNames } from "./drizzle_table.ts";
 import { toRows } from "./execute.ts";
-import { bindSql, joinSql, PlainSql, rawSql, sql } from "./plain_sql.ts";
-import type { Row } from "./providers/provider.ts";
+import { bindSql, joinSql, PlainSql, rawSql, sql, type SqlValue } from "./plain_sql.ts";
+import type { Row } from "../sql/session.ts";
 import { prepareSql, type SqlClient, toDrizzle } from "./run_sql.ts";
-import { qualify, quoteLiteral, quoteName } from "./sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
 
 /** The members of drizzle's columns that statements use. */
 export interface SqlColumn {
@@ -181,9 +181,16 @@ export function updateSql(db: object, { table, changes, where, returning }: SqlU
   }) returning ${returning}`;
 }
 
-function toSql(value: unknown, column: SqlColumn): PlainSql {
+/**
+ * Returns a value as a part of a statement: SQL as it is, another value as a parameter.
+ *
+ * @param value SQL of this package or of drizzle, or a value.
+ * @param column The column that encodes the value.
+ */
+export function toSql(value: unknown, column?: SqlColumn): PlainSql {
   if (value instanceof PlainSql) return value;
-  return isDrizzleSql(value) ? fromDrizzle(value) : bindSql(value, column);
+  if (isDrizzleSql(value)) return fromDrizzle(value);
+  return column === undefined ? sql`${value as SqlValue}` : bindSql(value, column);
 }
 
 interface DrizzleSql {

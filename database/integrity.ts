@@ -1,9 +1,13 @@
-import { getTableName, is, SQL, sql } from "drizzle-orm";
-import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
+import type { Column } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { ForeignKeyViolationError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { executeRows } from "./execute.ts";
+import { columnSql, tableSql, toSql } from "./column_sql.ts";
+import { getColumns, getTableNames } from "./drizzle_table.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "./plain_sql.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
+import { runSqlRows } from "./run_sql.ts";
+import { quoteName } from "../sql/quote.ts";
 
 /** Values per statement, well below the limits on parameters and plan size. */
 const VALUES_PER_STATEMENT = 200;
@@ -64,7 +68,7 @@ export async function assertRowsExist<TSchema extends Record<string, unknown>>(
   values: readonly unknown[],
   { constraint }: ReferenceOptions = {},
 ): Promise<void> {
-  const target = resolveTarget(table, column);
+  const target = resolveTarget(db, table, column);
   const distinct = [...new Set(values)];
   if (distinct.some((value) => value === null || value === undefined)) {
     throw missing(target, constraint);
@@ -74,7 +78,10 @@ export async function assertRowsExist<TSchema extends Record<string, unknown>>(
     const conditions = distinct.slice(start, start + VALUES_PER_STATEMENT).map((value) =>
       sql`exists (select 1 from ${target.from} where ${target.compared} = ${target.bind(value)})`
     );
-    const rows = await executeRows(db, sql`select ${sql.join(conditions, sql` and `)} as "found"`);
+    const rows = await runSqlRows(
+      db,
+      sql`select ${joinSql(conditions, " and ")} as "found"`,
+    );
     if (rows[0]?.found !== true) throw missing(target, constraint);
   }
 }
@@ -82,41 +89,41 @@ export async function assertRowsExist<TSchema extends Record<string, unknown>>(
 interface Target {
   table: string;
   column: string;
-  from: SQL;
-  compared: SQL;
-  bind: (value: unknown) => unknown;
+  from: PlainSql;
+  compared: PlainSql;
+  bind: (value: unknown) => PlainSql;
 }
 
-function resolveTarget(table: PgTable | string, column: PgColumn | string): Target {
+function resolveTarget(db: object, table: PgTable | string, column: PgColumn | string): Target {
   if (typeof table === "string") {
     const name = typeof column === "string" ? column : column.name;
     return {
       table,
       column: name,
-      from: sql.join(table.split(".").map((part) => sql.identifier(part)), sql`.`),
-      compared: sql`${sql.identifier(name)}`,
-      bind: (value) => value,
+      from: rawSql(table.split(".").map(quoteName).join(".")),
+      compared: rawSql(quoteName(name)),
+      bind: (value) => toSql(value),
     };
   }
   const found = typeof column === "string" ? findColumn(table, column) : column;
   return {
-    table: getTableName(table),
+    table: getTableNames(table).name,
     column: found.name,
-    from: sql`${table}`,
-    compared: sql`${found}`,
-    bind: (value) => is(value, SQL) ? value : sql.param(value, found),
+    from: tableSql(table),
+    compared: columnSql(db, found),
+    bind: (value) => toSql(value, found),
   };
 }
 
-function findColumn(table: PgTable, name: string): PgColumn {
-  const columns = table as unknown as Record<string, PgColumn | undefined>;
-  const all = getTableConfig(table).columns;
-  const found = all.find((column) => columns[name] === column) ??
-    all.find((column) => column.name === name);
+function findColumn(table: PgTable, name: string): Column {
+  const all = getColumns(table);
+  const found = Object.hasOwn(all, name)
+    ? all[name]
+    : Object.values(all).find((column) => column.name === name);
   if (found !== undefined) return found;
   throw new ConfigurationError(
-    `Table ${getTableName(table)} has no column ${JSON.stringify(name)}; ` +
-      `it has ${all.map((column) => column.name).join(", ")}`,
+    `Table ${getTableNames(table).name} has no column ${JSON.stringify(name)}; ` +
+      `it has ${Object.values(all).map((column) => column.name).join(", ")}`,
   );
 }
 

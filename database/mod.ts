@@ -31,7 +31,7 @@ export {
   type ConnectionInvalidationReason,
   onConnectionInvalidated,
 } from "./connection_events.ts";
-export { adaptForStandardPg } from "./distsql/adapt.ts";
+export { adaptForStandardPg } from "../distsql/translate/adapt.ts";
 export {
   CAPABILITIES_AS_OF,
   DIST_SQL_CAPABILITIES,
@@ -41,7 +41,7 @@ export {
   type DistSqlSource,
   hasCapability,
   type IsoDay,
-} from "./distsql/capabilities.ts";
+} from "../distsql/registry/capabilities.ts";
 export type {
   DeclaredColumn,
   DeclaredConstraint,
@@ -56,29 +56,29 @@ export type {
   StoredOrder,
   ViewColumn,
   ViewSource,
-} from "./distsql/declared/declared_schema.ts";
-export { classifyStatement, type StatementClassification } from "./distsql/classify.ts";
+} from "../distsql/schema/declared_schema.ts";
+export { classifyStatement, type StatementClassification } from "../distsql/translate/classify.ts";
 export {
   RecreationRequiredError,
   type StatementErrorOptions,
   UnsupportedStatementError,
-} from "./distsql/errors.ts";
+} from "../distsql/translate/errors.ts";
 export {
   DIST_SQL_INCOMPATIBILITIES,
   getByAction,
   getByCategory,
   getIncompatibility,
   isActiveOn,
-} from "./distsql/incompatibilities.ts";
+} from "../distsql/registry/incompatibilities.ts";
 export {
   DistSqlAction,
   DistSqlCategory,
   type DistSqlEvidence,
   type DistSqlIncompatibility,
-} from "./distsql/incompatibility.ts";
-export type { DistSqlOptions } from "./distsql/options.ts";
-export { sanitizeForDistSql, translateForDistSql } from "./distsql/sanitize.ts";
-export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "./distsql/statement.ts";
+} from "../distsql/registry/incompatibility.ts";
+export type { DistSqlOptions } from "../distsql/translate/options.ts";
+export { sanitizeForDistSql, translateForDistSql } from "../distsql/translate/sanitize.ts";
+export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "../sql/statement.ts";
 export type {
   DistSqlBatch,
   DistSqlColumn,
@@ -88,10 +88,10 @@ export type {
   DistSqlTranslation,
   DistSqlTruncation,
   DistSqlWarning,
-} from "./distsql/translation.ts";
-export { type SqlToken, type SqlTokenKind, tokenize } from "./distsql/tokenize.ts";
-export type { TextPosition } from "./distsql/text_position.ts";
-export type { TranslatedStatement } from "./distsql/translate_text.ts";
+} from "../distsql/translate/translation.ts";
+export { type SqlToken, type SqlTokenKind, tokenize } from "../sql/tokenize.ts";
+export type { TextPosition } from "../sql/text_position.ts";
+export type { TranslatedStatement } from "../distsql/translate/translate_text.ts";
 export { executeRows } from "./execute.ts";
 export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
 export {
@@ -157,22 +157,19 @@ export {
   type TranslatedSource,
   translateSources,
 } from "./migrations/translate_sources.ts";
-export type { DrizzleClient, Row } from "./providers/provider.ts";
+export type { DrizzleClient } from "./providers/provider.ts";
+export type { Row } from "../sql/session.ts";
 export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/query_result.ts";
-export { applyAlterToSchema } from "./recreation/alter.ts";
-export { buildCreateTableSql } from "./recreation/create_table.ts";
-export {
-  executeRecreation,
-  type RecreationOptions,
-  type RecreationResult,
-} from "./recreation/execute.ts";
-export { getEstimatedRowCount, introspectTable } from "./recreation/introspect.ts";
-export { generateRecreationPlan } from "./recreation/plan.ts";
+export { applyAlterToSchema } from "../distsql/recreate/alter.ts";
+export { buildCreateTableSql } from "../distsql/recreate/create_table.ts";
+export type { RecreationOptions, RecreationResult } from "../distsql/recreate/execute.ts";
+export { executeRecreation, getEstimatedRowCount, introspectTable } from "./recreation.ts";
+export { generateRecreationPlan } from "../distsql/recreate/plan.ts";
 export {
   RecreationError,
   type RecreationErrorOptions,
   type RecreationFailure,
-} from "./recreation/recreation_error.ts";
+} from "../distsql/recreate/recreation_error.ts";
 export type {
   CopiedColumn,
   CopyKey,
@@ -186,7 +183,7 @@ export type {
   RenameSequenceStep,
   StatementStep,
   VerifyStep,
-} from "./recreation/recreation_plan.ts";
+} from "../distsql/recreate/recreation_plan.ts";
 export type {
   IncomingForeignKey,
   OwnedSequence,
@@ -197,7 +194,7 @@ export type {
   TableIdentity,
   TableIndex,
   TableSchema,
-} from "./recreation/table_schema.ts";
+} from "../distsql/recreate/table_schema.ts";
 export type { ConstraintAnswer, ConstraintAnswers } from "./queries/constraint_answers.ts";
 export {
   createQueryFactory,
@@ -246,7 +243,6 @@ export {
   isIdempotentDdlError,
   isOccError,
   OCC_ERROR_CODES,
-} from "./sqlstate.ts";
-export { type AheadStatement, sendAhead } from "./send_ahead.ts";
+} from "../sql/sqlstate.ts";
 export type { PlaceholderValues } from "./session/placeholders.ts";
 export { type TransactionClient, withTransaction } from "./transaction.ts";

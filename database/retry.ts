@@ -3,7 +3,7 @@ import { retry } from "../core/async/retry.ts";
 import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { isOccError } from "./sqlstate.ts";
+import { isOccError } from "../sql/sqlstate.ts";
 import { isInsideTransaction } from "./session/transaction_state.ts";
 
 /** Options of {@link withDistSqlRetry}. */

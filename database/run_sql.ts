@@ -1,10 +1,11 @@
 import type { SQL } from "drizzle-orm";
 import { toRows } from "./execute.ts";
 import type { PlainSql } from "./plain_sql.ts";
-import type { Row } from "./providers/provider.ts";
+import type { Row } from "../sql/session.ts";
 import { PreparedQuery, type RowMapping } from "./session/prepared_query.ts";
 import type { PoolSession, TransactionSession } from "./session/session.ts";
 import { findSession } from "./session/statement_session.ts";
+import type { TransactionState } from "./session/transaction_state.ts";
 
 /** A client or a transaction's client, also of drizzle's own drivers. */
 export interface SqlClient {
@@ -61,6 +62,39 @@ export function prepareSql(
   if (session === undefined) return undefined;
   const { text, params, isCast } = session.statements.write(statement);
   return new PreparedQuery(session, { sql: text, params }, { name, isCast }, mapping, () => params);
+}
+
+/**
+ * Sends a statement of a transaction without waiting for its answer. It travels with the next statement
+ * or with COMMIT where the driver pipelines; elsewhere the transaction waits for it before COMMIT. If it
+ * fails, the transaction is rolled back and rejects with its error.
+ *
+ * @param client The transaction's client.
+ * @param state The transaction.
+ * @param statement The statement.
+ * @returns The answer.
+ */
+export function sendAhead(
+  client: SqlClient,
+  state: TransactionState,
+  statement: PlainSql,
+): Promise<unknown> {
+  const sent = Promise.resolve(
+    prepareAhead(client, statement)?.execute() ?? client.execute(toDrizzle(statement)),
+  );
+  state.sentAhead = state.sentAhead === undefined ? sent : Promise.all([state.sentAhead, sent]);
+  // the transaction reports it
+  state.sentAhead.catch(() => {});
+  return sent;
+}
+
+function prepareAhead(client: SqlClient, statement: PlainSql): PreparedQuery | undefined {
+  const session = findSession(client) as TransactionSession | undefined;
+  session?.assertOpen();
+  return prepareSql(client, statement)?.bind({
+    send: (filled) => session!.sendAhead(filled),
+    createError: session!.createError,
+  });
 }
 
 /** Returns the statement for drizzle, which calls only the members that it has. */

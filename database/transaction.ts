@@ -1,6 +1,6 @@
 import type { ExtractTablesWithRelations } from "drizzle-orm";
 import type { PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
-import { isKind } from "./entity_kind.ts";
+import { isKind } from "./drizzle_table.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import type { QueryResultHKT } from "./session/query_result.ts";
 import { findSession } from "./session/statement_session.ts";

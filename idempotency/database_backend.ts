@@ -4,8 +4,8 @@ import { toQueryError } from "../database/queries/query_error.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
 import { runSql, runSqlRows } from "../database/run_sql.ts";
-import { quoteName } from "../database/sql/quote.ts";
-import { isOccError } from "../database/sqlstate.ts";
+import { quoteName } from "../sql/quote.ts";
+import { isOccError } from "../sql/sqlstate.ts";
 import { type TransactionClient, withTransaction } from "../database/transaction.ts";
 import type {
   Attempt,

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
 import type { PlainSql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
-import { isOccError } from "../database/sqlstate.ts";
+import { isOccError } from "../sql/sqlstate.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
 import { runSqlRows } from "../database/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";

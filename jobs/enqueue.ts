@@ -4,8 +4,7 @@ import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { PlainSql } from "../database/plain_sql.ts";
 import { withDistSqlRetry } from "../database/retry.ts";
-import { runSql } from "../database/run_sql.ts";
-import { addSentAhead, sendPlainAhead } from "../database/send_ahead.ts";
+import { runSql, sendAhead } from "../database/run_sql.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
 import { findTransactionState } from "../database/transaction_guard.ts";
 import { buildInsert, splitRows } from "./insert_jobs.ts";
@@ -49,10 +48,8 @@ async function insertAtOnce(client: JobClient, statement: PlainSql): Promise<voi
  * for it, and fails if it has failed.
  */
 function insertAhead(client: JobClient, state: TransactionState, statement: PlainSql): void {
-  const sent = sendPlainAhead(client, statement);
-  addSentAhead(state, sent);
   // reported here too: the caller may only see that the transaction was aborted
-  sent.catch((error) =>
+  sendAhead(client, state, statement).catch((error) =>
     log("ERROR", "enqueueing failed, the transaction is rolled back", { error })
   );
 }

@@ -5,8 +5,8 @@ import { withDistSqlRetry } from "../database/retry.ts";
 import { runSql, runSqlRows } from "../database/run_sql.ts";
 import type { QueryResult } from "../database/session/query_result.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
+import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
-import { enqueueSchedules } from "./enqueue_schedules.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
 import { buildGauges, buildRemoveOld, buildTakeDue } from "./relay_statements.ts";
@@ -134,4 +134,39 @@ async function readGauges(
     buildGauges(clock),
   );
   return { oldestSeconds: Math.max(0, Number(row.oldest_seconds ?? 0)), dead: Number(row.dead) };
+}
+
+/**
+ * Enqueues the last time of each schedule. The time is part of the job's key, so that several relays
+ * add one job.
+ *
+ * @param db The client.
+ * @param schedules The schedules.
+ * @param clock Clock of a test.
+ * @returns Number of schedules that failed. Their errors are logged.
+ */
+async function enqueueSchedules(
+  db: DrizzleClient,
+  schedules: readonly JobSchedule[],
+  clock: Clock | undefined,
+): Promise<number> {
+  const now = new Date(clock?.now() ?? Date.now());
+  let failed = 0;
+  for (const schedule of schedules) {
+    try {
+      await enqueueLast(db, schedule, now);
+    } catch (error) {
+      failed++;
+      log("ERROR", "a schedule could not be enqueued", { schedule: schedule.scheduleName, error });
+    }
+  }
+  return failed;
+}
+
+async function enqueueLast(db: DrizzleClient, schedule: JobSchedule, now: Date): Promise<void> {
+  const { scheduleName, job, catchUpSeconds } = schedule;
+  const last = await schedule.findLast(now);
+  if (last === undefined || now.getTime() - last.getTime() > catchUpSeconds * 1000) return;
+  const key = `schedule ${scheduleName} ${last.toISOString()}`;
+  await job.enqueue(db, schedule.getPayload(last), { key });
 }

@@ -1,8 +1,9 @@
-import { getOptionalEnv } from "../env/get_env.ts";
-import { ConfigurationError } from "../errors/http_errors.ts";
 import { checkOptions, FUNCTION_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
+import { limitRequest } from "../env/limit_request.ts";
+import { ConfigurationError, UnexpectedError } from "../errors/http_errors.ts";
 import { formatAddress, parseAddress } from "./address.ts";
-import { createLocalTransport } from "./local_transport.ts";
+import { createFolderTransport } from "./folder_transport.ts";
 import type { MailTransport } from "./mail_message.ts";
 
 /** Settings of all mails of a process. */
@@ -82,4 +83,33 @@ export function getMailConfig(): { readonly transport: MailTransport; readonly f
 
 function isAddress(text: string): boolean {
   return parseAddress(text) !== undefined;
+}
+
+const LIMIT_MS = 5000;
+
+/**
+ * Creates the transport of `trellis dev`: it hands mails to the local page, and writes them to `.trellis/mail`.
+ *
+ * @param url Address of the mailbox.
+ */
+export function createLocalTransport(url: string): MailTransport {
+  const folder = createFolderTransport(".trellis/mail");
+  return {
+    async send(message, outer): Promise<void> {
+      await folder.send(message, outer);
+      const { to, subject, text, html } = message;
+      const response = await limitRequest(
+        { service: "The local mailbox", limitMs: LIMIT_MS, signal: outer },
+        (signal) =>
+          fetch(url, {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ to, subject, text, html }),
+            signal,
+          }),
+      );
+      await response.body?.cancel();
+      if (!response.ok) throw new UnexpectedError(`The local mailbox answered ${response.status}`);
+    },
+  };
 }

@@ -22,6 +22,7 @@ let watchesExit = false;
  * @returns The invocation, or `undefined` outside of one.
  */
 export function currentInvocation(): Invocation | undefined {
+  if (refuseRead !== undefined) refuseRead();
   return storage === undefined ? slot : storage.getStore() ?? slot;
 }
 
@@ -134,6 +135,31 @@ function runAs<T>(invocation: Invocation | undefined, fn: () => T): T {
     return storage === undefined ? fn() : storage.run(invocation, fn);
   } finally {
     slot = outer;
+  }
+}
+
+/** Called for each read of a context; set by {@link withoutContext}. */
+let refuseRead: (() => never) | undefined;
+
+/**
+ * Runs synchronous work that must not depend on the request that happens to run it. Until it returns,
+ * reading an invocation or any `AsyncLocalStorage` throws.
+ *
+ * @param refuse Throws.
+ * @param fn The work.
+ * @returns What `fn` returns.
+ */
+export function withoutContext<T>(refuse: () => never, fn: () => T): T {
+  const prototype = builtinModule("node:async_hooks")?.AsyncLocalStorage.prototype;
+  const getStore = prototype?.getStore;
+  const outer = refuseRead;
+  refuseRead = refuse;
+  if (prototype !== undefined) prototype.getStore = refuse;
+  try {
+    return fn();
+  } finally {
+    refuseRead = outer;
+    if (getStore !== undefined) prototype!.getStore = getStore;
   }
 }
 

@@ -48,10 +48,12 @@ export function parseXrayHeader(header: string | null | undefined): TraceContext
   for (let start = 0, end = 0; start < header.length; start = end + 1) {
     end = header.indexOf(";", start);
     if (end < 0) end = header.length;
-    const at = header.indexOf("=", start);
-    if (at < 0 || at > end) continue;
-    const value = header.slice(at + 1, end).trim();
-    switch (header.slice(start, at).trim()) {
+    // searched in this part only: a search in the rest for each part would take the square of the length
+    const part = header.slice(start, end);
+    const at = part.indexOf("=");
+    if (at < 0) continue;
+    const value = part.slice(at + 1).trim();
+    switch (part.slice(0, at).trim()) {
       case "Root":
         if (XRAY_ROOT.test(value)) traceId = value;
         break;

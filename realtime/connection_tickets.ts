@@ -8,7 +8,7 @@ import { rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { runSqlRows } from "../database/run_sql.ts";
-import { quoteName } from "../database/sql/quote.ts";
+import { quoteName } from "../sql/quote.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
 import { SUBSCRIPTION_TABLE, TICKET_PREFIX } from "./migration.ts";
 

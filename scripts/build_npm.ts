@@ -175,12 +175,9 @@ async function removeUnusedDeclarations(
   }
 }
 
-/** Writes the pages of the documentation, without those about decisions, and their index. */
+/** Writes the pages of the documentation and their index. */
 async function writeDocs(out: string): Promise<void> {
-  const groups = readSections(join(ROOT, "docs")).map(({ title, pages }) => ({
-    title,
-    pages: pages.filter(({ path }) => !path.startsWith("decisions/")),
-  }));
+  const groups = readSections(join(ROOT, "docs"));
   for (const { path, text } of groups.flatMap(({ pages }) => pages)) {
     await Deno.mkdir(dirname(join(out, "docs", path)), { recursive: true });
     await Deno.writeTextFile(join(out, "docs", path), rewriteLinks(text, `docs/${path}`, path));

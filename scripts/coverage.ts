@@ -14,7 +14,8 @@ const AREAS = [
   "core",
   "auth",
   "validation",
-  "database/distsql",
+  "distsql",
+  "sql",
   "database/migrations",
   "database/permissions",
 ] as const;

@@ -5,16 +5,12 @@
  *
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
-import {
-  CAPABILITIES_AS_OF,
-  DIST_SQL_CAPABILITIES,
-  DIST_SQL_SOURCES,
-} from "../database/distsql/capabilities.ts";
+import { CAPABILITIES_AS_OF, DIST_SQL_SOURCES } from "../distsql/registry/capabilities.ts";
 import {
   DistSqlCategory,
   type DistSqlIncompatibility,
-} from "../database/distsql/incompatibility.ts";
-import { getByCategory } from "../database/distsql/incompatibilities.ts";
+} from "../distsql/registry/incompatibility.ts";
+import { getByCategory } from "../distsql/registry/incompatibilities.ts";
 import { writeOrCheck } from "./generated_file.ts";
 
 const TITLES: Readonly<Record<DistSqlCategory, string>> = {
@@ -33,35 +29,33 @@ function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
-function sources(keys: readonly string[]): string {
-  return keys.map((key) => `[${key}](#${key.toLowerCase()})`).join(" ");
-}
+/** SQLSTATE of a feature that is not supported, which the table leaves out. */
+const NOT_SUPPORTED = "0A000";
 
 function answer({ sqlState, message }: DistSqlIncompatibility): string {
-  return [sqlState, message && `\`${message}\``].filter(Boolean).join(" ");
+  const state = sqlState === NOT_SUPPORTED && message ? undefined : sqlState;
+  return [state, message && `\`${message}\``].filter(Boolean).join(" ");
 }
 
-function days({ since, until }: DistSqlIncompatibility): string {
-  return [since && `from ${since}`, until && `until ${until}`].filter(Boolean).join(" ");
+/** Names an entry. An inferred one is marked. */
+function title({ title, evidence }: DistSqlIncompatibility): string {
+  return `${title}${evidence === "inferred" ? " \\*" : ""}`;
 }
 
 function category(name: DistSqlCategory): string[] {
-  const rows = getByCategory(name).map((entry) =>
+  const rows = getByCategory(name).filter(({ until }) => until === undefined).map((entry) =>
     [
       `\`${entry.id}\``,
-      cell(entry.title),
-      entry.action,
-      cell(entry.advice),
-      days(entry),
+      cell(title(entry)),
+      `**${entry.action}**: ${cell(entry.advice)}`,
       cell(answer(entry)),
-      `${entry.evidence} ${sources(entry.source)}`,
     ].join(" | ")
   );
   return [
     `## ${TITLES[name]}`,
     "",
-    "| id | PostgreSQL | action | effect and advice | dates | server error | source |",
-    "|---|---|---|---|---|---|---|",
+    "| id | PostgreSQL | effect and advice | server error |",
+    "|---|---|---|---|",
     ...rows.map((row) => `| ${row} |`),
     "",
   ];
@@ -71,35 +65,23 @@ function render(): string {
   return [
     "# Aurora DSQL: differences from PostgreSQL",
     "",
-    "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`: " +
-    "change the registry, not this file.",
-    `The newest observation is from ${CAPABILITIES_AS_OF}. ` +
-    `The provider may support more since then.`,
+    "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`, with observations until " +
+    `${CAPABILITIES_AS_OF}. The registry also has the rules of earlier dates, which the option \`asOf\` selects.`,
     "",
-    "The column *action* describes what `translateForDistSql` does:",
+    "The word in bold is what `translateForDistSql` does:",
     "",
     "- **Compatible**: kept. **Warn**: kept, with a warning. " +
-    "**Rewrite**: replaced by an equivalent statement.",
-    "- **Strip**: removed. `sanitizeForDistSql` returns `null` if nothing remains.",
-    "- **Recreate**: the table is recreated " +
-    "(`RecreationRequiredError`), or changed in the listed steps.",
-    "- **Error**, **AppLayer**: rejected with the advice (`UnsupportedStatementError`).",
+    "**Rewrite**: replaced by an equivalent statement. **Strip**: removed.",
+    "- **Recreate**: the table is recreated, or changed in the listed steps.",
+    "- **Error**, **AppLayer**: rejected with the advice.",
     "",
-    "The option `asOf` selects the rules of an earlier date.",
-    "",
-    "## Features by date",
-    "",
-    "| from | feature | source |",
-    "|---|---|---|",
-    ...Object.values(DIST_SQL_CAPABILITIES).map(({ since, title, source }) =>
-      `| ${since} | ${cell(title)} | ${sources(source)} |`
-    ),
+    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry.",
     "",
     ...Object.values(DistSqlCategory).flatMap(category),
     "## Sources",
     "",
-    ...Object.entries(DIST_SQL_SOURCES).map(([key, { title, url }]) =>
-      `- <a id="${key.toLowerCase()}"></a>**${key}**: ${url ? `[${title}](${url})` : title}`
+    ...Object.values(DIST_SQL_SOURCES).map(({ title, url }) =>
+      url ? `- [${title}](${url})` : `- ${title}`
     ),
     "",
   ].join("\n");

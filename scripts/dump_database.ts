@@ -1,7 +1,7 @@
 import { executeRows } from "../database/execute.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { sql } from "../database/orm.ts";
-import { quoteLiteral } from "../database/sql/quote.ts";
+import { quoteLiteral } from "../sql/quote.ts";
 
 /** Selects the tables with their column definitions. */
 const TABLES = `SELECT format('%I.%I', n.nspname, c.relname) AS name,

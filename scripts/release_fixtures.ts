@@ -15,7 +15,7 @@ import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { sql } from "../database/orm.ts";
 import { setLogOutput } from "../observability/output.ts";
-import { startDistSqlServer } from "../testing/distsql/server.ts";
+import { startDistSqlServer } from "../distsql/server/server.ts";
 import { startPostgres, type TestPostgres } from "../tests/support/postgres.ts";
 import { dumpDatabase } from "./dump_database.ts";
 

@@ -76,7 +76,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     what: "processes killed while they migrate, recreate, clone",
     tests: [
       "tests/database/migrations/processes_system_test.ts",
-      "tests/database/recreation",
+      "tests/distsql/recreate",
       "tests/cli/database/clone_killed_system_test.ts",
     ],
   },

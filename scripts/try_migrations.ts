@@ -19,7 +19,7 @@ import {
   translateSources,
 } from "../database/migrations/translate_sources.ts";
 import { setLogOutput } from "../observability/output.ts";
-import { type DistSqlServer, startDistSqlServer } from "../testing/distsql/server.ts";
+import { type DistSqlServer, startDistSqlServer } from "../distsql/server/server.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { drop, type Removed, takeOut, takeOutUses } from "./try_migrations/edits.ts";
 import {

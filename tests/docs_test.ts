@@ -2,6 +2,7 @@ import { assert, assertEquals, assertFalse } from "@std/assert";
 import { listAnchors, listLinks, resolveLink } from "../scripts/docs/links.ts";
 import { readPages, SECTIONS } from "../scripts/docs/pages.ts";
 import { renderSizeTable } from "../cli/build/size_table.ts";
+import { COMMANDS } from "../cli/commands/commands.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const README = Deno.readTextFileSync(`${ROOT}README.md`);
@@ -72,11 +73,14 @@ Deno.test("the README clones the repository before the commands that CONTRIBUTIN
   assertEquals(commands, listFirstCommands(contributing).slice(0, 2));
 });
 
-Deno.test("the guide of database commands lists the checks of check all in their order", () => {
-  const [, list] = readDocs("reference/cli.md").match(/^Runs (generate permissions [^.]*)\. /m)!;
-  const [, table] = readDocs("guides/database_commands.md").match(/^check +state\n([^]*?)```/m)!;
+Deno.test("the guide of the database lists the checks of check all in their order", () => {
+  const { description } = COMMANDS.find(({ name }) => name === "check all")!;
+  const [, list] = description.join(" ").replace(/\s+/g, " ").match(
+    /^Runs (generate\s+permissions [^.]*)\./,
+  )!;
+  const [, table] = readDocs("guides/database.md").match(/^check +state\n([^]*?)```/m)!;
   const listed = table.trim().split("\n").map((line) => line.split("  ")[0]);
-  assertEquals(listed, list.split(", ").map((command) => command.replace(" --check", "")));
+  assertEquals(listed, list.split(/,\s+/).map((command) => command.replace(" --check", "")));
 });
 
 Deno.test("guides show the columns of the table that build prints", () => {

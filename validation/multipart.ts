@@ -3,7 +3,7 @@ import type { ApiEvent } from "../core/http/lambda.ts";
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions, protective } from "../core/option_rules.ts";
 import type { BodyInput } from "./read_body.ts";
-import { collectInput } from "./read_body.ts";
+import { collectInput, hasMoreThan } from "./read_body.ts";
 
 /** Parses bodies of a media type that handlers do not read otherwise. */
 export interface BodyParser {
@@ -34,6 +34,10 @@ export interface MultipartOptions {
 }
 
 const TYPE = "multipart/form-data";
+/** The text between parts (RFC 2046, section 5.1.1). */
+const BOUNDARY = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/i;
+/** Decodes each byte to one character. */
+const LATIN1 = new TextDecoder("latin1");
 
 /**
  * Creates a parser of `multipart/form-data`, for the option `bodyParser` of `defineApiHandler`. Files
@@ -82,9 +86,15 @@ export function createMultipartParser(options: MultipartOptions = {}): BodyParse
     type: string,
     listKeys: () => ReadonlySet<string>,
   ): Promise<BodyInput> {
+    const body = readRawBody(event) as Uint8Array<ArrayBuffer>;
+    const [, quoted, plain] = BOUNDARY.exec(type) ?? [];
+    const maxParts = maxFiles + maxFields;
+    // the runtime's parser would make an object of each part first
+    if (hasMoreThan(LATIN1.decode(body), `\n--${quoted ?? plain}`, maxParts)) {
+      return { error: `The request body has more than ${maxParts} parts` };
+    }
     let form: FormData;
     try {
-      const body = readRawBody(event) as Uint8Array<ArrayBuffer>;
       form = await new Response(body, { headers: { "Content-Type": type } }).formData();
     } catch {
       return { error: `The request body is not valid ${TYPE}` };

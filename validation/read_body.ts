@@ -9,8 +9,8 @@ export type BodyInput = { value: unknown } | { error: string };
 /** `application/json`, `application/problem+json`, `text/json`. */
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
-/** Fields that a form may have. A form of 1 MB with 125,000 would keep a processor busy for a second. */
-const MAX_FORM_FIELDS = 10_000;
+/** Fields that a form or a query string may have. 1 MB with 125,000 of them would keep a processor busy for a second. */
+export const MAX_FIELDS = 10_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
@@ -85,13 +85,19 @@ function readJson(text: string): BodyInput {
 }
 
 function readForm(text: string, listKeys: () => ReadonlySet<string>): BodyInput {
-  let count = 1;
-  for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) {
-    if (++count > MAX_FORM_FIELDS) {
-      return { error: `The request body has more than ${MAX_FORM_FIELDS} fields` };
-    }
+  if (hasMoreThan(text, "&", MAX_FIELDS - 1)) {
+    return { error: `The request body has more than ${MAX_FIELDS} fields` };
   }
   return { value: collectInput(new URLSearchParams(text), listKeys()) };
+}
+
+/** Returns whether a text has a separator more often than a limit, before the text is split there. */
+export function hasMoreThan(text: string, separator: string, limit: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at + 1)) {
+    if (++count > limit) return true;
+  }
+  return false;
 }
 
 /**

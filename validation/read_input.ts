@@ -1,11 +1,18 @@
 import type { $ZodType } from "zod/v4/core";
-import { getPathParameters, getQuery, hasQuery } from "../core/http/api_event.ts";
+import { getPathParameters, getQuery, hasQuery, isHttpApiEvent } from "../core/http/api_event.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { addFieldError } from "../core/field_errors.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { withoutStack } from "../errors/without_stack.ts";
 import type { BodyParser } from "./multipart.ts";
-import { type BodyInput, checkBodySize, readBody, toInput } from "./read_body.ts";
+import {
+  type BodyInput,
+  checkBodySize,
+  hasMoreThan,
+  MAX_FIELDS,
+  readBody,
+  toInput,
+} from "./read_body.ts";
 import { createValidator, getListKeys } from "./schema.ts";
 import { formError, type ValidationResult } from "./validation_result.ts";
 
@@ -62,8 +69,8 @@ export function createInputReader(
 
   function readQuery(event: ApiEvent): Record<string, string | string[]> | undefined {
     if (!hasQuery(event)) return {};
-    const query = getQuery(event);
-    return isTooLong(query) ? undefined : toInput(query, queryLists ??= getListKeys(querySchema));
+    if (isTooLong(event)) return undefined;
+    return toInput(getQuery(event), queryLists ??= getListKeys(querySchema));
   }
 
   function validateQueryString(event: ApiEvent): Outcome | Promise<Outcome> {
@@ -95,11 +102,20 @@ export function createInputReader(
   };
 }
 
-function isTooLong(query: ReadonlyMap<string, readonly string[]>): boolean {
-  let length = 0;
-  for (const [name, values] of query) {
-    for (const value of values) length += name.length + value.length;
-    if (length > MAX_QUERY_LENGTH) return true;
+/** Checks a query before its parameters are decoded and collected. */
+function isTooLong(event: ApiEvent): boolean {
+  if (isHttpApiEvent(event)) {
+    const text = event.rawQueryString ?? "";
+    return text.length > MAX_QUERY_LENGTH || hasMoreThan(text, "&", MAX_FIELDS - 1);
+  }
+  const all: Readonly<Record<string, unknown>> = event.multiValueQueryStringParameters ??
+    event.queryStringParameters ?? {};
+  let [length, count] = [0, 0];
+  for (const name in all) {
+    for (const value of [all[name]].flat()) {
+      length += name.length + String(value).length;
+      if (++count > MAX_FIELDS || length > MAX_QUERY_LENGTH) return true;
+    }
   }
   return false;
 }

@@ -119,10 +119,8 @@ export function createValidator<T>(
             (error) => oversizeError(error, data),
           );
         }
-        if (payload.issues.length === 0) {
-          mode = "synchronous";
-          return { success: true, data: payload.value as T };
-        }
+        if (payload.issues.length === 0) mode = "synchronous";
+        return toToldResult(payload as ParsePayload<T>);
       }
       return runSynchronously(schema, data, length);
     } catch (error) {

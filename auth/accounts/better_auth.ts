@@ -21,14 +21,13 @@ import { listPlugins } from "./plugins.ts";
 import type { ProviderOptions } from "../config/providers.ts";
 import { type AuthLimits, createAuthLimits } from "../limits/auth_limits.ts";
 import { deleteOwnedKeys, refuseBannedOwners } from "./api_key_owners.ts";
+import { createAuthClient } from "./auth_client.ts";
 import { getBasePath } from "./auth_request.ts";
-import { checkRows } from "./check_rows.ts";
 import { checkTrustedOrigins } from "../config/check_trusted_origins.ts";
 import { withMailRoutes } from "../mail/mail_routes.ts";
 import { runInScope } from "../limits/request_scope.ts";
 import { mailInSignUp } from "../mail/sign_up_mail.ts";
 import { withSilentFailures } from "./silent_failures.ts";
-import { trackStatements } from "../better_auth/statement_scope.ts";
 import { withTakenAddresses } from "./taken_addresses.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { guardTransactions } from "../../database/transaction_guard.ts";
@@ -40,10 +39,9 @@ import {
   getSessionTables,
   SECOND_FACTOR_FIELD,
 } from "../config/session_tables.ts";
-import { withSafeErrors } from "./safe_errors.ts";
 import { createSecondFactorPlugin } from "./second_factor.ts";
 import { AUTH_SCHEMA_MAPPING } from "../schema.ts";
-import { acceptTextAsUuid, withTables } from "./uuid_columns.ts";
+import { acceptTextAsUuid } from "./uuid_columns.ts";
 
 /** The context of a better-auth instance. */
 export type BetterAuthContext = Awaited<Auth<BetterAuthOptions>["$context"]>;
@@ -95,9 +93,11 @@ export async function startBetterAuth(
   if (settings.experimentalJoins) checkRelations(db, schema);
   const plugins = await createPlugins(settings, custom, loaded);
   const tables = acceptTextAsUuid(schema);
-  const client = mail === undefined ? db : prepareMails(db);
+  // a mail that could not be written must fail its transaction; PostgreSQL would answer its COMMIT with
+  // a silent rollback
+  if (mail !== undefined) guardTransactions(db as unknown as DrizzleClient);
   const plain = drizzleAdapter(
-    checkRows(withTables(withSafeErrors(client), schema, tables), loaded.APIError),
+    createAuthClient(db, { schema, tables, APIError: loaded.APIError }),
     {
       provider: "pg",
       schema: tables,
@@ -252,15 +252,6 @@ function scopeRequests(
     }));
     return await runInScope(limits?.store, () => handler(request));
   };
-}
-
-/**
- * Prepares a client for mails that are written in better-auth's transactions. The guard fails a
- * transaction whose mail could not be written; PostgreSQL would answer its COMMIT with a silent
- * rollback.
- */
-function prepareMails(db: AuthDatabase): AuthDatabase {
-  return trackStatements(guardTransactions(db as unknown as DrizzleClient));
 }
 
 /** Throws if tables or columns of a plugin are missing, because its routes would fail. */

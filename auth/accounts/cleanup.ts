@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../core/async/clock.ts";
+import { type Clock, monotonicNow, systemClock, toMonotonic } from "../../core/async/clock.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { checkOptions, OBJECT_OPTION, type OptionRules } from "../../core/option_rules.ts";
 import {
@@ -103,6 +103,7 @@ export async function removeExpiredAuthRows(
 ): Promise<AuthCleanupResult> {
   checkOptions("removeExpiredAuthRows", options, RULES);
   const { retentionDays = {}, batchSize = 500, stopAtMs = Infinity, clock = systemClock } = options;
+  const stopMs = toMonotonic(stopAtMs, clock);
   const { db, settings } = getInternals(auth);
   const tables = findExpiringTables({
     ...AUTH_SCHEMA_MAPPING,
@@ -120,7 +121,7 @@ export async function removeExpiredAuthRows(
     const cutoff = new Date(nowMs - days * DAY_MS);
     let count = batchSize;
     while (count === batchSize && isComplete) {
-      if (clock.now() >= stopAtMs) isComplete = false;
+      if (monotonicNow(clock) >= stopMs) isComplete = false;
       else removed[model] += count = await removeBatch(db, { table, expiry, cutoff, batchSize });
     }
   }

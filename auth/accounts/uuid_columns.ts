@@ -1,6 +1,5 @@
 import type { Column, Table } from "drizzle-orm";
-import { COLUMNS, getColumns, isTable } from "../../database/drizzle_table.ts";
-import { isKind } from "../../database/entity_kind.ts";
+import { COLUMNS, getColumns, isKind, isTable } from "../../database/drizzle_table.ts";
 import { builtinModule } from "../../env/builtin_module.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 
@@ -24,43 +23,6 @@ export function acceptTextAsUuid(
       isTable(table) ? withTextIds(table) : table,
     ]),
   );
-}
-
-interface Client {
-  readonly _?: { readonly fullSchema?: Readonly<Record<string, unknown>> };
-  transaction?(run: (tx: object) => unknown, ...options: unknown[]): unknown;
-}
-
-/**
- * Returns a client whose schema has other tables. better-auth finds the relations of a table by the
- * identity of the table in the client's schema.
- *
- * @param db The client.
- * @param tables Tables by model name.
- * @param replaced The tables in their place.
- * @returns A view of the client.
- */
-export function withTables<T extends object>(
-  db: T,
-  tables: Readonly<Record<string, unknown>>,
-  replaced: Readonly<Record<string, unknown>>,
-): T {
-  const byTable = new Map(Object.keys(tables).map((model) => [tables[model], replaced[model]]));
-  return new Proxy(db, {
-    get(target, key): unknown {
-      const { _: internals, transaction } = target as Client;
-      if (key === "_" && internals?.fullSchema !== undefined) {
-        const entries = Object.entries(internals.fullSchema);
-        const fullSchema = entries.map(([name, table]) => [name, byTable.get(table) ?? table]);
-        return { ...internals, fullSchema: Object.fromEntries(fullSchema) };
-      }
-      if (key === "transaction" && transaction !== undefined) {
-        return (run: (tx: object) => unknown, ...options: unknown[]) =>
-          transaction.call(target, (tx) => run(withTables(tx, tables, replaced)), ...options);
-      }
-      return Reflect.get(target, key);
-    },
-  });
 }
 
 /**

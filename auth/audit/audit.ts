@@ -40,17 +40,13 @@ export function auditHandler(handler: Handler): Handler {
  * @param api The endpoints.
  */
 export function auditApi(api: BetterAuthApi): BetterAuthApi {
-  return new Proxy(api, {
-    get(target, name): unknown {
-      const endpoint: unknown = Reflect.get(target, name);
-      if (typeof endpoint !== "function" || typeof name !== "string") return endpoint;
-      return function callAudited(input?: { headers?: HeadersInit }): unknown {
-        const headers = input?.headers === undefined ? undefined : new Headers(input.headers);
-        return runAudited(
-          { path: name, headers, newUsers: new Set() },
-          () => (endpoint as Endpoint)(input),
-        );
-      };
-    },
+  const audited = Object.entries(api as Record<string, Endpoint>).map(([name, endpoint]) => {
+    function callAudited(input?: { headers?: HeadersInit }): unknown {
+      const headers = input?.headers === undefined ? undefined : new Headers(input.headers);
+      return runAudited({ path: name, headers, newUsers: new Set() }, () => endpoint(input));
+    }
+    // path and options, which describe the route
+    return [name, Object.assign(callAudited, endpoint)];
   });
+  return Object.fromEntries(audited);
 }

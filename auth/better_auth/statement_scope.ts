@@ -41,7 +41,7 @@ export async function countStatements<T>(
 }
 
 /** Counts a statement of the current request. */
-function addStatement(): void {
+export function addStatement(): void {
   const counter = storage?.getStore()?.counter;
   if (counter !== undefined) counter.statements++;
 }
@@ -58,48 +58,17 @@ export function findAuthTransaction(): JobClient | undefined {
   return storage?.getStore()?.transaction;
 }
 
-const STATEMENTS: ReadonlySet<string | symbol> = new Set([
-  "select",
-  "selectDistinct",
-  "insert",
-  "update",
-  "delete",
-  "execute",
-]);
-
-type AnyFunction = (...args: unknown[]) => unknown;
-
 /**
- * Returns a view of a client that counts the statements of requests, and that makes its open
- * transaction available to functions that better-auth calls.
+ * Runs a transaction of better-auth, and makes it available to functions that better-auth calls.
  *
- * @param db The client.
+ * @param begin Begins the transaction, and runs its work with the function that it gets.
+ * @returns The result of `begin`.
  */
-export function trackStatements<T extends object>(db: T): T {
-  return new Proxy(db, {
-    get(target, key): unknown {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value !== "function") return value;
-      if (key === "transaction") return trackTransaction(target, value as AnyFunction);
-      if (!STATEMENTS.has(key)) return value;
-      return (...args: unknown[]): unknown => {
-        addStatement();
-        return (value as AnyFunction).apply(target, args);
-      };
-    },
-  });
-}
-
-function trackTransaction(target: object, begin: AnyFunction): AnyFunction {
-  return (run, ...options) => {
-    const counter = storage?.getStore()?.counter ?? { statements: 0, mails: 0 };
-    // BEGIN and COMMIT
-    counter.statements += 2;
-    return begin.call(
-      target,
-      (tx: JobClient) =>
-        runInScope({ counter, transaction: tx }, () => (run as AnyFunction)(trackStatements(tx))),
-      ...options,
-    );
-  };
+export function runInTransaction<T>(
+  begin: (inScope: <R>(transaction: JobClient, work: () => R) => R) => T,
+): T {
+  const counter = storage?.getStore()?.counter ?? { statements: 0, mails: 0 };
+  // BEGIN and COMMIT
+  counter.statements += 2;
+  return begin((transaction, work) => runInScope({ counter, transaction }, work));
 }

@@ -3,8 +3,7 @@
  * `../schema.ts` has the same tables for drizzle.
  */
 import type { SqlColumn } from "../../database/column_sql.ts";
-import { COLUMNS, NAME, SCHEMA } from "../../database/drizzle_table.ts";
-import { ENTITY_KIND } from "../../database/entity_kind.ts";
+import { COLUMNS, ENTITY_KIND, NAME, SCHEMA } from "../../database/drizzle_table.ts";
 
 type SqlType = "uuid" | "text" | "boolean" | "timestamp with time zone";
 

@@ -14,7 +14,7 @@ export function readCookieHeader(event: ApiEvent): string | undefined {
   const values: string[] = [];
   for (const name in several) {
     if (name.length === "cookie".length && name.toLowerCase() === "cookie") {
-      values.push(...several[name] ?? []);
+      for (const value of several[name] ?? []) values.push(value);
     }
   }
   return join(values);

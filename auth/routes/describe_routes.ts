@@ -1,7 +1,9 @@
-import { drizzle } from "drizzle-orm/pg-proxy";
 import type { AuthRoute } from "../better_auth/auth_routes.ts";
 import { startBetterAuth } from "../accounts/better_auth.ts";
-import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
+import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { createSessionClient } from "../../database/session/client.ts";
+import { ConnectionSlots } from "../../database/session/connection_slots.ts";
+import { withSavepoints } from "../../database/session/driver.ts";
 import { toBetterAuthOptions } from "../accounts/better_auth_options.ts";
 import type { AuthConfig } from "../config/config.ts";
 import { resolveAuthConfig } from "../config/resolve_config.ts";
@@ -42,7 +44,15 @@ const FIXED = {
 } as const;
 
 /** A database without rows: some plugins read their tables when they start. */
-const EMPTY_DATABASE: AuthDatabase = drizzle(() => Promise.resolve({ rows: [] }));
+function createEmptyDatabase(): DrizzleClient {
+  const run = () => Promise.resolve({ columns: [], rows: [], command: "", rowCount: 0 });
+  const driver = withSavepoints({ run });
+  return createSessionClient(
+    { client: undefined, run, transaction: (work) => work(driver) },
+    new ConnectionSlots(1),
+    { schema: undefined },
+  );
+}
 
 /**
  * Describes the routes that better-auth serves for the options and plugins of a configuration, with
@@ -61,7 +71,7 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   const hidden = new Set(
     own.flatMap(({ endpoints }) => Object.values(endpoints).map(({ path }) => path as string)),
   );
-  const library = await startBetterAuth(EMPTY_DATABASE, {
+  const library = await startBetterAuth(createEmptyDatabase(), {
     ...settings,
     experimentalJoins: false,
     // they have no routes, and some would be asked for their configuration

@@ -1,7 +1,7 @@
-import { adaptForStandardPg } from "../../database/distsql/adapt.ts";
-import { translateForDistSql } from "../../database/distsql/sanitize.ts";
-import { splitStatements } from "../../database/distsql/statement.ts";
-import { tokenize } from "../../database/distsql/tokenize.ts";
+import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
+import { translateForDistSql } from "../../distsql/translate/sanitize.ts";
+import { splitStatements } from "../../sql/statement.ts";
+import { tokenize } from "../../sql/tokenize.ts";
 import type { Series, Subject } from "./subject.ts";
 
 /** A migration file as drizzle-kit and people write them. */

@@ -4,7 +4,7 @@ import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { readSqlSequences } from "./sql_sequences.ts";
 import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
 import { ts, unwrap } from "./typescript.ts";
-import { quoteName } from "../../database/sql/quote.ts";
+import { quoteName } from "../../sql/quote.ts";
 
 /** Methods of a driver's client that take SQL text. */
 const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"]);

@@ -1,7 +1,4 @@
-import {
-  type DeclaredSchema,
-  findObject,
-} from "../../database/distsql/declared/declared_schema.ts";
+import { type DeclaredSchema, findObject } from "../../distsql/schema/declared_schema.ts";
 import { compareText, type Finding } from "./findings.ts";
 import type { FunctionPermissions } from "./permissions.ts";
 import type { ColumnGrant } from "./table_grants.ts";

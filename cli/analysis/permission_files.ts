@@ -3,7 +3,7 @@ import { WHOLE_TABLE_COMMENT } from "../../database/table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TableName } from "./values.ts";
 import type { FunctionPermissions } from "./permissions.ts";
-import { quoteName } from "../../database/sql/quote.ts";
+import { quoteName } from "../../sql/quote.ts";
 import { snakeCase } from "../snake_case.ts";
 
 /** Text in the first line that identifies a generated file. */

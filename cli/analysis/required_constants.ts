@@ -26,7 +26,7 @@ import {
   type Value,
 } from "./values.ts";
 import { ts } from "./typescript.ts";
-import { listWords } from "../../database/distsql/list_words.ts";
+import { listWords } from "../../sql/list_words.ts";
 
 const OPERATIONS: readonly DatabaseOperation[] = [
   DatabaseOperation.Select,

@@ -1,5 +1,5 @@
-import { getName } from "../../database/distsql/sql_name.ts";
-import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
+import { getName } from "../../sql/sql_name.ts";
+import { type SqlToken, tokenize } from "../../sql/tokenize.ts";
 import { getDollarBody, PLACEHOLDER } from "./sql_tables.ts";
 import type { TableName } from "./values.ts";
 

@@ -1,11 +1,11 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
-import { findRelationNames } from "../../database/distsql/relation_names.ts";
-import { getName } from "../../database/distsql/sql_name.ts";
-import { splitStatements } from "../../database/distsql/statement.ts";
-import { StatementReader } from "../../database/distsql/statement_reader.ts";
-import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
+import { findRelationNames } from "../../sql/relation_names.ts";
+import { getName } from "../../sql/sql_name.ts";
+import { splitStatements } from "../../sql/statement.ts";
+import { StatementReader } from "../../sql/statement_reader.ts";
+import { type SqlToken, tokenize } from "../../sql/tokenize.ts";
 import { parseTable, type TableName } from "./values.ts";
-import { quoteName } from "../../database/sql/quote.ts";
+import { quoteName } from "../../sql/quote.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 

@@ -12,7 +12,7 @@ import type {
   AuthModel,
   AuthTables,
 } from "../../auth/accounts/describe_tables.ts";
-import { quoteLiteral } from "../../database/sql/quote.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 import { snakeCase } from "../snake_case.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */

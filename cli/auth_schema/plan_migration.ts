@@ -1,6 +1,6 @@
-import { type DeclaredTable, findObject } from "../../database/distsql/declared/declared_schema.ts";
-import { readDeclaredSchema } from "../../database/distsql/declared/read_declared.ts";
-import { quoteName } from "../../database/sql/quote.ts";
+import { type DeclaredTable, findObject } from "../../distsql/schema/declared_schema.ts";
+import { readDeclaredSchema } from "../../distsql/schema/read_declared.ts";
+import { quoteName } from "../../sql/quote.ts";
 import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
 
 /** What a migration must do. */

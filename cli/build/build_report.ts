@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { BundleChange } from "./output_folder.ts";
-import type { SourcePosition } from "./provider_location.ts";
+import type { SourcePosition } from "./source_positions.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
 import type { BundleError } from "./bundle_error.ts";
 import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.ts";

@@ -17,7 +17,8 @@ import { denoPlugin } from "./deno_plugin.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { createModulePaths } from "./module_paths.ts";
-import type { Needs } from "./needs.ts";
+import type { SourcePosition } from "./source_positions.ts";
+import { type Needs, readNeeds } from "./needs.ts";
 import {
   createExternalCheck,
   optionalPartsPlugin,
@@ -25,10 +26,12 @@ import {
   selectParts,
 } from "./optional_parts.ts";
 import { providerModulesPlugin } from "./provider_modules.ts";
-import { type ScannedNeeds, scanNeeds } from "./scan_needs.ts";
-import { authConfigPlugin } from "./auth_config_parts.ts";
-import { compileSchemas } from "./precompile/compile_schemas.ts";
+import { authConfigEditor } from "./auth_config_parts.ts";
+import { createSourceReader, editedSourcesPlugin, type SourceEditor } from "./edited_sources.ts";
+import { linkOwnCode, type OwnCode, type PackageImports } from "./own_code.ts";
 import { bundleWithSchemas } from "./precompile/bundle_schemas.ts";
+import { type CompiledSchemas, compileSchemas } from "./precompile/compile_schemas.ts";
+import { SchemaLabels } from "./precompile/label_schemas.ts";
 
 /** The first line of a generated bundle. */
 export const FIRST_LINE =
@@ -100,14 +103,10 @@ async function createBuild(
     ...settings.external,
     ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
   ]);
-  const files = functions.map(({ file }) => file);
-  const schemas = settings.precompile && !isExternal("zod")
-    ? await compileSchemas({ esbuild, root, files, paths, common, createResolvers })
-      .catch((error: Error) => error)
-    : undefined;
   const isDeno = denoConfig !== undefined;
+  const sources = createSourceReader(esbuild, root);
   const shared = { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers };
-  return { ...shared, schemas, readProject };
+  return { ...shared, sources, readProject };
 }
 
 const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
@@ -141,14 +140,14 @@ async function bundleAll(
   build: Build,
   { functions, settings, onBundle, onProgress }: BundleOptions,
 ): Promise<BundleError[]> {
-  const needs = await readAllNeeds(build, functions);
+  const { needs, schemas } = await readOwnCode(build, functions);
   const errors: BundleError[] = [];
   let done = 0;
   for (const group of groupByParts(functions, needs, settings)) {
     const { parts } = group;
-    const plugins = createPlugins(build, group);
+    const createWith = (editors: readonly SourceEditor[]) => createPlugins(build, group, editors);
     for (const batch of batches(group.functions)) {
-      const bundles = await bundleWithSchemas(build, batch, plugins, !parts.betterAuth);
+      const bundles = await bundleWithSchemas(build, schemas, batch, createWith);
       for (const bundle of bundles) {
         if ("message" in bundle) {
           errors.push(bundle);
@@ -165,24 +164,49 @@ async function bundleAll(
   return errors;
 }
 
-/** Reads the needs of all functions, by name. */
-async function readAllNeeds(
-  { esbuild, common, paths, createResolvers }: Build,
+/** The needs of a function, and the position of a provider that cannot be determined. */
+interface PositionedNeeds extends Needs {
+  readonly unreadPosition?: SourcePosition;
+}
+
+/** What the functions' own code shows. */
+interface ReadCode {
+  /** The needs of all functions, by name. */
+  readonly needs: ReadonlyMap<string, PositionedNeeds>;
+  /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
+  readonly schemas?: CompiledSchemas | Error;
+}
+
+async function readOwnCode(
+  { esbuild, common, settings, paths, sources, isExternal, createResolvers }: Build,
   functions: readonly FunctionFile[],
-): Promise<Map<string, ScannedNeeds>> {
-  const all = new Map<string, ScannedNeeds>();
+): Promise<ReadCode> {
+  const labels = settings.precompile && !isExternal("zod") ? new SchemaLabels(paths) : undefined;
+  const imports: PackageImports = new Map();
+  const codes = new Map<FunctionFile, OwnCode>();
   for (const batch of batches(functions)) {
-    const plugins = createResolvers();
+    const editors = labels === undefined ? [] : [labels.createLabelEditor()];
+    const plugins = [editedSourcesPlugin(sources, editors), ...createResolvers()];
     const options = { ...common, entryPoints: getEntryPoints(batch), plugins };
-    const needs = await scanNeeds(esbuild, options, paths);
-    for (const fn of batch) all.set(fn.name, needs.get(getOutputPath(common.outdir, fn))!);
+    const linked = await linkOwnCode(esbuild, options, paths, imports);
+    for (const fn of batch) codes.set(fn, linked.get(getOutputPath(common.outdir, fn))!);
   }
-  return all;
+  const needs = new Map([...codes].map(([{ name }, code]) => {
+    const found = readNeeds(code);
+    const unreadPosition = found.unreadAt === undefined
+      ? undefined
+      : code.findPosition(found.unreadAt);
+    return [name, { ...found, unreadPosition }];
+  }));
+  const schemas = labels &&
+    await compileSchemas({ esbuild, common, functions: codes, labels, imports, createResolvers })
+      .catch((error: Error) => error);
+  return { needs, schemas };
 }
 
 function groupByParts(
   functions: readonly FunctionFile[],
-  needs: ReadonlyMap<string, ScannedNeeds>,
+  needs: ReadonlyMap<string, Needs>,
   settings: BundleSettings,
 ): BundleGroup[] {
   const groups = new Map<string, BundleGroup>();
@@ -202,13 +226,14 @@ function groupByParts(
 function createPlugins(
   build: Build,
   { parts, required }: BundleGroup,
+  editors: readonly SourceEditor[],
 ): Plugin[] {
-  const { paths, settings: { awsCredentials }, isDeno, isExternal, createResolvers } = build;
+  const { paths, sources, settings: { awsCredentials }, isDeno, isExternal, createResolvers } =
+    build;
   const { providers, ...auth } = parts;
   const { readProject } = build;
   return [
     optionalPartsPlugin({ ...auth, paths, isExternal }),
-    ...auth.betterAuth ? [] : [authConfigPlugin(paths)],
     // Deno downloads packages
     providerModulesPlugin({
       providers,
@@ -218,6 +243,7 @@ function createPlugins(
       isExternal,
     }),
     bundledProjectPlugin(paths, readProject),
+    editedSourcesPlugin(sources, [...auth.betterAuth ? [] : [authConfigEditor(paths)], ...editors]),
     lazyBuiltinsPlugin(),
     ...createResolvers(),
   ];

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import type { BundleError } from "./bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import type { SourceReader } from "./edited_sources.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import type { Parts } from "./optional_parts.ts";
-import type { CompiledSchemas } from "./precompile/compile_schemas.ts";
-import type { SourcePosition } from "./provider_location.ts";
+import type { SourcePosition } from "./source_positions.ts";
 import type { BuildSettings } from "../config/build.ts";
 import { toPortablePath } from "../inside_folder.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
@@ -49,15 +49,14 @@ export interface Build {
   readonly esbuild: Awaited<ReturnType<typeof loadEsbuild>>;
   readonly root: string;
   readonly settings: BundleSettings;
-  readonly common: BuildOptions & { readonly outdir: string };
+  readonly common: BuildOptions & { readonly absWorkingDir: string; readonly outdir: string };
   readonly paths: ModulePaths;
   readonly isDeno: boolean;
   readonly isExternal: (name: string) => boolean;
   readonly createResolvers: () => Plugin[];
+  readonly sources: SourceReader;
   /** Reads the migrations and grants for migration functions. */
   readonly readProject: () => BundledProject;
-  /** Set with `build.precompile`, if there are schemas; the error if they cannot be evaluated. */
-  readonly schemas?: CompiledSchemas | Error;
 }
 
 /** The metadata of a bundle. */

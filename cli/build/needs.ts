@@ -1,6 +1,14 @@
 import type { DatabaseProvider } from "../../database/config.ts";
-import { ts, unwrap } from "../analysis/typescript.ts";
 import { isTrellis } from "../analysis/values.ts";
+import {
+  type AnyNode,
+  getMemberName,
+  getText,
+  type ImportedName,
+  listImports,
+  type SyntaxTree,
+  visitNodes,
+} from "./syntax.ts";
 
 /** The optional parts of the package that a function needs. */
 export interface Needs {
@@ -49,212 +57,159 @@ const INSTANCE_USERS: ReadonlySet<string> = new Set(["createAuthCleanupHandler"]
 /**
  * Reads the needs of a function from its tree-shaken sources: every import in them is used.
  *
- * @param code The function's own code as a bundle, with packages as imports.
+ * @param tree The function's own code as a bundle, with packages as imports.
  */
-export function readNeeds(code: string): Needs {
-  const file = ts.createSourceFile(
-    "function.js",
-    code,
-    ts.ScriptTarget.Latest,
-    true,
-    ts.ScriptKind.JS,
-  );
-  const imports = readImports(file);
+export function readNeeds(tree: SyntaxTree): Needs {
+  const imports = readImports(tree);
   const names = new Set(imports.map(({ name }) => name));
   const isWhole = names.has("*");
   const usesDatabase = isWhole ||
     imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
+  const members = readAuthMembers(tree, imports);
+  const uses = (member: string) => isWhole || members === undefined || members.has(member);
   const auth = {
-    betterAuth: isWhole || startsBetterAuth(file, imports),
-    apiKeys: isWhole || usesMember(file, imports, "apiKey"),
-    jwt: isWhole || usesMember(file, imports, "jwt"),
+    betterAuth: isWhole || startsBetterAuth(tree, imports, members),
+    apiKeys: uses("apiKey"),
+    jwt: uses("jwt"),
   };
   if (!usesDatabase) return { providers: [], anyProvider: false, ...auth };
-  const { named, unread } = readProviders(file);
+  const { named, unread } = readProviders(tree);
   return {
     providers: [...named].sort(),
     anyProvider: unread.length > 0 || named.size === 0,
-    unreadAt: unread[0]?.getStart(file),
+    unreadAt: unread[0]?.start,
     ...auth,
   };
 }
 
-interface Imported {
-  /** The exported name; `*` for the namespace. */
-  readonly name: string;
-  /** The local name. */
-  readonly local: string;
-  readonly from: string;
-}
-
-function readImports(file: ts.SourceFile): Imported[] {
-  const found: Imported[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
-      const from = node.moduleSpecifier.text;
-      const bindings = node.importClause?.namedBindings;
-      if (!isTrellis(from) || bindings === undefined) return;
-      if (ts.isNamespaceImport(bindings)) {
-        found.push({ name: "*", local: bindings.name.text, from });
-      } else {
-        for (const { name, propertyName } of bindings.elements) {
-          found.push({ name: (propertyName ?? name).text, local: name.text, from });
-        }
-      }
-    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
-      const from = (node.moduleSpecifier as ts.StringLiteral).text;
-      if (isTrellis(from)) found.push({ name: "*", local: "", from });
-    } else if (ts.isCallExpression(node) && node.arguments.length > 0) {
-      // import("@trellis/fn/auth"), require("@trellis/fn/auth")
-      const [argument] = node.arguments;
-      const isLoad = node.expression.kind === ts.SyntaxKind.ImportKeyword ||
-        /require$/.test(node.expression.getText(file));
-      if (isLoad && ts.isStringLiteralLike(argument) && isTrellis(argument.text)) {
-        found.push({ name: "*", local: "", from: argument.text });
-      }
-    }
-    ts.forEachChild(node, visit);
+/** Lists the imports of this package; the whole package counts as `*`. */
+function readImports({ program, code }: SyntaxTree): ImportedName[] {
+  const found = listImports(program).filter(({ from }) => isTrellis(from));
+  const addWhole = (source: AnyNode | null | undefined): void => {
+    const from = getText(source);
+    if (from !== undefined && isTrellis(from)) found.push({ name: "*", local: "", from });
   };
-  visit(file);
+  visitNodes(program, (node) => {
+    if (node.type === "ExportAllDeclaration" || node.type === "ExportNamedDeclaration") {
+      addWhole(node.source);
+    } else if (node.type === "ImportExpression") addWhole(node.source);
+    else if (node.type === "CallExpression" && /require$/.test(textOf(code, node.callee))) {
+      addWhole(node.arguments[0]);
+    }
+  });
   return found;
 }
 
-/** Providers in a file, and the expressions whose provider cannot be determined. */
-export interface ReadProviders {
-  readonly named: ReadonlySet<DatabaseProvider>;
-  readonly unread: readonly ts.Node[];
+function textOf(code: string, { start, end }: AnyNode): string {
+  return code.slice(start, end);
 }
 
 /**
  * Reads the providers of configurations: `{ provider: "distsql" }`, also inside `?:`, `??` and `||`.
  *
- * @returns The names; if there are none, the calls that open a database count as unread.
+ * @returns The names, and the expressions whose provider cannot be determined; if there are no names,
+ * the calls that open a database count as such.
  */
-export function readProviders(file: ts.SourceFile): ReadProviders {
+function readProviders(
+  { program, code, parentOf }: SyntaxTree,
+): { named: ReadonlySet<DatabaseProvider>; unread: readonly AnyNode[] } {
   const named = new Set<DatabaseProvider>();
-  const unread: ts.Node[] = [];
-  const clients: ts.Node[] = [];
-  const read = (value: ts.Expression): void => {
-    const node = unwrap(value);
-    if (ts.isConditionalExpression(node)) {
-      read(node.whenTrue);
-      read(node.whenFalse);
-    } else if (
-      ts.isBinaryExpression(node) &&
-      [ts.SyntaxKind.QuestionQuestionToken, ts.SyntaxKind.BarBarToken].includes(
-        node.operatorToken.kind,
-      )
-    ) {
+  const unread: AnyNode[] = [];
+  const clients: AnyNode[] = [];
+  const read = (node: AnyNode): void => {
+    const text = getText(node);
+    if (node.type === "ConditionalExpression") {
+      read(node.consequent);
+      read(node.alternate);
+    } else if (node.type === "LogicalExpression" && node.operator !== "&&") {
       read(node.left);
       read(node.right);
-    } else if (!ts.isStringLiteralLike(node)) unread.push(node);
-    else if (DEPLOYABLE.includes(node.text as DatabaseProvider) || node.text === "embedded-pg") {
-      named.add(node.text as DatabaseProvider);
+    } else if (text === undefined) unread.push(node);
+    else if (DEPLOYABLE.includes(text as DatabaseProvider) || text === "embedded-pg") {
+      named.add(text as DatabaseProvider);
     }
   };
-  const visit = (node: ts.Node): void => {
-    if (ts.isPropertyAssignment(node) && getName(node.name) === "provider") read(node.initializer);
-    else if (ts.isShorthandPropertyAssignment(node) && node.name.text === "provider") {
-      unread.push(node);
+  visitNodes(program, (node) => {
+    if (node.type === "Property" && getMemberName(node) === "provider") {
+      if (parentOf(node)?.type !== "ObjectPattern") read(node.value);
     } else if (
-      ts.isCallExpression(node) && /^getDrizzleClient/.test(node.expression.getText(file))
+      node.type === "CallExpression" && /^getDrizzleClient/.test(textOf(code, node.callee))
     ) {
       clients.push(node);
     }
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
+  });
   return { named, unread: named.size === 0 && unread.length === 0 ? clients : unread };
-}
-
-function getName(name: ts.PropertyName): string | undefined {
-  return ts.isIdentifier(name) || ts.isStringLiteralLike(name) ? name.text : undefined;
 }
 
 /**
  * Checks whether an auth instance is used for anything except session checks, which never load the
  * library.
  */
-function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): boolean {
+function startsBetterAuth(
+  { program, parentOf }: SyntaxTree,
+  imports: readonly ImportedName[],
+  members: ReadonlyMap<string, readonly AnyNode[]> | undefined,
+): boolean {
+  if (members === undefined) return true;
   const locals = new Map(imports.map(({ local, name }) => [local, name]));
-  for (const local of listMembers(file, imports, "getAuth") ?? []) locals.set(local, "getAuth");
-  let starts = listMembers(file, imports, "getAuth") === undefined;
-  if (![...locals.values()].some((name) => INSTANCES.has(name))) return starts;
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) || isDefinition(node)) return;
-    if (
-      ts.isIdentifier(node) && INSTANCES.has(locals.get(node.text) ?? "") &&
-      !isForSessionCheck(node)
-    ) starts = true;
-    else ts.forEachChild(node, visit);
+  const getters = new Set(members.get("getAuth"));
+  const nameOf = (node: AnyNode) => node.type === "Identifier" ? locals.get(node.name) ?? "" : "";
+  const isForSessionCheck = (name: AnyNode): boolean => {
+    let node = parentOf(name)!;
+    if (node.type !== "CallExpression") return false;
+    if (node.arguments[0] === name) return INSTANCE_USERS.has(nameOf(node.callee));
+    if (node.callee !== name) return false;
+    while (parentOf(node)?.type === "AwaitExpression") node = parentOf(node)!;
+    const parent = parentOf(node);
+    return parent?.type === "CallExpression" && parent.arguments[0] === node &&
+      SESSION_CHECKS.has(nameOf(parent.callee));
   };
-  const isForSessionCheck = (name: ts.Identifier): boolean => {
-    let node: ts.Node = name.parent;
-    if (ts.isCallExpression(node) && node.arguments[0] === name) {
-      return INSTANCE_USERS.has(locals.get(node.expression.getText(file)) ?? "");
-    }
-    if (!ts.isCallExpression(node) || node.expression !== name) return false;
-    while (ts.isAwaitExpression(node.parent) || ts.isParenthesizedExpression(node.parent)) {
-      node = node.parent;
-    }
-    const { parent } = node;
-    return ts.isCallExpression(parent) && parent.arguments[0] === node &&
-      ts.isIdentifier(parent.expression) &&
-      SESSION_CHECKS.has(locals.get(parent.expression.text) ?? "");
-  };
-  visit(file);
+  let starts = false;
+  visitNodes(program, (node) => {
+    if (node.type === "ImportDeclaration") return false;
+    const isInstance = INSTANCES.has(nameOf(node)) || getters.has(node);
+    if (isInstance && !isForSessionCheck(node)) starts = true;
+  });
   return starts;
 }
 
-/** Checks for `{ session, getAuth } = defineAuth(…)`, whose names are no uses. */
-function isDefinition(node: ts.Node): node is ts.ObjectBindingPattern {
-  return ts.isObjectBindingPattern(node) && ts.isVariableDeclaration(node.parent);
-}
-
 /**
- * Lists the local names of a function that calls of `defineAuth` return: `getAuth` in
- * `const { getAuth } = defineAuth(…)`.
+ * Finds where a function uses what calls of `defineAuth` return: `session` in
+ * `const { session } = defineAuth(…)`.
  *
- * @returns The names; `undefined` if a result is used in another way, so that any of its functions may be called.
+ * @returns The uses by member; `undefined` if a result is used as a whole, so that any member may be used.
  */
-function listMembers(
-  file: ts.SourceFile,
-  imports: readonly Imported[],
-  member: string,
-): string[] | undefined {
+function readAuthMembers(
+  { program, parentOf }: SyntaxTree,
+  imports: readonly ImportedName[],
+): ReadonlyMap<string, readonly AnyNode[]> | undefined {
   const definers = imports.filter(({ name }) => name === "defineAuth").map(({ local }) => local);
-  const found: string[] = [];
+  const members = new Map<string, string>();
+  const declared = new Set<AnyNode>();
   let isKnown = true;
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) return;
-    if (ts.isIdentifier(node) && definers.includes(node.text)) {
-      const call = node.parent;
-      const names = ts.isCallExpression(call) && ts.isVariableDeclaration(call.parent)
-        ? call.parent.name
-        : undefined;
-      if (names === undefined || !ts.isObjectBindingPattern(names)) isKnown = false;
+  visitNodes(program, (node) => {
+    if (node.type === "ImportDeclaration") return false;
+    if (node.type !== "Identifier" || !definers.includes(node.name)) return;
+    const call = parentOf(node);
+    const variable = call?.type === "CallExpression" ? parentOf(call) : undefined;
+    const pattern = variable?.type === "VariableDeclarator" ? variable.id : undefined;
+    if (pattern?.type !== "ObjectPattern") return void (isKnown = false);
+    for (const property of pattern.properties) {
+      const member = property.type === "Property" ? getMemberName(property) : undefined;
+      if (
+        property.type !== "Property" || member === undefined || property.value.type !== "Identifier"
+      ) isKnown = false;
       else {
-        for (const { name, propertyName, dotDotDotToken } of names.elements) {
-          const key = propertyName ?? name;
-          if (!ts.isIdentifier(name) || !ts.isIdentifier(key) || dotDotDotToken) isKnown = false;
-          else if (key.text === member) found.push(name.text);
-        }
+        members.set(property.value.name, member);
+        declared.add(property.key).add(property.value);
       }
     }
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
-  return isKnown ? found : undefined;
-}
-
-/** Checks whether a function may call a function that `defineAuth` returns. */
-function usesMember(file: ts.SourceFile, imports: readonly Imported[], member: string): boolean {
-  const locals = listMembers(file, imports, member);
-  let isUsed = locals === undefined;
-  const visit = (node: ts.Node): void => {
-    if (ts.isIdentifier(node) && locals?.includes(node.text)) isUsed = true;
-    else if (!isDefinition(node)) ts.forEachChild(node, visit);
-  };
-  if (!isUsed) visit(file);
-  return isUsed;
+  });
+  const uses = new Map<string, AnyNode[]>();
+  visitNodes(program, (node) => {
+    const member = node.type === "Identifier" ? members.get(node.name) : undefined;
+    if (member === undefined || declared.has(node)) return;
+    uses.set(member, [...uses.get(member) ?? [], node]);
+  });
+  return isKnown ? uses : undefined;
 }

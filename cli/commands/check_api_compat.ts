@@ -1,12 +1,22 @@
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+  UsageError,
+} from "../command.ts";
 import { compareDocuments } from "../compat/compare_documents.ts";
 import type { Change } from "../compat/operation_parts.ts";
-import { readVersion } from "../compat/read_version.ts";
+import type { Json } from "../compat/schema_view.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { formatDiagnostic } from "../generated_report.ts";
+import { getDocumentFormat } from "../openapi/document_format.ts";
 import type { Output } from "../output.ts";
+import { runProgram } from "../programs/run_program.ts";
 import { readProject } from "../read_project.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 
 /** The command `trellis check api-compat`. */
 export const checkApiCompat: Command = {
@@ -85,4 +95,41 @@ function report(
         changes.length === 1 ? "change" : "changes"
       } since ${against}`,
   );
+}
+
+/**
+ * Reads another version of the project's document.
+ *
+ * @param against A file, or a commit, branch or tag of git.
+ * @param file The document within the project, for git.
+ * @throws {ConfigurationError} If there is no such version, or it is no OpenAPI document.
+ */
+async function readVersion(root: string, against: string, file: string): Promise<Json> {
+  const path = resolve(root, against);
+  const isFile = existsSync(path);
+  const text = isFile ? readFileSync(path, "utf8") : await readFromGit(root, against, file);
+  const document = (await getDocumentFormat(isFile ? path : file)).parse(text);
+  if (typeof document?.openapi === "string" && typeof document.paths === "object") return document;
+  throw new ConfigurationError(`${isFile ? path : `${against}:${file}`} is no OpenAPI document`);
+}
+
+async function readFromGit(root: string, reference: string, file: string): Promise<string> {
+  // resolved first: a reference cannot be taken for an option
+  const commit = await runGit(root, [
+    "rev-parse",
+    "--verify",
+    "--quiet",
+    "--end-of-options",
+    `${reference}^{commit}`,
+  ]);
+  const text = commit && await runGit(root, ["show", `${commit.trim()}:./${file}`]);
+  if (text !== undefined) return text;
+  throw new ConfigurationError(
+    `${JSON.stringify(reference)} is neither a file nor a version of git that contains ${file}`,
+  );
+}
+
+async function runGit(root: string, args: readonly string[]): Promise<string | undefined> {
+  const { exitCode, stdout } = await runProgram("git", args, { cwd: root });
+  return exitCode === 0 ? stdout : undefined;
 }

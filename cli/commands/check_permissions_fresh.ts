@@ -11,7 +11,7 @@ import { databaseOptions } from "../database/database_options.ts";
 import { requireDatabase } from "../database/database_target.ts";
 import type { Output } from "../output.ts";
 import { readProjectConfig } from "../read_project.ts";
-import { quoteLiteral, quoteName } from "../../database/sql/quote.ts";
+import { quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** The command `trellis check permissions-fresh`. */
 export const checkPermissionsFresh: Command = {

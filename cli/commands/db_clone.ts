@@ -1,17 +1,23 @@
 import process from "node:process";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+  UsageError,
+} from "../command.ts";
 import type { CloneOptions } from "../database/clone/clone_options.ts";
-import { makePrivate, openPrivateFolder } from "../database/clone/private_folder.ts";
 import type { CloneOutcome } from "../database/clone/run_clone.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { requireDatabase } from "../database/database_target.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import { renderTable } from "../database/text_table.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
 import type { Output } from "../output.ts";
 import { readProjectConfig } from "../read_project.ts";
+import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 
 /** The command `trellis db clone`. */
 export const dbClone: Command = {
@@ -218,4 +224,25 @@ function report(
           : `${tables.length} tables, ${total} rows${resumed ? " (resumed)" : ""}: complete`,
       ),
   );
+}
+
+/** Creates a folder that only its owner can access, or restricts an existing one. */
+function openPrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  chmodSync(path, 0o700);
+}
+
+/**
+ * Restricts all files in a folder to their owner. Needed because the embedded database sets the
+ * modes of its files itself.
+ *
+ * @param path The folder; a missing folder is ignored.
+ */
+function makePrivate(path: string): void {
+  if (!existsSync(path)) return;
+  chmodSync(path, 0o700);
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) makePrivate(join(path, entry.name));
+    else if (entry.isFile()) chmodSync(join(path, entry.name), 0o600);
+  }
 }

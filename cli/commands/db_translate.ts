@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import process from "node:process";
-import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
 import type { SqlSource } from "../../database/migrations/translate_sources.ts";
 import { isAppError } from "../../errors/app_error.ts";

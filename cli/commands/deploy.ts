@@ -87,12 +87,15 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const deployment = await openDeployment(context, stage);
   output.note(`${output.bold(deployment.prefix)} with ${deployment.terraform.version}`);
   // a plan changes nothing
-  if (options.plan === true) return await deployStage(deployment, () => {});
+  if (options.plan === true) return await deployStage(deployment, async () => {});
   const change = options.rollback === true ? rollBack : deployStage;
   return await withStageLock(deployment, ({ check }) => change(deployment, check));
 }
 
-async function deployStage(deployment: Deployment, checkLock: () => void): Promise<CommandResult> {
+async function deployStage(
+  deployment: Deployment,
+  checkLock: () => Promise<void>,
+): Promise<CommandResult> {
   try {
     return await runDeployment(deployment, checkLock);
   } finally {
@@ -102,7 +105,7 @@ async function deployStage(deployment: Deployment, checkLock: () => void): Promi
 
 async function runDeployment(
   deployment: Deployment,
-  checkLock: () => void,
+  checkLock: () => Promise<void>,
 ): Promise<CommandResult> {
   const { context: { options, output } } = deployment;
   let shown: ShownPlan | undefined;
@@ -149,7 +152,10 @@ async function listChangingSteps(
   ];
 }
 
-async function rollBack(deployment: Deployment, checkLock: () => void): Promise<CommandResult> {
+async function rollBack(
+  deployment: Deployment,
+  checkLock: () => Promise<void>,
+): Promise<CommandResult> {
   const report = await runSteps(
     [
       {

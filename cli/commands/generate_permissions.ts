@@ -135,7 +135,7 @@ async function checkMigrationsFor(
   const { files } = readMigrationFolder(folder);
   if (files.length === 0) return [];
   const { readDeclaredSchema } = await import(
-    "../../database/distsql/declared/read_declared.ts"
+    "../../distsql/schema/read_declared.ts"
   );
   const declared = readDeclaredSchema(files.map(({ sql }) => sql));
   return findMissingTables(functions, declared, config.database.migrationsDir);

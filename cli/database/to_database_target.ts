@@ -1,7 +1,6 @@
-import { relative, resolve } from "node:path";
 import type { DatabaseConfig, DatabaseProvider } from "../../database/config.ts";
 import { formatPostgresParts, type PostgresParts, withoutAddress } from "./postgres_parts.ts";
-import { redactUrl } from "./redact_url.ts";
+import { relative, resolve } from "node:path";
 
 /** A database that a command uses. */
 export interface DatabaseTarget {
@@ -92,4 +91,25 @@ function toPostgresTarget(
     config: { ...common, ...own, ...signing },
     label: `${provider} ${formatPostgresParts(own)}`,
   };
+}
+
+/**
+ * Removes secrets from a connection string; user, host and database are kept.
+ *
+ * @returns A printable string.
+ */
+export function redactUrl(url: string): string {
+  if (url.startsWith("rds-data://")) {
+    const [cluster, query = ""] = url.split("?");
+    const database = new URLSearchParams(query).get("database");
+    return database === null ? cluster : `${cluster} ${database}`;
+  }
+  try {
+    const { protocol, username, host, pathname } = new URL(url);
+    return `${protocol}//${
+      username === "" ? "" : `${decodeURIComponent(username)}@`
+    }${host}${pathname}`;
+  } catch {
+    return "an invalid connection string";
+  }
 }

@@ -1,7 +1,7 @@
-import { adaptForStandardPg } from "../../database/distsql/adapt.ts";
-import { getIncompatibility } from "../../database/distsql/incompatibilities.ts";
-import { DistSqlAction } from "../../database/distsql/incompatibility.ts";
-import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
+import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
+import { DistSqlAction } from "../../distsql/registry/incompatibility.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
 import {
   type LocatedStatement,

@@ -1,13 +1,10 @@
 import { resolve } from "node:path";
 import type { DatabaseConfig } from "../../database/config.ts";
-import {
-  type DeclaredSchema,
-  findObject,
-} from "../../database/distsql/declared/declared_schema.ts";
-import { readDeclaredSchema } from "../../database/distsql/declared/read_declared.ts";
+import { type DeclaredSchema, findObject } from "../../distsql/schema/declared_schema.ts";
+import { readDeclaredSchema } from "../../distsql/schema/read_declared.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
-import type { SqlSession } from "../../database/providers/provider.ts";
-import { withSession } from "../../database/sql/with_session.ts";
+import type { SqlSession } from "../../sql/session.ts";
+import { withSession } from "../../database/session/with_session.ts";
 import { analysePermissions } from "../analysis/permissions.ts";
 import { printTable, type TableName } from "../analysis/values.ts";
 import type { Project } from "../read_project.ts";

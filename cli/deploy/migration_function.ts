@@ -1,5 +1,5 @@
 import type { LambdaClient } from "@aws-sdk/client-lambda";
-import { type Clock, systemClock } from "../../core/async/clock.ts";
+import { type Clock, monotonicNow, systemClock } from "../../core/async/clock.ts";
 import type {
   MigrationRequest,
   MigrationResponse,
@@ -64,14 +64,14 @@ export async function openMigrationFunction(
   return {
     name,
     async invoke(request): Promise<InvocationOutcome> {
-      const dueMs = clock.now() + REQUEST_MS;
+      const dueMs = monotonicNow(clock) + REQUEST_MS;
       for (let waited = false;; waited = true) {
         try {
           return await send(request);
         } catch (error) {
           if (error instanceof StepError) throw error;
           const { name: code, message, $response, $metadata } = error as ClientError;
-          if (code === "TooManyRequestsException" && clock.now() < dueMs) {
+          if (code === "TooManyRequestsException" && monotonicNow(clock) < dueMs) {
             if (!waited) onNote(`another invocation of ${name} is active: waiting for its end`);
             await clock.sleep(PAUSE_MS);
             continue;

@@ -30,12 +30,12 @@ export interface StepReport {
 export async function runSteps(
   steps: readonly DeploymentStep[],
   output: Output,
-  beforeStep: () => void = () => {},
+  beforeStep: () => Promise<void> = async () => {},
 ): Promise<StepReport> {
   const results: StepResult[] = [];
   for (const [index, { name, run }] of steps.entries()) {
     try {
-      beforeStep();
+      await beforeStep();
       const result = await run() ?? "nothing to do";
       results.push({ name, result });
       output.line(`${output.green("done")} ${name}: ${result}`);

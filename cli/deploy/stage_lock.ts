@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
 import { takeInstanceLock } from "../dev/instance_lock.ts";
 import { waitForStopSignal } from "../dev/stop_signals.ts";
@@ -12,11 +11,11 @@ import { type Deployment, StepError } from "./deployment.ts";
 /** Lock of a stage: one deployment at a time. */
 interface StageLock {
   /**
-   * Checks that nobody else has taken the lock.
+   * Renews the lock.
    *
-   * @throws {StepError} If this deployment must not go on.
+   * @throws {StepError} If this deployment must not go on, because another one may have taken the lock.
    */
-  check(): void;
+  check(): Promise<void>;
   /** Releases the lock. */
   release(): Promise<void>;
 }
@@ -27,16 +26,19 @@ interface Lease {
   /** `ana@laptop` */
   readonly owner: string;
   readonly startedAt: string;
-  /** Epoch milliseconds of the last renewal. */
-  readonly renewedMs: number;
+}
+
+/** A lease in the bucket. */
+interface PresentLease {
+  readonly found: Lease;
+  readonly tag: string;
+  /** Time since it was written, by two times of Amazon S3: clocks of machines differ, and can be set. */
+  readonly ageMs: number;
 }
 
 const LIMIT: RequestLimit = { service: "Amazon S3", limitMs: 30_000 };
 const RENEW_MS = 60_000;
-/**
- * Time after which a lease that is not renewed belongs to a dead process. Clocks of machines differ: AWS
- * refuses requests that are 15 minutes off (Amazon S3 API reference, RequestTimeTooSkewed).
- */
+/** Time after which a lease that is not renewed belongs to a dead process, on the clock of Amazon S3. */
 const EXPIRY_MS = 15 * 60_000;
 
 /**
@@ -45,15 +47,13 @@ const EXPIRY_MS = 15 * 60_000;
  * bucket, or a file on this machine. SIGINT and SIGTERM release it before they end the process.
  *
  * @param run The deployment. It calls `check` before each step.
- * @param clock Reads the time.
  * @throws {StepError} If another deployment of the stage is running.
  */
 export async function withStageLock<T>(
   deployment: Deployment,
   run: (lock: Pick<StageLock, "check">) => Promise<T>,
-  clock: Clock = systemClock,
 ): Promise<T> {
-  const lock = await takeStageLock(deployment, clock);
+  const lock = await takeStageLock(deployment);
   // the result matters more; the lock expires
   const release = () => lock.release().catch(() => {});
   const { stopped, restore } = waitForStopSignal();
@@ -69,10 +69,7 @@ export async function withStageLock<T>(
   }
 }
 
-async function takeStageLock(
-  deployment: Deployment,
-  clock: Clock,
-): Promise<StageLock> {
+async function takeStageLock(deployment: Deployment): Promise<StageLock> {
   const { plan: { config: { infra }, folder }, stage, prefix } = deployment;
   if (infra.state === undefined) {
     const file = join(folder, ".terraform", "stages", `${stage.name}.deploy.lock`);
@@ -80,7 +77,7 @@ async function takeStageLock(
       file,
       (pid) => `Another deployment of ${prefix} is running (process ${pid}): wait for its end`,
     );
-    return { check() {}, release: () => Promise.resolve(release()) };
+    return { async check() {}, release: () => Promise.resolve(release()) };
   }
   const client = await openClient(infra.state.region);
   if (client === undefined) {
@@ -88,10 +85,10 @@ async function takeStageLock(
       "Two deployments at once are not prevented: install @aws-sdk/client-s3 for a lock in the bucket of " +
         "infra.state",
     );
-    return { check() {}, release: () => Promise.resolve() };
+    return { async check() {}, release: () => Promise.resolve() };
   }
   const place = { Bucket: infra.state.bucket, Key: `${stage.backend.key}.deploy.lock` };
-  return await takeLease(client, place, prefix, clock);
+  return await takeLease(client, place, prefix);
 }
 
 async function openClient(region: string): Promise<S3Client | undefined> {
@@ -108,40 +105,52 @@ async function takeLease(
   client: S3Client,
   place: Place,
   prefix: string,
-  clock: Clock,
 ): Promise<StageLock> {
   const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } = await import(
     "@aws-sdk/client-s3"
   );
-  const lease = {
+  const lease: Lease = {
     id: randomUUID(),
     owner: `${process.env.GITHUB_ACTOR ?? process.env.USER ?? "somebody"}@${hostname()}`,
-    startedAt: new Date(clock.now()).toISOString(),
+    startedAt: new Date().toISOString(),
   };
 
-  /** Writes the lease if the object is the expected one. Returns its tag; `undefined` if it is not. */
+  /** Writes the lease if the object is the expected one. Returns its tag; `undefined` if it is another one's. */
   async function write(
     condition: { IfMatch: string } | { IfNoneMatch: "*" },
   ): Promise<string | undefined> {
-    const Body = JSON.stringify({ ...lease, renewedMs: clock.now() } satisfies Lease);
     try {
-      const command = new PutObjectCommand({ ...place, ...condition, Body });
+      const command = new PutObjectCommand({ ...place, ...condition, Body: JSON.stringify(lease) });
       const { ETag } = await limitRequest(
         LIMIT,
         (abortSignal) => client.send(command, { abortSignal }),
       );
       return ETag;
     } catch (error) {
-      if (isConflict(error)) return undefined;
-      throw error;
+      if (!isConflict(error)) throw error;
+      // the answer to the request before may have been lost
+      const present = await read();
+      return present?.found.id === lease.id ? present.tag : undefined;
     }
   }
 
-  async function read(): Promise<{ found: Lease; tag: string } | undefined> {
+  async function read(): Promise<PresentLease | undefined> {
+    const command = new GetObjectCommand(place);
+    let readMs = NaN;
+    command.middlewareStack.add((next) => async (args) => {
+      const result = await next(args);
+      const { headers } = result.response as { headers: Record<string, string> };
+      readMs = Date.parse(headers.date);
+      return result;
+    }, { step: "deserialize" });
     try {
       return await limitRequest(LIMIT, async (abortSignal) => {
-        const { Body, ETag } = await client.send(new GetObjectCommand(place), { abortSignal });
-        return { found: JSON.parse(await Body!.transformToString()) as Lease, tag: ETag! };
+        const { Body, ETag, LastModified } = await client.send(command, { abortSignal });
+        return {
+          found: JSON.parse(await Body!.transformToString()) as Lease,
+          tag: ETag!,
+          ageMs: readMs - LastModified!.getTime(),
+        };
       });
     } catch (error) {
       if ((error as Error).name === "NoSuchKey") return undefined;
@@ -153,7 +162,7 @@ async function takeLease(
     const created = await write({ IfNoneMatch: "*" });
     if (created !== undefined) return created;
     const present = await read();
-    const isDead = present !== undefined && clock.now() - present.found.renewedMs > EXPIRY_MS;
+    const isDead = present !== undefined && present.ageMs > EXPIRY_MS;
     const taken = isDead ? await write({ IfMatch: present.tag }) : undefined;
     if (taken !== undefined) return taken;
     const { owner, startedAt } = present?.found ?? { owner: "somebody", startedAt: "just now" };
@@ -167,21 +176,22 @@ async function takeLease(
   }
 
   let tag = await take();
-  let renewedMs = clock.now();
   let isLost = false;
   async function renew(): Promise<void> {
-    const nowMs = clock.now();
-    const renewed = await write({ IfMatch: tag });
+    const renewed = isLost ? undefined : await write({ IfMatch: tag });
     if (renewed === undefined) isLost = true;
-    else [tag, renewedMs] = [renewed, nowMs];
+    else tag = renewed;
   }
+  // one after another, because each needs the tag of the one before
+  let renewing: Promise<void> = Promise.resolve();
   // the next renewal repeats a failed request
-  let renewing: Promise<void> | undefined;
-  const timer = setInterval(() => renewing = renew().catch(() => {}), RENEW_MS);
+  const renewNext = () => renewing = renewing.catch(() => {}).then(renew);
+  const timer = setInterval(() => renewNext().catch(() => {}), RENEW_MS);
   timer.unref();
   return {
-    check(): void {
-      if (isLost || clock.now() - renewedMs > EXPIRY_MS - 2 * RENEW_MS) {
+    async check(): Promise<void> {
+      await renewNext();
+      if (isLost) {
         throw new StepError(
           `the lock of ${prefix} was lost, so another deployment may be running: nothing more was run`,
         );
@@ -190,7 +200,7 @@ async function takeLease(
     async release(): Promise<void> {
       clearInterval(timer);
       // a renewal may be on its way
-      await renewing;
+      await renewing.catch(() => {});
       if (isLost) return;
       const command = new DeleteObjectCommand({ ...place, IfMatch: tag });
       await limitRequest(LIMIT, (abortSignal) => client.send(command, { abortSignal }));

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
-import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import { executeRows } from "../../database/execute.ts";
 import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
 import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DistSqlServer } from "../../testing/distsql/server.ts";
+import type { DistSqlServer } from "../../distsql/server/server.ts";
 import { count } from "../generated_report.ts";
 import { runSeed } from "./seed.ts";
 
@@ -157,7 +157,7 @@ function openEmbedded(folder: string, provide: Provide): Opened {
 }
 
 async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
-  const { startDistSqlServer } = await import("../../testing/distsql/server.ts");
+  const { startDistSqlServer } = await import("../../distsql/server/server.ts");
   const server = await startDistSqlServer({ backend: { dataDir: folder } });
   const endpoint = `localhost:${server.port}`;
   provide({

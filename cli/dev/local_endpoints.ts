@@ -1,12 +1,12 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
 import { LocalAccounts } from "./accounts.ts";
 import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
 import type { Cleanup } from "./cleanup.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
 import { type Gateway, type LocalHandler, readBody } from "./http_server.ts";
 import type { Invoker } from "./invoker.ts";
-import { buildLocalDocument } from "./local_document.ts";
 import { createMailbox, MAIL_PATH } from "./mailbox.ts";
 import { createMessageBus } from "./message_bus.ts";
 import type { LocalProject } from "./open_project.ts";
@@ -18,6 +18,8 @@ import { type BucketStore, openBucketStore } from "./s3/bucket_store.ts";
 import { createS3Target, S3_PATH } from "./s3/s3_target.ts";
 import { CONNECTIONS_PATH } from "./sockets/connections.ts";
 import { createSocketGateway } from "./sockets/socket_gateway.ts";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 
 /** The parts that the endpoints use. */
 export interface LocalServices {
@@ -96,4 +98,17 @@ function openBuckets({ options, dataDir }: LocalServices): BucketStore {
   const folder = join(dataDir, "buckets");
   if (options.reset) rmSync(folder, { recursive: true, force: true });
   return openBucketStore(folder);
+}
+
+/**
+ * Builds the document that `trellis generate openapi` would write. Reads the sources and loads no
+ * function but the configuration of better-auth.
+ */
+async function buildLocalDocument(
+  root: string,
+  functions: readonly FunctionFile[],
+  config: ResolvedConfig,
+): Promise<OpenApiDocument> {
+  const { buildProjectDocument } = await import("../openapi/project_document.ts");
+  return (await buildProjectDocument(root, functions, config)).document;
 }

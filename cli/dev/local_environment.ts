@@ -1,12 +1,11 @@
-import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { parseEnv } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findManifestText } from "../manifest_text.ts";
 import { getStamp } from "./file_stamps.ts";
-import { type MovedPort, moveLocalPort } from "./local_port.ts";
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { parseEnv } from "node:util";
 
 /** Options of {@link LocalEnvironment}. */
 export interface LocalEnvironmentOptions {
@@ -184,4 +183,31 @@ function writeSecrets(file: string, secrets: Record<string, string>): void {
  */
 export function getProjectName(root: string): string {
   return findManifestText(root, "name") ?? basename(root);
+}
+
+/** The port that a project's addresses name, and the one that its server has. */
+interface MovedPort {
+  readonly from: number;
+  readonly to: number;
+}
+
+const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * Replaces the port of local addresses. Other values, and addresses with another port, stay.
+ *
+ * @param value An address, or several that are separated by commas.
+ * @param ports The ports; omitted to change nothing.
+ */
+function moveLocalPort(value: string, ports: MovedPort | undefined): string {
+  if (ports === undefined || ports.from === ports.to) return value;
+  return value.split(",").map((address) => moveAddress(address, ports)).join(",");
+}
+
+function moveAddress(address: string, { from, to }: MovedPort): string {
+  if (!URL.canParse(address)) return address;
+  const { protocol, hostname, port } = new URL(address);
+  const isOwn = /^(?:https?|wss?):$/.test(protocol) && LOCAL_HOSTS.includes(hostname) &&
+    port === String(from);
+  return isOwn ? address.replace(`:${from}`, `:${to}`) : address;
 }

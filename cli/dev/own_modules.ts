@@ -20,7 +20,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   router: "router/mod",
   streaming: "streaming/mod",
   testing: "testing/mod",
-  "testing/distsql": "testing/distsql/mod",
+  "testing/distsql": "distsql/server/mod",
   triggers: "triggers/mod",
   uploads: "uploads/mod",
   validation: "validation/mod",

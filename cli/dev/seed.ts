@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join, relative } from "node:path";
 import { getDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
-import { splitStatements } from "../../database/distsql/statement.ts";
+import { splitStatements } from "../../sql/statement.ts";
 import { executeRows } from "../../database/execute.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { sql } from "../../database/orm.ts";

@@ -2,6 +2,7 @@ import { NAMING } from "./names.ts";
 import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import { type InfraFunction, listAnsweredPaths, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
+import { acceptsCookies } from "./preflights.ts";
 
 /** The authorization of a preflight request, which has no credentials. */
 const OPEN = "NONE";
@@ -76,10 +77,6 @@ function findPreflights(routes: readonly InfraFunction[]): InfraFunction[] {
     }
   }
   return [...found.values()];
-}
-
-function acceptsCookies({ definer, options }: InfraFunction): boolean {
-  return definer === "createAuthHandler" || options.auth === "session";
 }
 
 /** Converts an identity source of a REST API: `method.request.header.X` to `$request.header.X`. */

@@ -1,6 +1,13 @@
+import type { CredentialedOrigins } from "../../core/http/cors.ts";
+import type { ApiInfra } from "../config/api_infra.ts";
 import type { GatewayPaths } from "./gateway_paths.ts";
 import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import { type InfraFunction, listAnsweredPaths, listApiKeyHeaders } from "./infra_plan.ts";
+import {
+  type InfraFunction,
+  listAnsweredPaths,
+  listApiKeyHeaders,
+  type Problem,
+} from "./infra_plan.ts";
 
 /** The resources that answer preflight requests. */
 export interface RenderedPreflights {
@@ -53,7 +60,7 @@ const PREFLIGHT_RESOURCES = [
 
 interface Preflight {
   readonly methods: ReadonlySet<string>;
-  readonly origin: HclValue;
+  readonly origin: string;
 }
 
 /**
@@ -67,37 +74,98 @@ function planFunctionPreflights(
 ): ReadonlyMap<string, InfraFunction> {
   const found = new Map<string, InfraFunction>();
   for (const fn of functions) {
-    const { cors, auth } = fn.options;
+    const origin = getOrigin(fn, corsOrigin);
     const isAsked = fn.definer === "createAuthHandler" ||
-      (auth === "session" && (cors ?? corsOrigin) !== undefined) ||
-      needsRequestOrigin(fn, functions, corsOrigin);
-    if (!isAsked || cors === false || found.has(fn.path!)) continue;
-    found.set(fn.path!, fn);
+      (acceptsCookies(fn) && origin !== undefined) ||
+      (origin !== undefined && toSingleOrigin(origin) === undefined) ||
+      (origin !== undefined && isRouteOfOneFunction(fn, functions, corsOrigin));
+    if (!isAsked || fn.options.cors === false) continue;
+    const known = found.get(fn.path!);
+    if (known === undefined || !acceptsCookies(known) && acceptsCookies(fn)) {
+      found.set(fn.path!, fn);
+    }
   }
   return found;
 }
 
-/**
- * Checks whether the response to a preflight depends on the origin of the request. Without credentials,
- * handlers of a path with different settings are left to the gateway, because one would answer for all.
- */
-function needsRequestOrigin(
-  { path, definer, options }: InfraFunction,
+/** Checks whether the pages that may call a handler include the trusted origins of `auth`. */
+export function acceptsCookies({ definer, options }: InfraFunction): boolean {
+  return definer === "createAuthHandler" || options.auth === "session";
+}
+
+/** Returns what a handler has as `cors`, or the default of its functions; `undefined` if it allows no other origins. */
+function getOrigin(
+  { definer, options: { cors } }: InfraFunction,
+  corsOrigin: HclValue | undefined,
+): HclValue | undefined {
+  const isOfPackage = definer === "defineApiHandler" || definer === "createAuthHandler";
+  if (cors === false || !isOfPackage) return undefined;
+  return cors === undefined ? corsOrigin : cors as HclValue;
+}
+
+/** Returns the one origin that a constant response can name; `undefined` if it depends on the request. */
+function toSingleOrigin(origin: HclValue): string | undefined {
+  const origins = typeof origin === "string" ? origin.split(",") : origin;
+  return Array.isArray(origins) && origins.length === 1 ? origins[0].trim() : undefined;
+}
+
+/** Checks for a path whose handlers differ, but are one function, which knows them all. */
+function isRouteOfOneFunction(
+  { path, owner }: InfraFunction,
   functions: readonly InfraFunction[],
   corsOrigin: HclValue | undefined,
 ): boolean {
-  if (definer !== "defineApiHandler") return false;
-  const getOrigins = (cors: unknown): unknown =>
-    cors === undefined && typeof corsOrigin === "string" ? corsOrigin : cors;
-  const own = getOrigins(options.cors);
-  if (typeof own === "object" && own !== null && !Array.isArray(own)) return true;
-  const hasMany = Array.isArray(own)
-    ? own.length > 1
-    : typeof own === "string" && own.includes(",");
-  if (!hasMany) return false;
-  return functions.every((other) =>
-    other.path !== path || JSON.stringify(getOrigins(other.options.cors)) === JSON.stringify(own)
-  );
+  const handlers = functions.filter((fn) => fn.path === path);
+  return owner !== undefined && handlers.every((fn) => fn.owner === owner) &&
+    new Set(handlers.map((fn) => describeOrigin(getOrigin(fn, corsOrigin)))).size > 1;
+}
+
+/**
+ * Finds paths whose handlers allow different origins. Gateways answer preflight requests once for a path, so one handler's
+ * answer would let pages send requests that another handler refuses them, or the other way around.
+ *
+ * @param routes The functions in `api/`.
+ * @param corsOrigin The configured value of `CORS_ALLOW_ORIGIN`.
+ * @param api The gateway.
+ */
+export function findPreflightErrors(
+  routes: readonly InfraFunction[],
+  corsOrigin: HclValue | undefined,
+  { type, usagePlan }: ApiInfra,
+): Problem[] {
+  const answered = listAnsweredPaths(routes, usagePlan === true);
+  const unanswered = routes.filter(({ path }) => !answered.has(path));
+  const asked = planFunctionPreflights(unanswered, corsOrigin);
+  return [...Map.groupBy(unanswered, ({ path }) => path!)].flatMap(([path, handlers]) => {
+    const [{ owner, id }] = handlers;
+    if (handlers.every((fn) => (fn.owner ?? fn.id) === (owner ?? id))) return [];
+    // the gateway's own answer names only methods with origins, a function's the requested method
+    const compared = type === "http" || asked.has(path)
+      ? handlers
+      : handlers.filter((fn) => getOrigin(fn, corsOrigin) !== undefined);
+    const origins = compared.map((fn) => describeOrigin(getOrigin(fn, corsOrigin)));
+    if (new Set(origins).size <= 1) return [];
+    const list = compared
+      .map(({ method, source, line }, at) => `${method} allows ${origins[at]} (${source}:${line})`)
+      .join(", ");
+    return [{
+      message:
+        `The handlers of ${path} have different cors: ${list}. A gateway answers preflight ` +
+        "requests once for a path: write the same cors in all of them, or make them routes of one defineRouter",
+      functionName: handlers[0].name,
+    }];
+  });
+}
+
+function describeOrigin(origin: HclValue | undefined): string {
+  if (origin === undefined) return "no other origin";
+  if (origin instanceof Expression) return origin.hcl;
+  const origins = typeof origin === "string"
+    ? origin.split(",").map((each) => each.trim())
+    : origin;
+  return Array.isArray(origins)
+    ? origins.join(" ")
+    : `${(origins as unknown as CredentialedOrigins).origins.join(" ")} with credentials`;
 }
 
 function renderFunctionPreflights(
@@ -139,36 +207,19 @@ const ALLOWED_HEADERS = [
 /** The methods of a route for any method, which Access-Control-Allow-Methods cannot name. */
 const ALL_METHODS = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] as const;
 
-/** Finds paths that allow other origins. */
+/** Finds paths that allow one other origin, or all. */
 function planPreflights(
   functions: readonly InfraFunction[],
   corsOrigin: HclValue | undefined,
 ): ReadonlyMap<string, Preflight> {
   const found = new Map<string, Preflight>();
-  for (const { path, method, options: { cors }, definer } of functions) {
-    const isOfPackage = definer === "defineApiHandler" || definer === "createAuthHandler";
-    const origin = cors === undefined
-      ? (isOfPackage ? corsOrigin : undefined)
-      : cors === false
-      ? undefined
-      : cors;
+  for (const fn of functions) {
+    const given = getOrigin(fn, corsOrigin);
+    const origin = given === undefined ? undefined : toSingleOrigin(given);
     if (origin === undefined) continue;
-    const known = found.get(path!);
-    found.set(path!, {
-      methods: new Set([
-        ...known?.methods ?? [],
-        ...method === "ANY" ? ALL_METHODS : [method!],
-      ]),
-      origin: typeof origin === "string" && !origin.includes(",") &&
-          (known === undefined || known.origin === origin)
-        ? origin
-        : Array.isArray(origin) && origin.length === 1
-        ? origin[0]
-        : origin instanceof Expression
-        ? getAllowedOrigin(origin)
-        // the function's response contains the allowed origin
-        : "*",
-    });
+    const known = found.get(fn.path!)?.methods ?? [];
+    const methods = fn.method === "ANY" ? ALL_METHODS : [fn.method!];
+    found.set(fn.path!, { methods: new Set([...known, ...methods]), origin });
   }
   return found;
 }
@@ -221,12 +272,6 @@ function renderPreflight(
       ),
     }),
   ];
-}
-
-function getAllowedOrigin(origin: HclValue): HclValue {
-  if (typeof origin === "string") return origin.includes(",") ? "*" : origin;
-  const { hcl } = origin as Expression;
-  return expression(`strcontains(${hcl}, ",") ? "*" : ${hcl}`);
 }
 
 /** Writes the method that receives preflight requests. */

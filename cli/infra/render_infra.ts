@@ -27,11 +27,12 @@ import { renderMail } from "./mail_file.ts";
 import { NAMING } from "./names.ts";
 import { findMigrationErrors } from "./migration_function.ts";
 import { type PlanOptions, planResources, type ResourcePlan } from "./plan_resources.ts";
+import { findPreflightErrors } from "./preflights.ts";
 import { renderPushPlatforms } from "./push_file.ts";
 import { renderQueueRules } from "./queue_events.ts";
 import { renderRelease } from "./release_file.ts";
 import { renderRepositories } from "./repository_file.ts";
-import { renderRestApi, renderRoute } from "./rest_api_file.ts";
+import { getCorsOrigin, renderRestApi, renderRoute } from "./rest_api_file.ts";
 import {
   listDeadLetterQueues,
   renderMain,
@@ -110,6 +111,7 @@ export function renderInfra(options: PlanOptions): RenderedInfra {
       ...authorizers.errors,
       ...environments.errors,
       ...findApiErrors(plan, infra),
+      ...findPreflightErrors(plan.routes, getCorsOrigin(plan), infra.api),
       ...findJobErrors(plan),
       ...findMigrationErrors(functions),
     ],

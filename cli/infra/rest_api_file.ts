@@ -118,7 +118,7 @@ export function renderRestApi(plan: ResourcePlan): HclBlock[] {
 }
 
 /** Returns the configured value of `CORS_ALLOW_ORIGIN`. */
-function getCorsOrigin({ infra, environments }: ResourcePlan): HclValue | undefined {
+export function getCorsOrigin({ infra, environments }: ResourcePlan): HclValue | undefined {
   const given = infra.environment.CORS_ALLOW_ORIGIN;
   if (given === undefined || typeof given === "string") return given;
   const name = environments.terraformNames.get("CORS_ALLOW_ORIGIN");

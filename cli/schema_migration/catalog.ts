@@ -1,4 +1,4 @@
-import { qualify } from "../../database/sql/quote.ts";
+import { qualify } from "../../sql/quote.ts";
 
 /** A column of a table. Types and expressions are those that PostgreSQL prints. */
 export interface CatalogColumn {

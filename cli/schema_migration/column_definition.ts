@@ -1,6 +1,6 @@
 import { is, SQL } from "drizzle-orm";
 import { type PgColumn, PgDialect } from "drizzle-orm/pg-core";
-import { qualify, quoteLiteral, quoteName } from "../../database/sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { findEnum } from "./declared_objects.ts";
 
 const dialect = new PgDialect();

@@ -1,4 +1,4 @@
-import { qualify, quoteName } from "../../database/sql/quote.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
 import { type Catalog, findCreated, getLabel, quoteTable } from "./catalog.ts";
 import { compareEnums } from "./compare_enums.ts";
 import { compareTables, findForeignKeys } from "./compare_tables.ts";

@@ -1,4 +1,4 @@
-import { qualify, quoteLiteral } from "../../database/sql/quote.ts";
+import { qualify, quoteLiteral } from "../../sql/quote.ts";
 import { type CatalogEnum, getLabel } from "./catalog.ts";
 import type { Step } from "./step.ts";
 

@@ -1,4 +1,4 @@
-import { qualify, quoteName } from "../../database/sql/quote.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
 import { type CatalogRule, type CatalogTable, getLabel, quoteTable } from "./catalog.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Step } from "./step.ts";

@@ -1,4 +1,4 @@
-import { quoteName } from "../../database/sql/quote.ts";
+import { quoteName } from "../../sql/quote.ts";
 import {
   type Catalog,
   type CatalogColumn,

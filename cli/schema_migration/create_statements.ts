@@ -12,7 +12,7 @@ import {
   type PgView,
 } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { qualify, quoteLiteral, quoteName } from "../../database/sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { renderColumn, renderSql } from "./column_definition.ts";
 import type { DeclaredObjects } from "./declared_objects.ts";
 

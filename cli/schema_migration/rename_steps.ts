@@ -1,4 +1,4 @@
-import { quoteName } from "../../database/sql/quote.ts";
+import { quoteName } from "../../sql/quote.ts";
 import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
 import type { Step } from "./step.ts";
 

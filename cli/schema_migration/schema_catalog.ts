@@ -1,6 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { qualify, quoteName } from "../../database/sql/quote.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
 import { type Catalog, quoteTable } from "./catalog.ts";
 import { readCatalog } from "./read_catalog.ts";
 

@@ -22,3 +22,15 @@ export const systemClock: Clock = {
 export function monotonicNow(clock: Clock = systemClock): number {
   return clock === systemClock ? Math.floor(performance.now()) : clock.now();
 }
+
+/**
+ * Converts a time of the wall clock to the clock of {@link monotonicNow}, so that a deadline stays where it is when the
+ * machine's clock is set.
+ *
+ * @param epochMs Epoch milliseconds. `Infinity` stays.
+ * @param clock The clock that was handed in.
+ * @returns Milliseconds to compare with {@link monotonicNow}.
+ */
+export function toMonotonic(epochMs: number, clock: Clock = systemClock): number {
+  return clock === systemClock ? epochMs - Date.now() + performance.now() : epochMs;
+}

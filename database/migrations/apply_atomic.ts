@@ -3,7 +3,7 @@ import { type MigrationContext, toMigrationError } from "./context.ts";
 import type { HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { quoteLiteral } from "../sql/quote.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 
 /**
  * Applies a migration and records it in one transaction: both happen or neither. Sends one message

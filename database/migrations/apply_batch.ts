@@ -3,8 +3,8 @@ import type { MigrationContext } from "./context.ts";
 import type { HistoryTables } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { quoteLiteral } from "../sql/quote.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Maximum number of files per message. Progress is logged between messages. */
 const MAX_FILES = 100;

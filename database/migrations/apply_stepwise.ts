@@ -7,7 +7,7 @@ import { assertNoSearchPath, getSettings, withSettings } from "./session_setting
 import { StepRun } from "./step_run.ts";
 import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /**
  * Applies a migration statement by statement, and records each before and after it runs, so that a

@@ -1,11 +1,11 @@
-import type { DistSqlJob } from "../distsql/translation.ts";
-import { getName } from "../distsql/sql_name.ts";
-import { tokenize } from "../distsql/tokenize.ts";
+import type { DistSqlJob } from "../../distsql/translate/translation.ts";
+import { getName } from "../../sql/sql_name.ts";
+import { tokenize } from "../../sql/tokenize.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
-import { type JobState, pollJob, readJobState } from "../sql/poll_job.ts";
+import { type JobState, pollJob, readJobState } from "../../distsql/recreate/poll_job.ts";
 import { CONSTRAINT_STATE, INDEX_STATE } from "./recover.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Outcome of a background job. */
 export interface JobOutcome {

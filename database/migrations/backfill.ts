@@ -1,17 +1,25 @@
-import type { SqlSession } from "../providers/provider.ts";
-import { runBatches } from "../sql/run_batches.ts";
+import type { SqlSession } from "../../sql/session.ts";
+import { runBatches } from "../../distsql/batches/run_batches.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
-import { type BatchDecision, decideBatch, refuseWithoutKey } from "./row_changes/batch_decision.ts";
-import { type BatchProgress, readProgress, writeProgress } from "./row_changes/batch_progress.ts";
-import { type BatchWalk, createWalk } from "./row_changes/batch_walk.ts";
-import { countMatching, hasRowIds } from "./row_changes/count_rows.ts";
-import { freezeTime, readsTime } from "./row_changes/freeze_time.ts";
-import { type ReadRows, readSchemaFacts } from "./row_changes/read_facts.ts";
-import { readRowChange } from "./row_changes/row_change.ts";
-import { MAX_ROWS } from "./row_changes/row_limit.ts";
-import { emptyFacts } from "./row_changes/schema_facts.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import {
+  type BatchDecision,
+  decideBatch,
+  refuseWithoutKey,
+} from "../../distsql/batches/batch_decision.ts";
+import {
+  type BatchProgress,
+  readProgress,
+  writeProgress,
+} from "../../distsql/batches/batch_progress.ts";
+import { type BatchWalk, createWalk } from "../../distsql/batches/batch_walk.ts";
+import { countMatching, hasRowIds } from "../../distsql/batches/count_rows.ts";
+import { freezeTime, readsTime } from "../../distsql/batches/freeze_time.ts";
+import { type ReadRows, readSchemaFacts } from "../../distsql/batches/read_facts.ts";
+import { readRowChange } from "../../distsql/batches/row_change.ts";
+import { MAX_ROWS } from "../../distsql/batches/row_limit.ts";
+import { emptyFacts } from "../../distsql/batches/schema_facts.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /**
  * A third of the provider's limit of 3,000 rows, because cascading changes of foreign keys count
@@ -139,7 +147,10 @@ async function runWalk(
     const isDone = batch === undefined;
     const mark = isDone ? undefined : writeProgress({ key: batch.key, moment });
     await notes.run(async (tx) => {
-      batch?.check(await tx.query(batch.sql));
+      if (batch !== undefined) {
+        const fault = batch.findFault(await tx.query(batch.sql));
+        if (fault !== undefined) throw new MigrationError(fault);
+      }
       await tx.query(notes.note(isDone ? "done" : "running", mark));
     });
     return isDone ? { ...position, isDone } : { key: batch.key, isDone };

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "./sha256.ts";
-import { STATEMENT_BREAKPOINT } from "../distsql/statement.ts";
-import { tokenize } from "../distsql/tokenize.ts";
+import { STATEMENT_BREAKPOINT } from "../../sql/statement.ts";
+import { tokenize } from "../../sql/tokenize.ts";
 import { MigrationError } from "./migration_error.ts";
 
 /** Migration file. */

@@ -1,11 +1,12 @@
 import { findSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DedicatedSession, Row, SqlSession } from "../providers/provider.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 import { compareTags } from "./files.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { AppliedMigration, MigrationStatus } from "./plan.ts";
-import { quoteLiteral, quoteName } from "../sql/quote.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { quoteLiteral, quoteName } from "../../sql/quote.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Quoted, qualified names of the tables that record migrations. */
 export interface HistoryTables {

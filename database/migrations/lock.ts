@@ -1,12 +1,13 @@
 import { type Clock, monotonicNow } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
-import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
-import { isOccError } from "../sqlstate.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import type { SqlSession } from "../../sql/session.ts";
+import { isOccError } from "../../sql/sqlstate.ts";
 import { createTables, type HistoryTables } from "./history.ts";
 import { MigrationError, MigrationLockedError } from "./migration_error.ts";
 import { sha256 } from "./sha256.ts";
-import { quoteLiteral } from "../sql/quote.ts";
-import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
+import { isConnectionLost, retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Lock that allows one run at a time to migrate a database. */
 export interface MigrationLock {

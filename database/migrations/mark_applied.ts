@@ -6,7 +6,7 @@ import { MigrationError } from "./migration_error.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import type { MigrationTarget } from "./run.ts";
 import { runWithRetry } from "../retry.ts";
-import { withSession } from "../sql/with_session.ts";
+import { withSession } from "../session/with_session.ts";
 
 /** Options of {@link markMigrationApplied}. */
 export interface MarkAppliedConfig extends MigrationTarget {

@@ -1,10 +1,10 @@
-import type { DistSqlColumn } from "../distsql/translation.ts";
+import type { DistSqlColumn } from "../../distsql/translate/translation.ts";
 import type { Clock } from "../../core/async/clock.ts";
-import { notNullCheck, readNotNullCheck } from "../distsql/rules/not_null.ts";
-import { deriveName } from "../distsql/sql_name.ts";
-import type { SqlSession } from "../providers/provider.ts";
-import { quoteName } from "../sql/quote.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { notNullCheck, readNotNullCheck } from "../../distsql/translate/rules/not_null.ts";
+import { deriveName } from "../../sql/sql_name.ts";
+import type { SqlSession } from "../../sql/session.ts";
+import { quoteName } from "../../sql/quote.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** CHECK constraint that replaces NOT NULL. */
 export interface NotNullCheck {

@@ -1,5 +1,5 @@
 import type { DatabaseProvider } from "../config.ts";
-import type { DistSqlOptions } from "../distsql/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { MigrationFile } from "./files.ts";
 import { readMigrationFolder } from "./folder.ts";
 import { planMigrations } from "./plan.ts";

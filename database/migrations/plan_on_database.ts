@@ -1,6 +1,6 @@
 import type { DatabaseProvider } from "../config.ts";
-import type { DistSqlOptions } from "../distsql/options.ts";
-import type { SqlSession } from "../providers/provider.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { SqlSession } from "../../sql/session.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";
 import type { MigrationStatus } from "./plan.ts";
@@ -10,9 +10,9 @@ import {
   planRowChangesOnEmpty,
   type RowChangeRefusal,
   UNBATCHABLE,
-} from "./row_changes/plan_row_changes.ts";
+} from "../../distsql/batches/plan_row_changes.ts";
 import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Plan of a run. */
 export interface PendingPlan {

@@ -1,7 +1,7 @@
-import { keywordSet } from "../distsql/list_words.ts";
-import { getName, type QualifiedName, readName } from "../distsql/sql_name.ts";
-import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
-import type { Row, SqlSession } from "../providers/provider.ts";
+import { keywordSet } from "../../sql/list_words.ts";
+import { getName, type QualifiedName, readName } from "../../sql/sql_name.ts";
+import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 
 /**
  * Evidence in the catalog about a statement that may have run: it ran (`done`), it did not run or

@@ -1,11 +1,10 @@
-import { quoteNameAt } from "../distsql/sql_name.ts";
-import { parseStatement } from "../distsql/statement_reader.ts";
+import { quoteNameAt } from "../../sql/sql_name.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
-import { applyAlter } from "../recreation/alter.ts";
-import { executeRecreation } from "../recreation/execute.ts";
-import { getEstimatedRowCount, introspectTable } from "../recreation/introspect.ts";
-import { generateRecreationPlan } from "../recreation/plan.ts";
-import type { RecreationPlan } from "../recreation/recreation_plan.ts";
+import { applyAlter } from "../../distsql/recreate/alter.ts";
+import { executeRecreation, getEstimatedRowCount, introspectTable } from "../recreation.ts";
+import { generateRecreationPlan } from "../../distsql/recreate/plan.ts";
+import type { RecreationPlan } from "../../distsql/recreate/recreation_plan.ts";
 import type { MigrationContext } from "./context.ts";
 
 /**

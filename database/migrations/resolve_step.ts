@@ -1,13 +1,17 @@
-import { parseStatement, type StatementReader } from "../distsql/statement_reader.ts";
-import { quoteNameAt, readName } from "../distsql/sql_name.ts";
-import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../distsql/translation.ts";
+import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
+import { quoteNameAt, readName } from "../../sql/sql_name.ts";
+import type {
+  DistSqlColumn,
+  DistSqlNotNull,
+  DistSqlTruncation,
+} from "../../distsql/translate/translation.ts";
 import type { MigrationContext } from "./context.ts";
 import type { StepRow } from "./history.ts";
 import { addNotNullSql, readNotNull } from "./not_null.ts";
 import type { MigrationStep } from "./steps.ts";
 import { tableToEmpty } from "./truncate_order.ts";
-import { quoteName } from "../sql/quote.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { quoteName } from "../../sql/quote.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /**
  * Resolution of a step: the step to run, nothing because it is done (`satisfied`), or nothing for

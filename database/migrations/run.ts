@@ -1,9 +1,9 @@
-import { type Clock, systemClock } from "../../core/async/clock.ts";
+import { type Clock, monotonicNow, systemClock, toMonotonic } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { checkDatabaseConfig } from "../check_config.ts";
 import { openShared } from "../client.ts";
 import type { DatabaseConfig } from "../config.ts";
-import type { DistSqlOptions } from "../distsql/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
@@ -17,7 +17,7 @@ import { planOnDatabase } from "./plan_on_database.ts";
 import { type LockSettings, takeRunLock } from "./run_lock.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { withSession } from "../sql/with_session.ts";
+import { withSession } from "../session/with_session.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 
@@ -179,6 +179,8 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
 
 interface Settings extends LockSettings {
   jobTimeoutMs: number;
+  /** On the clock of `monotonicNow()`. */
+  stopMs: number;
 }
 
 function resolve(config: MigrateConfig): Settings {
@@ -188,6 +190,7 @@ function resolve(config: MigrateConfig): Settings {
     jobTimeout = 3600,
     logger = () => {},
     clock = systemClock,
+    stopAtMs = Infinity,
   } = config;
   for (const [name, value] of Object.entries({ lockTimeout, lockTtl, jobTimeout })) {
     if (!(value > 0 && value < 1e6)) {
@@ -204,6 +207,7 @@ function resolve(config: MigrateConfig): Settings {
     lockTimeoutMs: lockTimeout * 1000,
     lockTtlMs: lockTtl * 1000,
     jobTimeoutMs: jobTimeout * 1000,
+    stopMs: toMonotonic(stopAtMs, clock),
   };
 }
 
@@ -236,7 +240,7 @@ async function migrate(
       lock,
       limitsRows: config.database.provider === "distsql",
       jobTimeoutMs: settings.jobTimeoutMs,
-      isOver: () => config.stopAtMs !== undefined && clock.now() >= config.stopAtMs,
+      isOver: () => monotonicNow(clock) >= settings.stopMs,
       logger,
       clock,
       onUndecided: config.onUndecided,

@@ -1,6 +1,7 @@
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { tokenize } from "../distsql/tokenize.ts";
-import type { DedicatedSession, Row } from "../providers/provider.ts";
+import { StatementReader } from "../../sql/statement_reader.ts";
+import { tokenize } from "../../sql/tokenize.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import type { Row } from "../../sql/session.ts";
 import { MigrationError } from "./migration_error.ts";
 import { isSessionSetting } from "./setting_statements.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";

@@ -1,5 +1,5 @@
-import { getName } from "../distsql/sql_name.ts";
-import type { StatementReader } from "../distsql/statement_reader.ts";
+import { getName } from "../../sql/sql_name.ts";
+import type { StatementReader } from "../../sql/statement_reader.ts";
 
 const OF_TRANSACTION: ReadonlySet<string> = new Set(["LOCAL", "TRANSACTION", "CONSTRAINTS"]);
 

@@ -5,21 +5,21 @@ import {
   type DeclaredTable,
   findObject,
   getKey,
-} from "../distsql/declared/declared_schema.ts";
-import { readObject } from "../distsql/declared/read_object.ts";
-import { parseStatement } from "../distsql/statement_reader.ts";
-import { translateForDistSql } from "../distsql/sanitize.ts";
-import { applyAlter } from "../recreation/alter.ts";
-import { buildCreateTableSql } from "../recreation/create_table.ts";
-import { generateRecreationPlan, typeNames } from "../recreation/plan.ts";
-import { normalizeType } from "../recreation/sql_text.ts";
+} from "../../distsql/schema/declared_schema.ts";
+import { readObject } from "../../distsql/schema/read_object.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
+import { translateForDistSql } from "../../distsql/translate/sanitize.ts";
+import { applyAlter } from "../../distsql/recreate/alter.ts";
+import { buildCreateTableSql } from "../../distsql/recreate/create_table.ts";
+import { generateRecreationPlan, typeNames } from "../../distsql/recreate/plan.ts";
+import { normalizeType } from "../../distsql/recreate/sql_text.ts";
 import type {
   IncomingForeignKey,
   TableColumn,
   TableConstraint,
   TableSchema,
-} from "../recreation/table_schema.ts";
-import { qualify, quoteName } from "../sql/quote.ts";
+} from "../../distsql/recreate/table_schema.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
 
 /**
  * Plans the recreation of a table from its declaration in the files, as the run will plan it from

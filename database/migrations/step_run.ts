@@ -10,8 +10,8 @@ import { indexOf, lookUpStatement } from "./recover.ts";
 import { recreateTable } from "./recreate.ts";
 import { inTransaction } from "./step_transaction.ts";
 import type { MigrationStep } from "./steps.ts";
-import { isOverLimit } from "../sql/over_limit.ts";
-import { isConnectionLost, retryIdempotent } from "../sql/retry_idempotent.ts";
+import { isOverLimit } from "../../distsql/batches/over_limit.ts";
+import { isConnectionLost, retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Maximum attempts of a statement whose connection is lost. */
 const MAX_ATTEMPTS = 12;

@@ -1,4 +1,4 @@
-import type { SqlSession } from "../providers/provider.ts";
+import type { SqlSession } from "../../sql/session.ts";
 import { runWithRetry } from "../retry.ts";
 import type { MigrationContext } from "./context.ts";
 import { writeStep } from "./history.ts";

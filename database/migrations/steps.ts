@@ -1,15 +1,15 @@
 import type { DatabaseProvider } from "../config.ts";
-import { adaptForStandardPg } from "../distsql/adapt.ts";
-import { findCommentedKeys } from "../distsql/commented_keys.ts";
-import { getIncompatibility } from "../distsql/incompatibilities.ts";
-import type { DistSqlOptions } from "../distsql/options.ts";
-import { splitStatements } from "../distsql/statement.ts";
-import { parseStatement, StatementReader } from "../distsql/statement_reader.ts";
-import { maskStatement } from "../distsql/mask_statement.ts";
-import { createLocator, findFirstWord } from "../distsql/text_position.ts";
-import { readTransactionControl } from "../distsql/transaction_blocks.ts";
-import type { TranslatedStatement } from "../distsql/translate_text.ts";
-import type { DistSqlStep } from "../distsql/translation.ts";
+import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
+import { findCommentedKeys } from "../../distsql/translate/commented_keys.ts";
+import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import { splitStatements } from "../../sql/statement.ts";
+import { parseStatement, StatementReader } from "../../sql/statement_reader.ts";
+import { maskStatement } from "../../sql/mask_statement.ts";
+import { createLocator, findFirstWord } from "../../sql/text_position.ts";
+import { readTransactionControl } from "../../distsql/translate/transaction_blocks.ts";
+import type { TranslatedStatement } from "../../distsql/translate/translate_text.ts";
+import type { DistSqlStep } from "../../distsql/translate/translation.ts";
 import { hashText, type MigrationFile, stripMark } from "./files.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type ReadStatement,
 } from "./transaction_findings.ts";
 import { type TranslatedSource, translateSources } from "./translate_sources.ts";
-import { keywordSet } from "../distsql/list_words.ts";
+import { keywordSet } from "../../sql/list_words.ts";
 
 /** Statement of a migration, ready to run. */
 export interface MigrationStep extends DistSqlStep {

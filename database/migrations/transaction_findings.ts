@@ -1,9 +1,9 @@
-import { getIncompatibility } from "../distsql/incompatibilities.ts";
-import type { SqlStatement } from "../distsql/statement.ts";
-import type { StatementReader } from "../distsql/statement_reader.ts";
-import { maskStatement } from "../distsql/mask_statement.ts";
-import { createLocator, findFirstWord } from "../distsql/text_position.ts";
-import type { TransactionControl } from "../distsql/transaction_blocks.ts";
+import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
+import type { SqlStatement } from "../../sql/statement.ts";
+import type { StatementReader } from "../../sql/statement_reader.ts";
+import { maskStatement } from "../../sql/mask_statement.ts";
+import { createLocator, findFirstWord } from "../../sql/text_position.ts";
+import type { TransactionControl } from "../../distsql/translate/transaction_blocks.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { isTransactionSetting } from "./setting_statements.ts";
 

@@ -1,21 +1,24 @@
-import { RecreationRequiredError, UnsupportedStatementError } from "../distsql/errors.ts";
-import { getIncompatibility } from "../distsql/incompatibilities.ts";
-import type { DistSqlOptions } from "../distsql/options.ts";
-import type { SqlStatement } from "../distsql/statement.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { isTransactionControl } from "../distsql/transaction_blocks.ts";
+import {
+  RecreationRequiredError,
+  UnsupportedStatementError,
+} from "../../distsql/translate/errors.ts";
+import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
+import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { SqlStatement } from "../../sql/statement.ts";
+import { StatementReader } from "../../sql/statement_reader.ts";
+import { isTransactionControl } from "../../distsql/translate/transaction_blocks.ts";
 import { isTransactionSetting } from "./setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
-import { maskStatement } from "../distsql/mask_statement.ts";
-import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";
+import { maskStatement } from "../../sql/mask_statement.ts";
+import { createLocator, findFirstWord, type TextPosition } from "../../sql/text_position.ts";
 import {
   getDeclarations,
   type TranslatedStatement,
   translateStatements,
-} from "../distsql/translate_text.ts";
-import type { DistSqlWarning } from "../distsql/translation.ts";
+} from "../../distsql/translate/translate_text.ts";
+import type { DistSqlWarning } from "../../distsql/translate/translation.ts";
 import { stripMark } from "./files.ts";
-import { RecreationError } from "../recreation/recreation_error.ts";
+import { RecreationError } from "../../distsql/recreate/recreation_error.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { simulateRecreation } from "./simulate_recreation.ts";
 

@@ -1,8 +1,8 @@
-import type { DistSqlTruncation } from "../distsql/translation.ts";
+import type { DistSqlTruncation } from "../../distsql/translate/translation.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
-import { quoteLiteral } from "../sql/quote.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Foreign key to a table of the statement. */
 interface Reference {

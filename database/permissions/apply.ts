@@ -3,9 +3,9 @@ import { isAppError } from "../../errors/app_error.ts";
 import { findDriverError } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
-import type { SqlSession } from "../providers/provider.ts";
+import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../retry.ts";
-import { withSession } from "../sql/with_session.ts";
+import { withSession } from "../session/with_session.ts";
 import {
   type DeclaredGrant,
   type DeclaredGrants,

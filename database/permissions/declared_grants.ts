@@ -11,7 +11,7 @@ import type {
   PermissionObject,
   PermissionStatement,
 } from "./permission_statement.ts";
-import { keywordSet } from "../distsql/list_words.ts";
+import { keywordSet } from "../../sql/list_words.ts";
 
 /** Result of all statements of the files for one privilege. */
 export interface DeclaredGrant {

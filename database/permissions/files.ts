@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { WHOLE_TABLE_COMMENT } from "../table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { splitStatements } from "../distsql/statement.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
+import { splitStatements } from "../../sql/statement.ts";
+import { StatementReader } from "../../sql/statement_reader.ts";
 import {
   isPermissionStatement,
   type PermissionStatement,

@@ -1,4 +1,4 @@
-import type { SqlSession } from "../providers/provider.ts";
+import type { SqlSession } from "../../sql/session.ts";
 import type { PermissionObjectType } from "./permission_statement.ts";
 
 /** Privilege of a role on an object. */

@@ -1,6 +1,6 @@
-import { getName, readName } from "../distsql/sql_name.ts";
-import type { StatementReader } from "../distsql/statement_reader.ts";
-import { keywordSet } from "../distsql/list_words.ts";
+import { getName, readName } from "../../sql/sql_name.ts";
+import type { StatementReader } from "../../sql/statement_reader.ts";
+import { keywordSet } from "../../sql/list_words.ts";
 
 /** Location of a statement. */
 export interface PermissionSource {

@@ -1,6 +1,6 @@
-import { writeName } from "../distsql/sql_name.ts";
-import type { SqlSession } from "../providers/provider.ts";
-import { retryIdempotent } from "../sql/retry_idempotent.ts";
+import { writeName } from "../../sql/sql_name.ts";
+import type { SqlSession } from "../../sql/session.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 import type { PermissionStatement } from "./permission_statement.ts";
 
 /** A role that a file maps to an IAM principal, and the statement. */

@@ -1,7 +1,7 @@
 import { hasSqlState } from "../../errors/driver_error.ts";
-import { sanitizeForDistSql } from "../distsql/sanitize.ts";
-import { writeName } from "../distsql/sql_name.ts";
-import type { SqlSession } from "../providers/provider.ts";
+import { sanitizeForDistSql } from "../../distsql/translate/sanitize.ts";
+import { writeName } from "../../sql/sql_name.ts";
+import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import type { DeclaredGrant } from "./declared_grants.ts";
 import { type Grant, grantKey, iamKey, type LiveGrants, readGrantKey } from "./live_grants.ts";

@@ -1,4 +1,4 @@
-import { type SqlToken, tokenize } from "../distsql/tokenize.ts";
+import { type SqlToken, tokenize } from "../../sql/tokenize.ts";
 
 /** Values of variables, such as `process.env`. */
 export type PermissionVariables = Readonly<Record<string, string | undefined>>;

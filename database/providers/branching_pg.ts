@@ -10,7 +10,8 @@ import { createConnectRetry } from "./connect_retry.ts";
 import { loadNeon } from "./load_neon.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { limitStatements, rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
-import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "./provider.ts";
+import type { Connection, DedicatedSession, Invalidate } from "./provider.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 import { getLimit, type StatementLimit } from "./statement_limit.ts";
 
 /**

@@ -15,8 +15,10 @@ import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "../../env/idle_timer.ts";
 import { loadRdsData } from "./load_rds_data.ts";
-import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
-import { getLimit, isSilent, type StatementLimit, withinLimit } from "./statement_limit.ts";
+import { isSilent } from "../../sql/sqlstate.ts";
+import type { Connection, DedicatedSession } from "./provider.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
+import { getLimit, type StatementLimit, withinLimit } from "./statement_limit.ts";
 
 /** Cluster, secret and database, which every request contains. */
 export interface DataApiTarget {

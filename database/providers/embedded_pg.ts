@@ -6,7 +6,8 @@ import { createSessionClient } from "../session/client.ts";
 import { DATABASE_PACKAGES } from "../optional_packages.ts";
 import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
-import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
+import type { Connection, DedicatedSession } from "./provider.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 
 function isInMemory(folder: string): boolean {
   return folder.startsWith("memory://");

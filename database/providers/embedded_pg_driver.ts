@@ -16,8 +16,8 @@ import { toParameterText } from "../session/parameter_text.ts";
 export function toSqlDriver(pglite: PGlite): SqlDriver {
   const options: QueryOptions = {
     rowMode: "array",
-    parsers: textParsers(pglite),
-    serializers: TEXT_SERIALIZERS,
+    parsers: keepTexts(pglite.parsers),
+    serializers: keepTexts(pglite.serializers),
   };
   function on(target: PGlite | Transaction): StatementRunner {
     return {
@@ -49,13 +49,7 @@ function asText(text: string): string {
   return text;
 }
 
-/** Serializers that pass every value as text. */
-const TEXT_SERIALIZERS: NonNullable<QueryOptions["serializers"]> = new Proxy({}, {
-  get: () => asText,
-});
-
-/** Parsers that keep the text of each type that PGlite would parse. */
-function textParsers(pglite: PGlite): Record<string, (text: string) => string> {
-  const { parsers } = pglite as unknown as { parsers: Record<string, unknown> };
-  return Object.fromEntries(Object.keys(parsers).map((type) => [type, asText]));
+/** Returns functions that keep the text of each type which PGlite would convert. */
+function keepTexts(converters: object): Record<string, (text: string) => string> {
+  return Object.fromEntries(Object.keys(converters).map((type) => [type, asText]));
 }

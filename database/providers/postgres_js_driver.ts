@@ -9,7 +9,7 @@ import type {
 import { toQueryResult } from "../session/decode_rows.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
-import type { Row } from "./provider.ts";
+import type { Row } from "../../sql/session.ts";
 import type { StatementRunner } from "./statement_runner.ts";
 import { createTextQuery } from "./text_query.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";

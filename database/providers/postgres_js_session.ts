@@ -2,7 +2,8 @@ import type { Sql, TransactionSql } from "postgres";
 import type { queryRows } from "./postgres_js_driver.ts";
 import type { PostgresPool } from "./postgres_js_pool.ts";
 import type { StatementGate } from "./postgres_js_transaction.ts";
-import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
+import type { DedicatedSession } from "./provider.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 import type { StatementLimit } from "./statement_limit.ts";
 import type { StatementRunner } from "./statement_runner.ts";
 

@@ -1,7 +1,7 @@
 import type { RowList } from "postgres";
 import type { PoolerMode } from "../config.ts";
 import type { StatementRunner } from "./statement_runner.ts";
-import type { Row } from "./provider.ts";
+import type { Row } from "../../sql/session.ts";
 
 /**
  * Finds out whether the server must be treated as shared with other clients between two

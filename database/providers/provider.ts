@@ -1,6 +1,7 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { ConnectionInvalidationReason } from "../connection_events.ts";
 import type { QueryResultHKT } from "../session/query_result.ts";
+import type { SqlSession } from "../../sql/session.ts";
 import type { StatementLimit } from "./statement_limit.ts";
 
 /** drizzle's PostgreSQL client, independent of the driver. */
@@ -9,28 +10,6 @@ export type DrizzleClient<TSchema extends Record<string, unknown> = Record<strin
     QueryResultHKT,
     TSchema
   >;
-
-/** Row of a raw statement. */
-export type Row = Record<string, unknown>;
-
-/** Server session that runs SQL texts; for migrations, whose statements drizzle does not build. */
-export interface SqlSession {
-  /**
-   * Runs one statement.
-   *
-   * @param text One statement, with `$1` for the first parameter.
-   * @param params Texts, numbers, booleans and nulls.
-   * @returns Its rows.
-   */
-  query(text: string, params?: readonly (string | number | boolean | null)[]): Promise<Row[]>;
-  /**
-   * Runs several statements in as few round trips as possible; outside of a transaction they form
-   * one implicit transaction.
-   *
-   * @param statements The statements, without parameters.
-   */
-  script(statements: readonly string[]): Promise<void>;
-}
 
 /** Dedicated server session, separate from the clients. */
 export interface DedicatedSession extends SqlSession {

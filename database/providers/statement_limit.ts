@@ -1,5 +1,5 @@
-import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
+import { SILENT } from "../../sql/sqlstate.ts";
 
 /**
  * Maximum time without an answer to a statement, outside of invocations with a deadline. A session
@@ -39,14 +39,6 @@ export function silent({ ms }: StatementLimit): Error {
 
 /** Grace period in which a process that was busy or suspended reads pending answers. */
 const GRACE_MS = 50;
-
-const SILENT = "CONNECTION_SILENT";
-
-/** Checks for the error of {@link silent}. */
-export function isSilent(error: unknown): boolean {
-  return findInCauseChain(error, (link) => (link as { code?: unknown }).code === SILENT) !==
-    undefined;
-}
 
 /**
  * Watchdog for the statements of one connection. The limit of a statement starts when it is sent,

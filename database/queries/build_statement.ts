@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { isKind } from "../entity_kind.ts";
+import { withoutContext } from "../../observability/invocation_context.ts";
+import { isKind } from "../drizzle_table.ts";
 import type { PreparedQuery } from "../session/prepared_query.ts";
 import {
   buildingTemplate,
@@ -55,7 +56,10 @@ function attempt(
 ): Attempt {
   const reads = new Map<string, number>();
   const query = buildingTemplate(() => {
-    const built: unknown = withoutChance(() => builder(db as never, createParams(reads, isNull)));
+    const built: unknown = withoutContext(
+      () => refuse("the context of a request"),
+      () => withoutChance(() => builder(db as never, createParams(reads, isNull))),
+    );
     return prepare(name, built, db);
   });
   return { query, reads };
@@ -129,6 +133,12 @@ export function buildForAllValues(
       throw error;
     }
   }
+  if (comparesRenamed(builder)) {
+    refuse(
+      "a parameter gets another name in a builder that compares, which can decide the form of the statement: " +
+        "write p.x where the value belongs, or use defineQuery",
+    );
+  }
   let first: Attempt;
   try {
     first = build(() => false);
@@ -157,10 +167,33 @@ export function buildForAllValues(
     // a value that the builder compares leaves no other trace
     if (bound.filter((key) => key === parameter).length < count) decides(parameter);
   }
+  if (params.some((param) => getValue(param) === undefined)) {
+    refuse("it binds undefined: pass the value as a parameter, or null for NULL");
+  }
   // drizzle expands lists, but it has no list yet
   const list = /\bin \$(\d+)/.exec(sql);
   if (list !== null) decides(bound[Number(list[1]) - 1] ?? "");
   return { query, names };
+}
+
+/** Start of a function's text up to its second parameter, which is a name or a pattern. */
+const SECOND_PARAMETER = /^[^(]*\(\s*(?:[\w$]+|\{[^}]*\})\s*,\s*([\w$]+|\{)/;
+
+/** What tells values apart and leaves no other trace: conditions see the null of the second run. */
+const COMPARISON =
+  /[=!]==|\b(?:switch|typeof|instanceof)\b|\b(?:Object|Array|Number)\.is|\.(?:includes|indexOf|has|get|find\w*|some|every)\(/;
+
+/**
+ * Checks the text of a builder for `const { role } = p` or `const role = p.role` beside a comparison. A
+ * name can be compared without another read of `p`, and a comparison with `===` cannot be observed.
+ */
+function comparesRenamed(builder: StatementBuilder): boolean {
+  const text = Function.prototype.toString.call(builder);
+  const p = SECOND_PARAMETER.exec(text)?.[1];
+  if (p === undefined || !COMPARISON.test(text)) return false;
+  const name = p.replaceAll("$", "\\$");
+  return p === "{" ||
+    new RegExp(`\\}\\s*=\\s*${name}(?![\\w$])|[^=!<>]=\\s*${name}\\s*[.[]`).test(text);
 }
 
 /** Compares two runs of a builder, of which the second may have nulls for parameters. */
@@ -205,13 +238,20 @@ function getValue(param: unknown): unknown {
 function withoutChance<T>(work: () => T): T {
   const { Date: RealDate } = globalThis;
   const { random } = Math;
+  const { Now } = (globalThis as { Temporal?: { Now: object } }).Temporal ?? { Now: {} };
+  const clocks = Object.getOwnPropertyDescriptors(Now);
   globalThis.Date = createDate(RealDate);
   Math.random = () => refuse("a random number");
+  for (const [name, { value }] of Object.entries(clocks)) {
+    if (typeof value !== "function") continue;
+    Object.defineProperty(Now, name, { value: () => refuse("the clock"), configurable: true });
+  }
   try {
     return work();
   } finally {
     globalThis.Date = RealDate;
     Math.random = random;
+    Object.defineProperties(Now, clocks);
   }
 }
 

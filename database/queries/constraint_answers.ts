@@ -1,5 +1,5 @@
 import type { DatabaseError } from "../../errors/database_errors.ts";
-import { deriveName } from "../distsql/sql_name.ts";
+import { deriveName } from "../../sql/sql_name.ts";
 
 /** Response to the violation of a constraint. */
 export interface ConstraintAnswer {

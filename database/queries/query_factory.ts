@@ -103,9 +103,11 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
   ): DefinedQuery<TSchema, TArgs, TResult>;
   /**
    * Declares one statement, which is built once for all calls. Its members of `p` stand for the values
-   * of a call: pass them on unchanged. A builder whose SQL depends on a value, on the clock or on chance
-   * is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call. Other variables
-   * that the builder reads are read once.
+   * of a call: pass them on unchanged. A builder whose SQL depends on a value, the clock, chance or the
+   * context of a request is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call.
+   *
+   * Two things cannot be observed: a function that the builder calls with a parameter must not compare it
+   * with `===`, and other variables that the builder reads are read once, so they must not change.
    *
    * @param name The name in metrics, spans and errors.
    * @param builder Returns the statement, not awaited.

@@ -5,7 +5,7 @@ import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
 import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../retry.ts";
-import { isTransactionConflict } from "../sqlstate.ts";
+import { isTransactionConflict } from "../../sql/sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";
 

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getColumns, getTableNames } from "../drizzle_table.ts";
 import { columnNameSql } from "../column_sql.ts";
 import { type PlainSql, rawSql } from "../plain_sql.ts";
-import { qualify, quoteName } from "../sql/quote.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
 
 /** The names of a table of rate limits, as SQL. */
 export interface LimitTable {

@@ -11,7 +11,7 @@ import { logWarn } from "../../observability/logger.ts";
 import { type PlainSql, sql, type SqlValue } from "../plain_sql.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
 import { runSql, runSqlRows } from "../run_sql.ts";
-import { isOccError } from "../sqlstate.ts";
+import { isOccError } from "../../sql/sqlstate.ts";
 import { type LimitTable, readLimitTable } from "./limit_table.ts";
 import { buildTake, type TakenRow } from "./take_statement.ts";
 

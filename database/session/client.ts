@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from "drizzle-orm";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
 import { Dialect } from "./dialect.ts";
@@ -39,6 +40,7 @@ export function createSessionClient(
   const session = new PoolSession(driver, slots, {
     hasOwnText: dialect.hasOwnText,
     write: (statement) => dialect.write(statement),
+    createError: (text, params, cause) => new DrizzleQueryError(text, params, cause),
     rules,
     createTransaction: (session, depth) => clients.createTransaction(session, depth),
     createBuilder: () => clients.createBuilder(),

@@ -1,4 +1,4 @@
-import type { Row } from "../providers/provider.ts";
+import type { Row } from "../../sql/session.ts";
 import type { ResultColumn, StatementResult } from "./driver.ts";
 import type { QueryResult } from "./query_result.ts";
 import { columnReader, rawReader, type ValueReader } from "./read_value.ts";

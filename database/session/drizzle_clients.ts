@@ -85,8 +85,9 @@ class Transaction
 }
 
 /** The session of a client that sends no statements. */
-const BUILDER = {
+const BUILDER: StatementRunner = {
   send: () => Promise.reject(new Error("A statement that is being built cannot be sent")),
+  createError: (_text, _params, cause) => cause,
 };
 
 /** Creates the clients of drizzle that share a dialect and a schema. */

@@ -1,6 +1,7 @@
-import { DrizzleQueryError, type Query } from "drizzle-orm";
+import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
-import type { Row } from "../providers/provider.ts";
+import { ENTITY_KIND } from "../drizzle_table.ts";
+import type { Row } from "../../sql/session.ts";
 import { type CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
@@ -21,10 +22,12 @@ export interface StatementRunner {
   send(statement: Statement): Promise<StatementResult>;
   /** Called with the error of a statement that failed. */
   noteFailure?(error: unknown): void;
+  /** Creates the error of a statement that failed. */
+  readonly createError: CreateStatementError;
 }
 
-/** drizzle's property for the name of a class, which its function `is` compares. */
-const ENTITY_KIND: unique symbol = Symbol.for("drizzle:entityKind");
+/** Creates the error of a statement: drizzle's, whose module this file does not need. */
+export type CreateStatementError = (text: string, params: unknown[], cause: Error) => Error;
 
 /**
  * Statement that can be run repeatedly: drizzle's `PgPreparedQuery` in members and kind. It does not
@@ -151,13 +154,18 @@ export class PreparedQuery {
   }
 
   #fail(error: unknown, params: unknown[]): never {
-    const failure = toStatementError(error, this.query.sql, params);
+    const failure = toStatementError(this.#runner, error, this.query.sql, params);
     this.#runner.noteFailure?.(failure);
     throw failure;
   }
 }
 
 /** Adds the statement to its error. Misuse by the program is not a failure of the statement. */
-export function toStatementError(error: unknown, text: string, params: unknown[]): unknown {
-  return isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);
+export function toStatementError(
+  { createError }: Pick<StatementRunner, "createError">,
+  error: unknown,
+  text: string,
+  params: unknown[],
+): unknown {
+  return isAppError(error) ? error : createError(text, params, error as Error);
 }

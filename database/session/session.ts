@@ -4,7 +4,12 @@ import type { ConnectionSlots } from "./connection_slots.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
-import { type PreparedQuery, type StatementRunner, toStatementError } from "./prepared_query.ts";
+import {
+  type CreateStatementError,
+  type PreparedQuery,
+  type StatementRunner,
+  toStatementError,
+} from "./prepared_query.ts";
 import type { StatementSession, WrittenStatement } from "./statement_session.ts";
 import {
   createSavepointError,
@@ -21,6 +26,8 @@ export interface ClientTraits {
   readonly hasOwnText: boolean;
   /** Writes a statement of this package. */
   write(statement: PlainSql): WrittenStatement;
+  /** Creates the error of a statement. */
+  readonly createError: CreateStatementError;
   /** Limits of transactions on the server. */
   readonly rules: TransactionRules;
   /**
@@ -50,6 +57,11 @@ export class PoolSession implements StatementSession, StatementRunner {
     this.statements = traits;
     this.#driver = driver;
     this.#slots = slots;
+  }
+
+  /** Creates the error of a statement. */
+  get createError(): CreateStatementError {
+    return this.statements.createError;
   }
 
   /** Runs a statement. */
@@ -125,8 +137,13 @@ export class TransactionSession implements StatementSession, StatementRunner {
     try {
       await this.send({ text, params: [], name: undefined });
     } catch (error) {
-      throw toStatementError(error, text, []);
+      throw toStatementError(this, error, text, []);
     }
+  }
+
+  /** Creates the error of a statement. */
+  get createError(): CreateStatementError {
+    return this.statements.createError;
   }
 
   /** Runs a statement. */

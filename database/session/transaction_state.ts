@@ -1,7 +1,7 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { isCommitOutcomeUnknown } from "../sqlstate.ts";
+import { isCommitOutcomeUnknown } from "../../sql/sqlstate.ts";
 import { isLateFailure } from "./lease.ts";
 
 /** Limits of transactions on a server. */

@@ -2,9 +2,9 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Clock } from "../../core/async/clock.ts";
 import { getRequestContext } from "../../core/request_context.ts";
 import { getReason } from "../../core/triggers/trigger_failure.ts";
-import { executeRows } from "../../database/execute.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { withDistSqlRetry } from "../../database/retry.ts";
+import { runSqlRows, type SqlClient } from "../../database/run_sql.ts";
 import { type TransactionClient, withTransaction } from "../../database/transaction.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
@@ -77,23 +77,22 @@ async function consumeInTransaction(
   envelope: ChangeEnvelope,
   work: (change: Change<PgTable>) => unknown,
 ): Promise<RecordOutcome> {
-  const db = tx as unknown as DrizzleClient;
-  if (envelope.type === "full") return await applyChange(options, db, envelope, work);
+  if (envelope.type === "full") return await applyChange(options, tx, envelope, work);
   if (envelope.type === "chunked" && !isOfTable(envelope, options.table)) {
-    await ignoreChunk(db, options.name, envelope.chunkId);
+    await ignoreChunk(tx, options.name, envelope.chunkId);
     return "stored";
   }
-  const complete = await storePiece(db, options.name, envelope);
+  const complete = await storePiece(tx, options.name, envelope);
   if (complete === undefined) return "stored";
   const { main, text } = complete;
   const after = parseExactJson(text) as RawRow;
   const change: FullChange = { ...main, type: "full", before: null, after };
-  return await applyChange(options, db, change, work);
+  return await applyChange(options, tx, change, work);
 }
 
 async function applyChange(
   options: ConsumerOptions,
-  db: DrizzleClient,
+  db: SqlClient,
   change: FullChange,
   work: (change: Change<PgTable>) => unknown,
 ): Promise<RecordOutcome> {
@@ -103,7 +102,7 @@ async function applyChange(
   const id = await getPositionId(name, table, listKey(table, row));
   await refuseUnknownOld(options, db, { id, change, row });
   const position = { id, consumer: name, commitNs: change.commitNs };
-  if ((await executeRows(db, buildAdvance(position))).length === 0) return "skipped";
+  if ((await runSqlRows(db, buildAdvance(position))).length === 0) return "skipped";
   await work(decoded);
   return "handled";
 }
@@ -114,7 +113,7 @@ async function applyChange(
  */
 async function refuseUnknownOld(
   { clock, keepSeconds, table }: ConsumerOptions,
-  db: DrizzleClient,
+  db: SqlClient,
   { id, change, row }: { id: string; change: ChangeHead; row: RawRow },
 ): Promise<void> {
   const ageMs = clock.now() - toMilliseconds(change.commitNs);

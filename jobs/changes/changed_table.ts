@@ -1,6 +1,7 @@
-import { type Column, type InferSelectModel, is } from "drizzle-orm";
-import { getTableConfig, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
+import type { Column, InferSelectModel } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { misfit } from "../../core/triggers/parse_input.ts";
+import { getColumns, getPrimaryKey, getTableNames, isKind } from "../../database/drizzle_table.ts";
 import { getDecoder, withSafeDecoder } from "../../database/session/column_decoder.ts";
 import { columnReader } from "../../database/session/read_value.ts";
 import { findTypeId } from "../../database/session/type_ids.ts";
@@ -54,14 +55,11 @@ const TYPES: Readonly<Record<string, string>> = {
  * does not describe exactly.
  */
 export function readChangedTable(table: PgTable): ChangedTable {
-  const { name, schema = "public", primaryKeys } = getTableConfig(table);
-  const columns = Object.entries(table).filter(([, value]) =>
-    typeof (value as Partial<Column> | null)?.columnType === "string"
-  ) as [string, Column][];
-  const read = columns.map(([property, column]) => readColumn(name, property, column));
-  const keyNames = primaryKeys.length > 0
-    ? primaryKeys[0].columns.map((column) => column.name)
-    : columns.filter(([, { primary }]) => primary).map(([, column]) => column.name);
+  const { name, schema = "public" } = getTableNames(table);
+  const read = Object.entries(getColumns(table)).map(([property, column]) =>
+    readColumn(name, property, column)
+  );
+  const keyNames = getPrimaryKey(table).map((column) => column.name);
   if (keyNames.length === 0) {
     throw new ConfigurationError(
       `The table ${name} has no primary key: its changes cannot be told apart from repeated ones`,
@@ -73,7 +71,7 @@ export function readChangedTable(table: PgTable): ChangedTable {
 
 function readColumn(table: string, property: string, column: Column): ChangedColumn {
   const sqlType = column.getSQLType();
-  const type = is(column, PgEnumColumn) ? "text" : findType(sqlType);
+  const type = isKind(column, "PgEnumColumn") ? "text" : findType(sqlType);
   const toText = type === undefined ? undefined : TEXT_BY_TYPE[type];
   if (type === undefined || toText === undefined) {
     throw new ConfigurationError(

@@ -1,7 +1,6 @@
-import { type SQL, sql } from "drizzle-orm";
 import { misfit } from "../../core/triggers/parse_input.ts";
-import { executeRows } from "../../database/execute.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { type PlainSql, sql } from "../../database/plain_sql.ts";
+import { runSql, runSqlRows, type SqlClient } from "../../database/run_sql.ts";
 import { hashToUuid } from "../job_id.ts";
 import type { ChangeFragment, ChunkedChange } from "./change_envelope.ts";
 import { crc32c } from "./crc32c.ts";
@@ -39,7 +38,7 @@ interface HeadRow extends Record<string, unknown> {
  * @throws {ValidationError} If the checksum does not match.
  */
 export async function storePiece(
-  tx: DrizzleClient,
+  tx: SqlClient,
   consumer: string,
   piece: ChangeFragment | ChunkedChange,
 ): Promise<CompleteChunk | undefined> {
@@ -62,7 +61,7 @@ export async function storePiece(
  * @param chunkId Identifies the fragments.
  */
 export async function ignoreChunk(
-  tx: DrizzleClient,
+  tx: SqlClient,
   consumer: string,
   chunkId: string,
 ): Promise<void> {
@@ -72,7 +71,7 @@ export async function ignoreChunk(
 }
 
 async function touchHead(
-  tx: DrizzleClient,
+  tx: SqlClient,
   { chunk, consumer, state, data }: {
     chunk: string;
     consumer: string;
@@ -80,7 +79,7 @@ async function touchHead(
     data: string | null;
   },
 ): Promise<{ state: string; main: ChunkedChange | undefined }> {
-  const [head] = await executeRows<HeadRow>(
+  const [head] = await runSqlRows<HeadRow>(
     tx,
     sql`insert into "trellis_change_parts" as p
       ("id", "chunk", "consumer", "fragment", "part", "parts", "state", "data", "received_at")
@@ -93,7 +92,7 @@ async function touchHead(
 }
 
 async function insertParts(
-  tx: DrizzleClient,
+  tx: SqlClient,
   chunk: string,
   consumer: string,
   { index, data }: ChangeFragment,
@@ -101,7 +100,8 @@ async function insertParts(
   const texts = splitText(data);
   for (const [part, text] of texts.entries()) {
     const id = await hashToUuid([chunk, String(index), String(part)]);
-    await tx.execute(
+    await runSql(
+      tx,
       sql`insert into "trellis_change_parts"
         ("id", "chunk", "consumer", "fragment", "part", "parts", "state", "data", "received_at")
       values (${id}::uuid, ${chunk}::uuid, ${consumer}::text, ${index}, ${part}, ${texts.length},
@@ -124,11 +124,11 @@ function splitText(text: string): string[] {
 }
 
 async function isComplete(
-  tx: DrizzleClient,
+  tx: SqlClient,
   chunk: string,
   { fragments }: ChunkedChange,
 ): Promise<boolean> {
-  const rows = await executeRows<{ fragment: unknown; parts: unknown; stored: unknown }>(
+  const rows = await runSqlRows<{ fragment: unknown; parts: unknown; stored: unknown }>(
     tx,
     sql`select "fragment", max("parts") as parts, count(*) as stored from "trellis_change_parts"
       where "chunk" = ${chunk}::uuid and "fragment" >= 0 group by "fragment"`,
@@ -141,11 +141,11 @@ async function isComplete(
 }
 
 async function readText(
-  tx: DrizzleClient,
+  tx: SqlClient,
   chunk: string,
   { table, checksum }: ChunkedChange,
 ): Promise<string> {
-  const rows = await executeRows<{ data: string }>(
+  const rows = await runSqlRows<{ data: string }>(
     tx,
     sql`select "data" from "trellis_change_parts" where "chunk" = ${chunk}::uuid
       and "fragment" >= 0 order by "fragment", "part"`,
@@ -158,11 +158,13 @@ async function readText(
 }
 
 /** Removes the pieces. The row that represents the chunk stays, so that repeated fragments are recognized. */
-async function closeChunk(tx: DrizzleClient, chunk: string, state: string): Promise<void> {
-  await tx.execute(
+async function closeChunk(tx: SqlClient, chunk: string, state: string): Promise<void> {
+  await runSql(
+    tx,
     sql`delete from "trellis_change_parts" where "chunk" = ${chunk}::uuid and "fragment" >= 0`,
   );
-  await tx.execute(
+  await runSql(
+    tx,
     sql`update "trellis_change_parts" set "state" = ${state}::text, "data" = null
       where "id" = ${chunk}::uuid`,
   );
@@ -188,7 +190,7 @@ export function parseMain(data: string): ChunkedChange {
  * @param consumer Name of the consumer.
  * @param afterSeconds Time since the record arrived.
  */
-export function buildFindIncomplete(consumer: string, afterSeconds: number): SQL {
+export function buildFindIncomplete(consumer: string, afterSeconds: number): PlainSql {
   return sql`select "data" from "trellis_change_parts" where "consumer" = ${consumer}::text
     and "fragment" = ${HEAD} and "state" = 'open' and "data" is not null
     and "received_at" < clock_timestamp() - ${afterSeconds}::float8 * interval '1 second' limit 20`;
@@ -201,7 +203,11 @@ export function buildFindIncomplete(consumer: string, afterSeconds: number): SQL
  * @param keepSeconds Time that pieces are kept whose record has arrived, or was handled.
  * @param strayDays Days that fragments without a record are kept: they belong to other tables.
  */
-export function buildRemoveParts(consumer: string, keepSeconds: number, strayDays: number): SQL {
+export function buildRemoveParts(
+  consumer: string,
+  keepSeconds: number,
+  strayDays: number,
+): PlainSql {
   const old = sql`clock_timestamp() - ${keepSeconds}::float8 * interval '1 second'`;
   const stray = sql`clock_timestamp() - ${strayDays}::float8 * interval '1 day'`;
   return sql`delete from "trellis_change_parts" where "id" in (

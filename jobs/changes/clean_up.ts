@@ -1,6 +1,5 @@
-import type { DrizzleClient } from "../../database/providers/provider.ts";
-import { executeRows } from "../../database/execute.ts";
 import { withDistSqlRetry } from "../../database/retry.ts";
+import { runSql, runSqlRows, type SqlClient } from "../../database/run_sql.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { log } from "../../observability/logger.ts";
 import { metrics } from "../../observability/metrics.ts";
@@ -35,11 +34,11 @@ export async function cleanUp(options: ConsumerOptions, operationName: string): 
 }
 
 async function reportIncomplete(
-  db: DrizzleClient,
+  db: SqlClient,
   { name }: ConsumerOptions,
   operationName: string,
 ): Promise<void> {
-  const rows = await executeRows<{ data: string }>(
+  const rows = await runSqlRows<{ data: string }>(
     db,
     buildFindIncomplete(name, INCOMPLETE_SECONDS),
   );
@@ -58,16 +57,16 @@ async function reportIncomplete(
 }
 
 async function removeOld(
-  db: DrizzleClient,
+  db: SqlClient,
   { name, clock, keepSeconds }: ConsumerOptions,
 ): Promise<void> {
   const before = BigInt(Math.floor(clock.now() - (keepSeconds + MARGIN_SECONDS) * 1000));
   for (let shard = 0; shard < POSITION_SHARDS; shard++) {
     const statement = buildRemovePositions(shard, before * 1_000_000n, REMOVED);
     for (let last = REMOVED; last === REMOVED && remainingMs() > MARGIN_MS;) {
-      last = (await withDistSqlRetry(() => executeRows(db, statement))).length;
+      last = (await withDistSqlRetry(() => runSqlRows(db, statement))).length;
     }
   }
   const parts = buildRemoveParts(name, keepSeconds, STRAY_DAYS);
-  await withDistSqlRetry(() => db.execute(parts));
+  await withDistSqlRetry(async () => await runSql(db, parts));
 }

@@ -1,5 +1,4 @@
-import { is } from "drizzle-orm";
-import { PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { wholeNumber } from "../../core/function_options.ts";
 import type { LambdaContext } from "../../core/http/lambda.ts";
@@ -13,6 +12,7 @@ import {
   type TriggerHandler,
 } from "../../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../../core/with_observability.ts";
+import { isKind } from "../../database/drizzle_table.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import type { TransactionClient } from "../../database/transaction.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -208,7 +208,7 @@ function readOptions(options: ChangeStreamHandlerOptions<PgTable>): ConsumerOpti
   if (typeof getDb !== "function") {
     throw new ConfigurationError("getDb of defineChangeStreamHandler must be a function");
   }
-  if (!is(table, PgTable)) {
+  if (!isKind(table, "PgTable")) {
     throw new ConfigurationError("table of defineChangeStreamHandler must be a pgTable of drizzle");
   }
   return { name, table: readChangedTable(table), getDb, keepSeconds, clock };

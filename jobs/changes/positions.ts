@@ -1,6 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
-import { executeRows } from "../../database/execute.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { type PlainSql, sql } from "../../database/plain_sql.ts";
+import { runSqlRows, type SqlClient } from "../../database/run_sql.ts";
 import { hashToUuid } from "../job_id.ts";
 
 /** Shards of the table: removing old rows reads one at a time, so that no index has a hot end. */
@@ -37,7 +36,7 @@ export function getPositionId(
  *
  * @param position The row and the change.
  */
-export function buildAdvance({ id, consumer, commitNs }: RowPosition): SQL {
+export function buildAdvance({ id, consumer, commitNs }: RowPosition): PlainSql {
   const shard = parseInt(id.slice(0, 2), 16) % POSITION_SHARDS;
   return sql`insert into "trellis_change_positions" as p ("id", "consumer", "shard", "commit_ns")
     values (${id}::uuid, ${consumer}::text, ${shard}::int, ${String(commitNs)}::bigint)
@@ -51,8 +50,8 @@ export function buildAdvance({ id, consumer, commitNs }: RowPosition): SQL {
  * @param db The client or transaction.
  * @param id The row.
  */
-export async function hasPosition(db: DrizzleClient, id: string): Promise<boolean> {
-  const rows = await executeRows(
+export async function hasPosition(db: SqlClient, id: string): Promise<boolean> {
+  const rows = await runSqlRows(
     db,
     sql`select 1 as found from "trellis_change_positions" where "id" = ${id}::uuid`,
   );
@@ -66,7 +65,7 @@ export async function hasPosition(db: DrizzleClient, id: string): Promise<boolea
  * @param beforeNs Time of the COMMIT.
  * @param limit Rows: far below the 3,000 of a transaction on the distributed provider.
  */
-export function buildRemovePositions(shard: number, beforeNs: bigint, limit: number): SQL {
+export function buildRemovePositions(shard: number, beforeNs: bigint, limit: number): PlainSql {
   const before = sql`${String(beforeNs)}::bigint`;
   return sql`delete from "trellis_change_positions" where "commit_ns" < ${before} and "id" in (
     select p."id" from "trellis_change_positions" p

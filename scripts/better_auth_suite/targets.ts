@@ -5,7 +5,7 @@ import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import { setEmbeddedSnapshot } from "../../database/providers/embedded_snapshot.ts";
 import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../testing/distsql/server.ts";
+import { type DistSqlServer, startDistSqlServer } from "../../distsql/server/server.ts";
 
 /** An open database. */
 interface Target {

@@ -24,7 +24,7 @@ export const SECTIONS: readonly Section[] = [
   { title: "Start", paths: ["getting_started.md", "guides/local_development.md"] },
   {
     title: "Tasks",
-    paths: ["upload_a_file", "send_mail", "roles", "paginate", "migrate_safely"]
+    paths: ["upload_a_file", "roles", "paginate", "migrate_safely"]
       .map((name) => `tasks/${name}.md`),
   },
   {
@@ -37,28 +37,21 @@ export const SECTIONS: readonly Section[] = [
       "idempotency",
       "mail",
       "errors",
-      "auth",
-      "accounts",
       "rate_limits",
-      "account_flows",
-      "from_better_auth",
       "observability",
-    ]
-      .map((name) => `guides/${name}.md`),
-  },
-  {
-    title: "Database",
-    paths: [
-      "database",
-      "database_providers",
-      "migrations",
-      "database_commands",
-      "permissions",
     ].map((name) => `guides/${name}.md`),
   },
   {
+    title: "Accounts",
+    paths: ["accounts", "auth", "from_better_auth"].map((name) => `guides/${name}.md`),
+  },
+  {
+    title: "Database",
+    paths: ["database", "migrations", "permissions"].map((name) => `guides/${name}.md`),
+  },
+  {
     title: "Build, test, deploy",
-    paths: ["deployment", "infrastructure", "secrets", "bundling", "openapi", "client", "testing"]
+    paths: ["deployment", "bundling", "openapi", "client", "testing"]
       .map((name) => `guides/${name}.md`),
   },
   {
@@ -71,6 +64,7 @@ export const SECTIONS: readonly Section[] = [
       "performance.md",
       "reliability.md",
       "security.md",
+      "decisions/architecture.md",
       "decisions/speed.md",
       "decisions/package.md",
       "decisions/analysis.md",

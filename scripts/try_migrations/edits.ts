@@ -1,8 +1,8 @@
-import { readName } from "../../database/distsql/sql_name.ts";
-import { StatementReader } from "../../database/distsql/statement_reader.ts";
-import { getObject, getTable } from "../../database/distsql/statement_table.ts";
-import { TokenEdits } from "../../database/distsql/token_edits.ts";
-import { tokenize } from "../../database/distsql/tokenize.ts";
+import { readName } from "../../sql/sql_name.ts";
+import { StatementReader } from "../../sql/statement_reader.ts";
+import { getObject, getTable } from "../../distsql/translate/statement_table.ts";
+import { TokenEdits } from "../../sql/token_edits.ts";
+import { tokenize } from "../../sql/tokenize.ts";
 import type { Piece, TrialFile } from "./sources.ts";
 
 /**

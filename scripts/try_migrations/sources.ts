@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { splitStatements } from "../../database/distsql/statement.ts";
-import { findFirstWord } from "../../database/distsql/text_position.ts";
+import { splitStatements } from "../../sql/statement.ts";
+import { findFirstWord } from "../../sql/text_position.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import { stripMark } from "../../database/migrations/files.ts";
 

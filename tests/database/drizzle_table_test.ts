@@ -9,11 +9,17 @@ import {
   type PgTable,
   pgTable,
   pgView,
+  primaryKey,
   QueryBuilder,
   text,
 } from "drizzle-orm/pg-core";
-import { getColumns, getTableNames, isTable } from "../../database/drizzle_table.ts";
-import { isKind } from "../../database/entity_kind.ts";
+import {
+  getColumns,
+  getPrimaryKey,
+  getTableNames,
+  isKind,
+  isTable,
+} from "../../database/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const notes = pgTable("notes", { id: integer("note_id").primaryKey(), title: text("title") });
@@ -36,6 +42,23 @@ Deno.test("getTableNames() and getColumns() read a table as drizzle does", () =>
     assertEquals(listColumns(getColumns(table)), listColumns(getTableColumns(table as never)));
   }
   assertThrows(() => getTableNames({}), ConfigurationError, "neither a drizzle table nor a name");
+});
+
+Deno.test("getPrimaryKey() returns the columns of drizzle's key in their order", () => {
+  const columns = () => ({ a: integer("first"), b: integer("second"), c: text("c") });
+  const tables = [
+    ...TABLES,
+    pgTable("list", columns(), (table) => [primaryKey({ columns: [table.b, table.a] })]),
+    pgTable("record", columns(), (table) => ({ key: primaryKey({ columns: [table.c, table.a] }) })),
+    pgTable("nested", columns(), (table) => [[primaryKey({ columns: [table.a] })]] as never),
+  ];
+  const names = tables.map((table) => getPrimaryKey(table).map(({ name }) => name));
+  const expected = tables.map((table) => {
+    const { primaryKeys: [key], columns } = getTableConfig(table as PgTable);
+    return (key?.columns ?? columns.filter(({ primary }) => primary)).map(({ name }) => name);
+  });
+  assertEquals(names, expected);
+  assertEquals(names.slice(3), [["second", "first"], ["c", "first"], ["first"]]);
 });
 
 Deno.test("isKind() finds the class that drizzle finds", () => {

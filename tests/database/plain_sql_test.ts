@@ -7,9 +7,9 @@ import { executeRows, withTransaction } from "../../database/mod.ts";
 import { joinSql, PlainSql, rawSql, sql, type SqlValue } from "../../database/plain_sql.ts";
 import { DataApiDialect } from "../../database/providers/data_api_dialect.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
-import { runSql, runSqlRows, toDrizzle } from "../../database/run_sql.ts";
-import { sendPlainAhead } from "../../database/send_ahead.ts";
+import { runSql, runSqlRows, sendAhead, toDrizzle } from "../../database/run_sql.ts";
 import { Dialect } from "../../database/session/dialect.ts";
+import { findTransactionState } from "../../database/transaction_guard.ts";
 import { createTestDatabase } from "../../testing/mod.ts";
 import { createRandom } from "../auth/random.ts";
 import { testSeed } from "../support/seed.ts";
@@ -103,7 +103,7 @@ Deno.test("runSql() runs in a transaction, on clients of this package and of dri
       await runSql(db, sql`create table notes (id int primary key)`);
       await withTransaction(db, async (tx) => {
         await runSql(tx, sql`insert into notes values (${1})`);
-        await sendPlainAhead(tx, sql`insert into notes values (${2})`);
+        await sendAhead(tx, findTransactionState(tx)!, sql`insert into notes values (${2})`);
       });
       const failed = await withTransaction(db, async (tx) => {
         await runSql(tx, sql`insert into notes values (${3})`);

@@ -10,7 +10,7 @@ import {
 import { sql } from "../../database/orm.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import { findInCauseChain } from "../../errors/mod.ts";
-import { startDistSqlServer } from "../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { openFaultLab } from "../support/fault_lab.ts";
 import { AWS_ENV, DATA_API } from "../support/fault_targets.ts";
 import { startNeonProxy } from "../support/neon_proxy.ts";

@@ -11,7 +11,7 @@ import {
   withTransaction,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { startDistSqlServer } from "../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { openFaultLab } from "../support/fault_lab.ts";
 import { AWS_ENV, DATA_API } from "../support/fault_targets.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";

@@ -12,7 +12,7 @@ import { resetSources } from "../../env/sources.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { createDynamoDbStore } from "../../idempotency/mod.ts";
 import { createSqsDelivery } from "../../jobs/mod.ts";
-import { createLocalTransport } from "../../mail/local_transport.ts";
+import { createLocalTransport } from "../../mail/mail_settings.ts";
 import { createSesTransport, createSmtpTransport, type MailMessage } from "../../mail/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { createPublisher } from "../../realtime/mod.ts";

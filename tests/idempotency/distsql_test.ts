@@ -12,7 +12,7 @@ import {
   removeExpiredRecords,
 } from "../../idempotency/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
-import { startDistSqlServer } from "../../testing/distsql/mod.ts";
+import { startDistSqlServer } from "../../distsql/server/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { startPostgres } from "../support/postgres.ts";

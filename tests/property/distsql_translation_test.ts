@@ -4,12 +4,18 @@
  */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { adaptForStandardPg } from "../../database/distsql/adapt.ts";
-import { sanitizeForDistSql, translateForDistSql } from "../../database/distsql/sanitize.ts";
-import { splitStatements, STATEMENT_BREAKPOINT } from "../../database/distsql/statement.ts";
-import { tokenize } from "../../database/distsql/tokenize.ts";
-import { RECREATED, REFUSED, STRIPPED, TRANSLATED, UNCHANGED } from "../database/distsql/corpus.ts";
-import { parse, protections, refused, scan, withoutAsync } from "../database/distsql/oracle.ts";
+import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
+import { sanitizeForDistSql, translateForDistSql } from "../../distsql/translate/sanitize.ts";
+import { splitStatements, STATEMENT_BREAKPOINT } from "../../sql/statement.ts";
+import { tokenize } from "../../sql/tokenize.ts";
+import {
+  RECREATED,
+  REFUSED,
+  STRIPPED,
+  TRANSLATED,
+  UNCHANGED,
+} from "../distsql/translate/corpus.ts";
+import { parse, protections, refused, scan, withoutAsync } from "../distsql/translate/oracle.ts";
 import { properties } from "./seeded.ts";
 
 const { property } = properties("the translation of SQL", 300);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { readPermissionFiles } from "../../database/permissions/files.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { parse, scan } from "../database/distsql/oracle.ts";
+import { parse, scan } from "../distsql/translate/oracle.ts";
 import { entry, withFolder } from "./files.ts";
 import { properties } from "./seeded.ts";
 import { anyCharacter } from "../support/any_character.ts";

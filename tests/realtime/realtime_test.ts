@@ -25,7 +25,7 @@ import {
   createPublisher,
   SUBSCRIPTION_MIGRATION_SQL,
 } from "../../realtime/mod.ts";
-import { startDistSqlServer } from "../../testing/distsql/mod.ts";
+import { startDistSqlServer } from "../../distsql/server/mod.ts";
 import { createLambdaContext, createRestApiEvent, createTestDatabase } from "../../testing/mod.ts";
 import { withEnv } from "../support/with_env.ts";
 

@@ -12,7 +12,7 @@ import {
   streamEvents,
   streamResponse,
 } from "../../streaming/mod.ts";
-import { withKeepAlive } from "../../streaming/keep_alive.ts";
+import { withKeepAlive } from "../../streaming/server_sent_events.ts";
 import { testSeed } from "../support/seed.ts";
 import { anyCharacter } from "../support/any_character.ts";
 

@@ -7,7 +7,7 @@ import {
   type MigrateResult,
   runMigrations,
 } from "../../database/migrations/run.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../testing/distsql/server.ts";
+import { type DistSqlServer, startDistSqlServer } from "../../distsql/server/server.ts";
 import { startPostgres } from "./postgres.ts";
 import { withEnv } from "./with_env.ts";
 

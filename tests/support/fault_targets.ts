@@ -1,6 +1,6 @@
 import { neonConfig } from "@neondatabase/serverless";
 import { closeDrizzleClient, type DatabaseConfig } from "../../database/mod.ts";
-import { startDistSqlServer } from "../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { type FaultLab, openFaultLab } from "./fault_lab.ts";
 import { type FaultyProxy, startFaultyProxy } from "./faulty_proxy.ts";
 import { startNeonProxy } from "./neon_proxy.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { setLogOutput } from "../../observability/mod.ts";
-import { startDistSqlServer } from "../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { createTestDatabase } from "../../testing/mod.ts";
 import { DATA_API } from "./fault_targets.ts";
 import { startNeonProxy } from "./neon_proxy.ts";

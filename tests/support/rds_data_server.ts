@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { tokenize } from "../../database/distsql/tokenize.ts";
+import { tokenize } from "../../sql/tokenize.ts";
 import { type ArrayItem, parseArray } from "../../database/session/array_literal.ts";
 import { BUILT_IN_TYPES } from "../../database/session/type_ids.ts";
 

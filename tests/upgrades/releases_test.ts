@@ -11,7 +11,7 @@ import {
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { setLogOutput } from "../../observability/mod.ts";
-import { startDistSqlServer } from "../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../distsql/server/server.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { withEnv } from "../support/with_env.ts";

@@ -8,48 +8,57 @@ import {
   type BundleMetadata,
   type SchemaUse,
 } from "../bundle_batch.ts";
+import type { SourceEditor } from "../edited_sources.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { listIncluded } from "../sizes.ts";
 import { resolveOwnModule } from "../trellis_import.ts";
-import { compiledSchemasPlugin, OWN_NAMESPACE } from "./compiled_schemas_plugin.ts";
-import { type CompiledSchemas, listUses } from "./compile_schemas.ts";
-import { originalSchemasPlugin } from "./original_schemas_plugin.ts";
-import { COMPILED, ORIGINAL } from "./schema_code.ts";
-import { SCHEMA_FILE, USED } from "./specifiers.ts";
+import { compiledSchemasEditor, compiledSchemasPlugin } from "./compiled_schemas_plugin.ts";
+import { type CompiledSchemas, ORIGINALS, originalsPlugin } from "./compile_schemas.ts";
+import { COMPILED, SCHEMA_FILE } from "./specifiers.ts";
 
 /**
  * Bundles functions with compiled schemas, and as usual where zod is needed: either a bundle is without
  * zod, which is in a second file, or nothing of it is compiled.
  *
- * @param plugins The plugins of the build.
- * @param omitsAuth True if imports of the auth library are omitted.
+ * @param createPlugins Creates the plugins of the build with these editors.
  */
 export async function bundleWithSchemas(
   build: Build,
+  schemas: CompiledSchemas | Error | undefined,
   batch: readonly FunctionFile[],
-  plugins: Plugin[],
-  omitsAuth: boolean,
+  createPlugins: (editors: readonly SourceEditor[]) => Plugin[],
 ): Promise<BatchResult> {
-  const { schemas, paths } = build;
-  if (schemas === undefined) return await bundleBatch(build, batch, plugins);
+  if (schemas === undefined) return await bundleBatch(build, batch, createPlugins([]));
   const results: BatchResult = [];
   const reasons = new Map<string, string>();
   let left = batch;
   let failure = "";
   try {
     if (schemas instanceof Error) throw schemas;
-    const keys = new Map<string, readonly string[]>();
-    const plugin = compiledSchemasPlugin(schemas, { paths, omitsAuth });
-    const bundles = await bundleBatch(build, batch, [plugin, ...plugins], (fn, metadata) => {
-      const use = readSchemaUse(schemas, fn.file, metadata, build);
-      if (use === undefined) return;
-      if ("reason" in use) reasons.set(fn.name, use.reason);
-      else keys.set(fn.name, use.keys);
+    for (const { name } of batch) {
+      const use = schemas.functions.get(name);
+      if (use !== undefined && "reason" in use) reasons.set(name, use.reason);
+    }
+    const chosen = batch.filter(({ name }) => {
+      const use = schemas.functions.get(name);
+      return use !== undefined && "keys" in use;
     });
+    const keys = new Map<string, readonly string[]>();
+    const plugins = [
+      compiledSchemasPlugin(schemas, build.paths),
+      ...createPlugins([compiledSchemasEditor(schemas)]),
+    ];
+    const bundles = chosen.length === 0
+      ? []
+      : await bundleBatch(build, chosen, plugins, (fn, metadata) => {
+        const importer = findZod(metadata, build);
+        if (importer === undefined) keys.set(fn.name, listKeys(metadata));
+        else reasons.set(fn.name, `${importer} imports zod`);
+      });
     const files = await bundleSchemaFiles(keys, schemas, build);
     left = batch.filter(({ name }) => !files.has(name));
     for (const [at, bundle] of bundles.entries()) {
-      const schemas = files.get(batch[at].name);
+      const schemas = files.get(chosen[at].name);
       if (schemas !== undefined) {
         results.push("message" in bundle ? bundle : { ...bundle, schemas });
       }
@@ -61,66 +70,36 @@ export async function bundleWithSchemas(
     failure = `it cannot be compiled ahead of time: ${message}`;
   }
   if (left.length === 0) return results;
-  for (const bundle of await bundleBatch(build, left, plugins)) {
+  for (const bundle of await bundleBatch(build, left, createPlugins([]))) {
     if ("message" in bundle) {
       results.push(bundle);
       continue;
     }
     const hasZod = bundle.modules.some((each) => each.package === "zod");
-    const reason = reasons.get(bundle.name) ?? (hasZod && failure);
+    const reason = hasZod && (reasons.get(bundle.name) ?? failure);
     results.push(reason ? { ...bundle, schemas: { reason } } : bundle);
   }
   return results;
 }
 
-const MAX_REASONS = 3;
-
-/** Returns true for entry points of zod whose messages depend on a setting of the others. */
-const isMini = (specifier: string): boolean => /mini$/.test(specifier);
-
-/**
- * Checks whether the bundle of a function needs zod.
- *
- * @returns The keys of its compiled schemas, or the reason why it needs zod; `undefined` if it has no
- * schemas.
- */
-function readSchemaUse(
-  schemas: CompiledSchemas,
-  file: string,
+/** Returns the module that brings zod into a bundle; `undefined` if it is without zod. */
+function findZod(
   { metafile: { inputs }, output }: BundleMetadata,
   { root, paths }: { readonly root: string; readonly paths: ModulePaths },
-): { readonly keys: readonly string[] } | { readonly reason: string } | undefined {
+): string | undefined {
   const included = listIncluded(output);
   const isZod = (path: string) => paths.getPackage(resolve(root, path)) === "zod";
-  const modules = schemas.sources.listModules(file);
-  const ownPaths = new Set(included.map((path) => resolve(root, path)));
-  const own = modules.filter(({ module }) => ownPaths.has(module.path));
-  const needsZod = included.includes(`${OWN_NAMESPACE}:${USED}`) || included.some(isZod) ||
+  const hasZod = included.some(isZod) ||
     output.imports.some(({ path }) => /^zod(?:\/|$)/.test(path));
-  if (needsZod) {
-    const importer = included.find((path) =>
-      !isZod(path) && inputs[path].imports.some((each) => isZod(each.path))
-    );
-    const uses = listUses(schemas, own, false);
-    return {
-      reason: uses.length > 0
-        ? uses.slice(0, MAX_REASONS).join("; ")
-        : `${importer ?? "a module"} imports zod`,
-    };
-  }
-  const keys = included.filter((path) => path.startsWith(COMPILED)).map((path) => {
-    return path.slice(COMPILED.length);
-  });
-  if (keys.length === 0) return undefined;
-  const [use] = listUses(schemas, own, true);
-  if (use !== undefined) return { reason: use };
-  const specifiers = modules.flatMap((module) => module.schemas).flatMap(({ references }) =>
-    [...references.values()].flatMap((each) => each.kind === "zod" ? [each.specifier] : [])
-  );
-  if (specifiers.some(isMini) && !specifiers.every(isMini)) {
-    return { reason: "zod and zod/mini are both used, and their messages depend on each other" };
-  }
-  return { keys };
+  if (!hasZod) return undefined;
+  return included.find((path) =>
+    !isZod(path) && inputs[path].imports.some((each) => isZod(each.path))
+  ) ?? "a module";
+}
+
+function listKeys({ output }: BundleMetadata): readonly string[] {
+  return listIncluded(output).filter((path) => path.startsWith(COMPILED))
+    .map((path) => path.slice(COMPILED.length));
 }
 
 const ENTRY = "trellis-schemas-of:";
@@ -140,8 +119,8 @@ async function bundleSchemaFiles(
     outExtension: { ".js": ".cjs" },
     format: "cjs",
     plugins: [
-      entriesPlugin(keys, schemas, paths),
-      originalSchemasPlugin(schemas),
+      entriesPlugin(schemas, paths),
+      originalsPlugin(schemas.functions, schemas.imports),
       ...createResolvers(),
     ],
   }) as { outputFiles: { path: string; text: string }[] };
@@ -153,7 +132,6 @@ async function bundleSchemaFiles(
 }
 
 function entriesPlugin(
-  keys: ReadonlyMap<string, readonly string[]>,
   { trellis }: CompiledSchemas,
   paths: ModulePaths,
 ): Plugin {
@@ -168,20 +146,11 @@ function entriesPlugin(
         return resolveOwnModule(build, trellis, { paths, module: "validation/schema", kind });
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
-        contents: renderEntry(keys.get(path)!),
+        contents: `export { schemas } from ${JSON.stringify(ORIGINALS + path)};
+export { createFallbackValidator, createValidator, getListKeys, validateSchema, validateSchemaAsync } from "validation";
+`,
         loader: "js",
       }));
     },
   };
-}
-
-function renderEntry(keys: readonly string[]): string {
-  const imports = keys.map((key, index) =>
-    `import { value as v${index} } from ${JSON.stringify(ORIGINAL + key)};`
-  );
-  const members = keys.map((key, index) => `${JSON.stringify(key)}: v${index}`);
-  return `${imports.join("\n")}
-export const schemas = { ${members.join(", ")} };
-export { createFallbackValidator, createValidator, getListKeys, validateSchema, validateSchemaAsync } from "validation";
-`;
 }

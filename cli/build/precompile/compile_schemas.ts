@@ -1,72 +1,115 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import type { $ZodType } from "zod/v4/core";
+import { isTrellis } from "../../analysis/values.ts";
+import type { FunctionFile } from "../../discovery/function_files.ts";
 import type { loadEsbuild } from "../load_esbuild.ts";
-import type { ModulePaths } from "../module_paths.ts";
-import { findTrellisImport, type TrellisImport } from "../trellis_import.ts";
-import { type ExpressionIndex, originalSchemasPlugin } from "./original_schemas_plugin.ts";
-import { NotPure, type PureExpression } from "./pure_expression.ts";
-import { readSchemaSources, type SchemaSources } from "./read_schemas.ts";
-import { ORIGINAL } from "./schema_code.ts";
-import {
-  getSchemaKey,
-  type SchemaModuleSource,
-  type SourceSchema,
-  type ZodUse,
-} from "./schema_module.ts";
-import { LOADER, RUNTIME } from "./specifiers.ts";
+import type { OwnCode, PackageImport, PackageImports } from "../own_code.ts";
+import type { SchemaLabels } from "./label_schemas.ts";
+import { readSchemas, type ZodUse } from "./read_schemas.ts";
 import { writeSchemaModule } from "./source_program.ts";
+import { LOADER, RUNTIME } from "./specifiers.ts";
 
-/** The schemas of a project that are compiled ahead of time. */
-export interface CompiledSchemas extends ExpressionIndex {
-  readonly sources: SchemaSources;
-  /** Code of modules by the key of their schema. */
+/** The schemas of functions that are compiled ahead of time. */
+export interface CompiledSchemas {
+  readonly labels: SchemaLabels;
+  /** Code of compiled modules by key. */
   readonly modules: ReadonlyMap<string, string>;
-  /** Reasons why schemas are left to zod, by key. */
-  readonly reasons: ReadonlyMap<string, string>;
-  readonly trellis: TrellisImport;
+  /** Labels of code that can be omitted if its value is not used. */
+  readonly omittable: ReadonlySet<number>;
+  /** What becomes of the schemas of each function with schemas, by name. */
+  readonly functions: ReadonlyMap<string, FunctionUse>;
+  /** Resolves the imports of generated modules. */
+  readonly imports: PackageImports;
+  /** An import of this package. */
+  readonly trellis: PackageImport;
 }
+
+/** The schemas of a function, or the reason why it needs zod. */
+export type FunctionUse =
+  | { readonly keys: readonly string[]; readonly originals: string }
+  | { readonly reason: string };
 
 /** Options of {@link compileSchemas}. */
 export interface CompileOptions {
   readonly esbuild: Awaited<ReturnType<typeof loadEsbuild>>;
-  readonly root: string;
-  readonly files: readonly string[];
-  readonly paths: ModulePaths;
   /** Options of the build. */
   readonly common: BuildOptions;
+  readonly functions: ReadonlyMap<FunctionFile, OwnCode>;
+  readonly labels: SchemaLabels;
+  readonly imports: PackageImports;
   readonly createResolvers: () => Plugin[];
 }
 
+const MAX_REASONS = 3;
+
 /**
- * Compiles the schemas of functions. Only expressions that call nothing but zod are evaluated.
+ * Compiles the schemas of functions.
  *
  * @returns The schemas; `undefined` if there are none.
  */
 export async function compileSchemas(
   options: CompileOptions,
 ): Promise<CompiledSchemas | undefined> {
-  const sources = readSchemaSources(options.root, options.files, options.paths);
-  const trellis = findTrellisImport(
-    sources.project,
-    [...sources.modules.values()].map(({ module }) => module),
-  );
-  const schemas = [...sources.modules.values()].flatMap((module) => module.schemas);
-  if (trellis === undefined || schemas.length === 0) return undefined;
-
-  const { find, getKey } = indexExpressions(sources, schemas);
-  const values = await evaluate(schemas, { ...options, find, getKey });
+  const { esbuild, functions, labels, imports } = options;
+  const [trellis] = [...imports].find(([name]) => isTrellis(name))?.[1] ?? [];
+  if (trellis === undefined) return undefined;
+  const omittable = new Set<number>();
+  const uses = new Map<string, FunctionUse>();
+  const getKey = (label: number) => labels.getKey(label);
+  const found = [...functions].map(([fn, code]) => ({ fn, code, schemas: readSchemas(code) }));
+  for (const { fn, code, schemas } of found) {
+    for (const label of schemas.omittable) omittable.add(label);
+    const reason = describeUses(schemas.uses, code) ?? findOtherReason(schemas.specifiers, imports);
+    if (reason !== undefined) uses.set(fn.name, { reason });
+    else if (schemas.used.size > 0) {
+      const keys = [...schemas.used.keys()].map(getKey);
+      uses.set(fn.name, { keys, originals: schemas.renderSchemas(getKey) });
+    }
+  }
+  const values = await evaluate(uses, options);
   const modules = new Map<string, string>();
   const reasons = new Map<string, string>();
-  for (const { key } of schemas) {
-    const written = writeModule(values[key], key);
-    if ("reason" in written) {
-      reasons.set(key, written.reason);
-    } else {
-      const formatted = await options.esbuild.transform(written.code, { charset: "utf8" });
+  for (const [key, value] of Object.entries(values)) {
+    const written = writeModule(value, key);
+    if ("reason" in written) reasons.set(key, written.reason);
+    else {
+      const formatted = await esbuild.transform(written.code, { charset: "utf8" });
       modules.set(key, formatted.code);
     }
   }
-  return { sources, modules, reasons, trellis, find, getKey };
+  for (const { fn, code, schemas } of found) {
+    const left = [...schemas.used].filter(([label]) => reasons.has(getKey(label)));
+    const reason = describeUses(
+      left.map(([label, { node }]) => ({ node, message: reasons.get(getKey(label))! })),
+      code,
+    );
+    if (reason !== undefined && !("reason" in uses.get(fn.name)!)) uses.set(fn.name, { reason });
+  }
+  return { labels, modules, omittable, functions: uses, imports, trellis };
+}
+
+function describeUses(uses: readonly ZodUse[], code: OwnCode): string | undefined {
+  const texts = uses.map(({ node, message }) => {
+    const { file, line } = code.findPosition(node.start) ?? {};
+    return file === undefined ? message : `${file}:${line}: ${message}`;
+  });
+  return texts.length === 0 ? undefined : [...new Set(texts)].slice(0, MAX_REASONS).join("; ");
+}
+
+/** Returns true for entry points of zod whose messages depend on a setting of the others. */
+const isMini = (specifier: string): boolean => /mini$/.test(specifier);
+
+function findOtherReason(
+  specifiers: ReadonlySet<string>,
+  imports: PackageImports,
+): string | undefined {
+  const all = [...specifiers];
+  if (all.some(isMini) && !all.every(isMini)) {
+    return "zod and zod/mini are both used, and their messages depend on each other";
+  }
+  return all.some((name) => (imports.get(name) ?? []).length > 1)
+    ? "two versions of zod are used"
+    : undefined;
 }
 
 function writeModule(value: unknown, key: string): ReturnType<typeof writeSchemaModule> {
@@ -76,38 +119,20 @@ function writeModule(value: unknown, key: string): ReturnType<typeof writeSchema
     : { reason: "it is not a schema" };
 }
 
-function indexExpressions(
-  { project, expressions }: SchemaSources,
-  schemas: readonly SourceSchema[],
-): ExpressionIndex {
-  const index = new Map<string, Pick<PureExpression, "node" | "references">>(
-    schemas.map((schema) => [schema.key, schema]),
-  );
-  return {
-    find: (key) => index.get(key),
-    getKey(node) {
-      const key = getSchemaKey(project, node);
-      const value = expressions.readDeclaration(node);
-      if (!(value instanceof NotPure)) index.set(key, value);
-      return key;
-    },
-  };
-}
-
 /** Evaluates schemas: bundles them with zod, and runs the bundle. */
 async function evaluate(
-  schemas: readonly SourceSchema[],
-  { esbuild, common, root, createResolvers, find, getKey }: CompileOptions & ExpressionIndex,
+  functions: ReadonlyMap<string, FunctionUse>,
+  { esbuild, common, imports, createResolvers }: CompileOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const imports = schemas.map(({ key }, index) =>
-    `import { value as v${index} } from ${JSON.stringify(ORIGINAL + key)};`
-  );
-  const members = schemas.map(({ key }, index) => `${JSON.stringify(key)}: v${index}`);
+  const names = [...functions].flatMap(([name, use]) => "keys" in use ? [name] : []);
+  const contents = names.map((name, index) =>
+    `import { schemas as s${index} } from ${JSON.stringify(ORIGINALS + name)};`
+  ).join("\n");
   const { outputFiles = [] } = await esbuild.build({
     ...common,
     stdin: {
-      contents: `${imports.join("\n")}\nexport const values = { ${members.join(", ")} };`,
-      resolveDir: root,
+      contents: `${contents}\nexport const values = { ${names.map((_, at) => `...s${at}`)} };`,
+      resolveDir: common.absWorkingDir,
     },
     outdir: undefined,
     outExtension: undefined,
@@ -117,29 +142,39 @@ async function evaluate(
     sourcemap: false,
     metafile: false,
     write: false,
-    plugins: [originalSchemasPlugin({ find, getKey }), ...createResolvers()],
+    plugins: [originalsPlugin(functions, imports), ...createResolvers()],
   });
   const module = { exports: { values: {} } };
   new Function("module", outputFiles[0].text)(module);
   return module.exports.values;
 }
 
-/**
- * Lists the uses of zod in modules, with their positions.
- *
- * @param isOmitted True if zod is not in the bundle, so that only uses of compiled schemas are left.
- */
-export function listUses(
-  { sources: { project }, reasons }: CompiledSchemas,
-  modules: readonly SchemaModuleSource[],
-  isOmitted: boolean,
-): string[] {
-  const found = modules.flatMap(({ uses, schemas }): ZodUse[] => {
-    if (isOmitted) return uses.filter(({ isValue }) => isValue);
-    const left = schemas.filter(({ key }) => reasons.has(key));
-    return [...uses, ...left.map(({ key, node }) => ({ node, message: reasons.get(key)! }))];
-  });
-  return found.map(({ node, message }) =>
-    `${project.getPath(node)}:${project.getLine(node)}: ${message}`
-  );
+/** The prefix of specifiers of modules with the schemas of a function, as in the sources. */
+export const ORIGINALS = "trellis-originals:";
+
+/** Creates a plugin that resolves `trellis-originals:<Function>` to its schemas, without its other code. */
+export function originalsPlugin(
+  functions: ReadonlyMap<string, FunctionUse>,
+  imports: PackageImports,
+): Plugin {
+  const namespace = ORIGINALS.slice(0, -1);
+  return {
+    name: "original schemas",
+    setup(build): void {
+      build.onResolve({ filter: new RegExp(`^${ORIGINALS}`) }, ({ path }) => ({
+        path: path.slice(ORIGINALS.length),
+        namespace,
+        sideEffects: false,
+      }));
+      // zod is resolved as in the sources
+      build.onResolve({ filter: /.*/, namespace }, ({ path, kind }) => {
+        const [{ specifier, importer, resolveDir }] = imports.get(path)!;
+        return build.resolve(specifier, { kind, importer, namespace: "file", resolveDir });
+      });
+      build.onLoad({ filter: /.*/, namespace }, ({ path }) => ({
+        contents: (functions.get(path) as { originals: string }).originals,
+        loader: "js",
+      }));
+    },
+  };
 }

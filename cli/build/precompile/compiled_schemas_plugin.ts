@@ -1,16 +1,13 @@
-import type { Loader, Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
 import { dirname, extname } from "node:path";
-import { omitAuthImports } from "../auth_config_parts.ts";
+import type { SourceEditor } from "../edited_sources.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { resolveOwnModule } from "../trellis_import.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
-import { COMPILED, renderCompiledModule } from "./schema_code.ts";
-import type { SchemaModuleSource } from "./schema_module.ts";
-import { LOADER, RUNTIME, SCHEMA_FILE, USED } from "./specifiers.ts";
+import { COMPILED, LOADER, RUNTIME, SCHEMA_FILE } from "./specifiers.ts";
 
 const NAMESPACE = COMPILED.slice(0, -1);
-/** The namespace of generated modules that all functions share. */
-export const OWN_NAMESPACE = "trellis-build";
+const OWN_NAMESPACE = "trellis-build";
 
 /** Loads synchronously, because validation is synchronous. */
 const LOADER_CODE = `let schemas;
@@ -32,18 +29,33 @@ ${
   }
 `;
 
+/** Creates the editor that replaces the schemas of a project by compiled ones. */
+export function compiledSchemasEditor(
+  { labels, modules, omittable }: CompiledSchemas,
+): SourceEditor {
+  return labels.createCompiledEditor(
+    (label) =>
+      modules.has(labels.getKey(label))
+        ? "compiled"
+        : omittable.has(label)
+        ? "omittable"
+        : undefined,
+    (label, name) =>
+      `import { schema as ${name} } from ${JSON.stringify(COMPILED + labels.getKey(label))};`,
+  );
+}
+
 /**
- * Creates a plugin that replaces the schemas of a project by compiled ones, and the validation of
- * `@trellis/fn` by one that loads zod when it is needed.
+ * Creates a plugin with the compiled schemas, which replaces the validation of `@trellis/fn` by one that
+ * loads zod when it is needed.
  *
- * @param options How modules belong to packages, and whether imports of the auth library are omitted.
+ * @param paths How modules belong to packages.
  * @returns The plugin; it must precede plugins that load modules.
  */
 export function compiledSchemasPlugin(
-  schemas: CompiledSchemas,
-  { paths, omitsAuth }: { readonly paths: ModulePaths; readonly omitsAuth: boolean },
+  { modules, trellis }: CompiledSchemas,
+  paths: ModulePaths,
 ): Plugin {
-  const { sources, modules, trellis } = schemas;
   return {
     name: "compiled schemas",
     setup(build): void {
@@ -52,7 +64,7 @@ export function compiledSchemasPlugin(
         namespace: NAMESPACE,
         sideEffects: false,
       }));
-      build.onResolve({ filter: new RegExp(`^(?:${LOADER}|${USED})$`) }, ({ path }) => ({
+      build.onResolve({ filter: new RegExp(`^${LOADER}$`) }, ({ path }) => ({
         path,
         namespace: OWN_NAMESPACE,
         sideEffects: false,
@@ -65,8 +77,8 @@ export function compiledSchemasPlugin(
         contents: modules.get(path),
         loader: "js",
       }));
-      build.onLoad({ filter: /.*/, namespace: OWN_NAMESPACE }, ({ path }) => ({
-        contents: path === LOADER ? LOADER_CODE : "export const used = [];\n",
+      build.onLoad({ filter: /.*/, namespace: OWN_NAMESPACE }, () => ({
+        contents: LOADER_CODE,
         loader: "js",
       }));
       build.onLoad({ filter: /[/\\]validation[/\\]schema\.[jt]s$/ }, ({ path }) => {
@@ -77,22 +89,6 @@ export function compiledSchemasPlugin(
           resolveDir: dirname(path),
         };
       });
-      build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, ({ path }) => {
-        const source = sources.modules.get(path);
-        if (source === undefined || !hasSchemas(source)) return undefined;
-        const contents = renderCompiledModule(source, ({ key }) => modules.has(key));
-        return {
-          // the plugin for modules with an auth configuration does not see this module
-          contents: omitsAuth ? omitAuthImports(contents) ?? contents : contents,
-          loader: extname(path).slice(1).replace(/^[cm]/, "") as Loader,
-          resolveDir: dirname(path),
-        };
-      });
     },
   };
-}
-
-/** Checks for schemas. A CommonJS module cannot import compiled ones. */
-function hasSchemas({ module, schemas, others }: SchemaModuleSource): boolean {
-  return module.commonJs === undefined && schemas.length + others.length > 0;
 }

@@ -1,48 +1,485 @@
-import { listLoadedModules } from "../../analysis/loaded_modules.ts";
-import { Project } from "../../analysis/project.ts";
-import type { SourceModule } from "../../analysis/source_module.ts";
-import type { ModulePaths } from "../module_paths.ts";
-import { PureExpressions } from "./pure_expression.ts";
-import { readSchemaModule, type SchemaModuleSource } from "./schema_module.ts";
+import { isTrellis } from "../../analysis/values.ts";
+import type { OwnCode } from "../own_code.ts";
+import {
+  type AnyNode,
+  childrenOf,
+  getMemberName,
+  type ImportedName,
+  isDeferred,
+  isReference,
+  listImports,
+  visitNodes,
+} from "../syntax.ts";
+import { getRoot, isZodImport, LABEL } from "./label_schemas.ts";
 
-/** The schemas in the sources of all functions. */
-export interface SchemaSources {
-  readonly project: Project;
-  readonly expressions: PureExpressions;
-  /** Modules of the project by path. */
-  readonly modules: ReadonlyMap<string, SchemaModuleSource>;
-  /** Returns the modules of the project that a file loads, with the file itself. */
-  listModules(file: string): SchemaModuleSource[];
+/** Code that keeps zod in a function. */
+export interface ZodUse {
+  readonly node: AnyNode;
+  readonly message: string;
+}
+
+/** A schema that a function uses. */
+export interface UsedSchema {
+  /** The variable with it; omitted for a schema in the options of a handler. */
+  readonly name?: string;
+  readonly node: AnyNode;
+}
+
+/** The schemas of a function. */
+export interface FunctionSchemas {
+  /** The schemas that it uses, by label. */
+  readonly used: ReadonlyMap<number, UsedSchema>;
+  /** Labels of code that can be omitted if its value is not used. */
+  readonly omittable: ReadonlySet<number>;
+  /** Uses of zod that need it. */
+  readonly uses: readonly ZodUse[];
+  /** Renders a module that exports `schemas`, with zod: the schemas by key. */
+  renderSchemas(getKey: (label: number) => string): string;
+  /** The specifiers of zod that the schemas are made with. */
+  readonly specifiers: ReadonlySet<string>;
+}
+
+/** Methods of a schema that do not need zod for values that fit. */
+const FAST_METHODS: ReadonlySet<string> = new Set(["parse", "safeParse", "safeParseAsync"]);
+
+/** Members of zod with an effect, that read the state of the process, or that run a schema. */
+const DENIED: ReadonlySet<string> = new Set(
+  ("config setErrorMap registry globalRegistry register locales compile custom function _function lazy promise " +
+    "parse parseAsync safeParse safeParseAsync validate validateAsync decode decodeAsync encode encodeAsync " +
+    "safeDecode safeDecodeAsync safeEncode safeEncodeAsync assign add set delete clear push pop shift unshift " +
+    "splice sort reverse fill copyWithin __proto__ constructor prototype").split(" "),
+);
+
+/** Functions of zod that keep a function, and call it only for values. */
+const KEEP_FUNCTIONS: ReadonlySet<string> = new Set(
+  "refine superRefine transform preprocess overwrite default prefault catch custom lazy".split(" "),
+);
+
+const CONSTANTS: ReadonlySet<string> = new Set(["undefined", "NaN", "Infinity"]);
+
+/** The reason why the value of an expression is not known. */
+class NotKnown extends Error {
+  constructor(readonly node: AnyNode, message: string) {
+    super(message);
+  }
+}
+
+/** A variable of linked code that is never assigned again. */
+interface Variable {
+  readonly declarator: AnyNode;
+  readonly value: AnyNode;
+}
+
+/** A labelled call. */
+interface Labelled {
+  readonly label: number;
+  readonly value: AnyNode;
 }
 
 /**
- * Reads the schemas in the sources of functions.
- *
- * @throws {SyntaxError} If a file cannot be parsed.
+ * Reads the schemas of a function from its linked code. Known are literals in the expression itself,
+ * primitive constants, and other schemas that no code can reach. The whole function is read, so that
+ * nothing that could change a schema is missed.
  */
-export function readSchemaSources(
-  root: string,
-  files: readonly string[],
-  paths: ModulePaths,
-): SchemaSources {
-  const project = new Project(root);
-  const expressions = new PureExpressions(project);
-  const modules = new Map<string, SchemaModuleSource>();
+export function readSchemas(code: OwnCode): FunctionSchemas {
+  return new SchemaReader(code).read();
+}
 
-  const isOwn = (path: string) => paths.getPackage(path) === undefined;
+class SchemaReader implements FunctionSchemas {
+  readonly #code: OwnCode;
+  readonly #zod = new Map<string, ImportedName>();
+  readonly #trellis = new Set<string>();
+  readonly #variables = new Map<string, Variable>();
+  readonly #known = new Map<AnyNode, NotKnown | boolean>();
+  readonly #seen = new Set<string>();
+  readonly used = new Map<number, UsedSchema>();
+  readonly omittable = new Set<number>();
+  readonly uses: ZodUse[] = [];
 
-  function listModules(file: string): SchemaModuleSource[] {
-    return listLoadedModules(project, [file], isOwn).map(readModule);
-  }
-
-  function readModule(module: SourceModule): SchemaModuleSource {
-    let source = modules.get(module.path);
-    if (source === undefined) {
-      modules.set(module.path, source = readSchemaModule(project, module, expressions));
+  constructor(code: OwnCode) {
+    this.#code = code;
+    for (const each of listImports(code.program)) {
+      if (isZodImport(each.from, each.name)) this.#zod.set(each.local, each);
+      else if (isTrellis(each.from)) this.#trellis.add(each.local);
     }
-    return source;
+    const assigned = listAssigned(code.program);
+    for (const statement of code.program.body) {
+      if (statement.type !== "VariableDeclaration") continue;
+      for (const declarator of statement.declarations) {
+        const { id, init } = declarator;
+        if (id.type !== "Identifier" || !init || assigned.has(id.name)) continue;
+        this.#variables.set(id.name, { declarator, value: init });
+      }
+    }
   }
 
-  for (const file of files) listModules(file);
-  return { project, expressions, modules, listModules };
+  get specifiers(): ReadonlySet<string> {
+    return new Set(this.#listNeeded().imports.map(({ from }) => from));
+  }
+
+  read(): FunctionSchemas {
+    visitNodes(this.#code.program, (node) => {
+      const labelled = readLabel(node);
+      if (labelled !== undefined && this.#isOmittable(labelled.value)) {
+        this.omittable.add(labelled.label);
+      }
+    });
+    for (const statement of this.#code.program.body) {
+      if (statement.type !== "VariableDeclaration") this.#visit(statement);
+      else {for (const each of statement.declarations) {
+          if (!this.#isDeferrable(each)) this.#visit(each);
+        }}
+    }
+    return this;
+  }
+
+  renderSchemas(getKey: (label: number) => string): string {
+    const { imports, variables } = this.#listNeeded();
+    const members = [...this.used].map(([label, { name, node }]) =>
+      `${JSON.stringify(getKey(label))}: ${name ?? this.#textOf(node)}`
+    );
+    return [
+      ...imports.map(renderImport),
+      `const ${LABEL} = (label, create) => create();`,
+      ...variables.map(({ declarator }) => `const ${this.#textOf(declarator)};`),
+      `export const schemas = { ${members.join(", ")} };\n`,
+    ].join("\n");
+  }
+
+  /** Lists what the used schemas are made of, in the order of the code. */
+  #listNeeded(): { imports: ImportedName[]; variables: Variable[] } {
+    const imports = new Set<ImportedName>();
+    const variables = new Set<Variable>();
+    const collectName = (name: string): void => {
+      const imported = this.#zod.get(name);
+      if (imported !== undefined) imports.add(imported);
+      const variable = this.#variables.get(name);
+      if (variable === undefined || variables.has(variable)) return;
+      variables.add(variable);
+      collect(variable.value);
+    };
+    const collect = (root: AnyNode): void =>
+      visitNodes(root, (node) => {
+        const isName = node.type === "Identifier" && isReference(node, this.#code.parentOf(node));
+        if (isName) collectName(node.name);
+      });
+    for (const { name, node } of this.used.values()) {
+      if (name !== undefined) collectName(name);
+      else collect(node);
+    }
+    return {
+      imports: [...imports],
+      variables: [...variables].sort((a, b) => a.declarator.start - b.declarator.start),
+    };
+  }
+
+  #textOf({ start, end }: AnyNode): string {
+    return this.#code.code.slice(start, end);
+  }
+
+  /** Checks for a schema that has an effect only where its variable is used. */
+  #isDeferrable({ id, init }: { id: AnyNode; init?: AnyNode | null }): boolean {
+    const labelled = readLabel(init);
+    return id.type === "Identifier" && labelled !== undefined && this.#variables.has(id.name) &&
+      this.#isSchema(labelled.value) && this.omittable.has(labelled.label);
+  }
+
+  /** Visits code that runs. */
+  #visit(root: AnyNode): void {
+    visitNodes(root, (node) => {
+      const labelled = readLabel(node);
+      if (labelled !== undefined) return this.#visitLabelled(node, labelled);
+      if (node.type === "ImportDeclaration") return false;
+      if (node.type === "ExportNamedDeclaration") {
+        // nothing imports a bundle but the runtime, which calls the handler
+        for (const { local } of node.specifiers) {
+          if (local.type === "Identifier") this.#visitName(local, false);
+        }
+        return false;
+      }
+      if (getMemberName(node) === "schema" && !isWritten(node, this.#code.parentOf(node))) {
+        this.uses.push({ node, message: "a schema is read from an object" });
+      }
+      if (node.type === "Identifier" && isReference(node, this.#code.parentOf(node))) {
+        if (node.name === "eval") this.uses.push({ node, message: "eval is used" });
+        else this.#visitName(node, true);
+      }
+    });
+  }
+
+  #visitLabelled(node: AnyNode, { label, value }: Labelled): boolean {
+    if (!this.#isSchema(value)) return true;
+    const known = this.#readKnown(value);
+    if (known instanceof NotKnown) this.uses.push(known);
+    else this.#addUse(node, label, { node: value }, true);
+    return false;
+  }
+
+  #visitName(name: AnyNode & { type: "Identifier" }, isChecked: boolean): void {
+    const { parentOf } = this.#code;
+    const parent = parentOf(name);
+    if (parent?.type === "VariableDeclarator" && parent.id === name) return;
+    if (this.#zod.has(name.name)) {
+      let around = parent;
+      while (around !== undefined && !isDeferred(around)) around = parentOf(around);
+      const advice = around === undefined
+        ? "zod is used as a value"
+        : "zod is used in a function: move the schema to a const of the module";
+      this.uses.push({ node: name, message: advice });
+      return;
+    }
+    const variable = this.#variables.get(name.name);
+    const labelled = readLabel(variable?.value);
+    if (variable === undefined || labelled === undefined || !this.#isSchema(labelled.value)) return;
+    const known = this.#readKnown(labelled.value);
+    if (!(known instanceof NotKnown)) {
+      const used = { name: name.name, node: labelled.value };
+      this.#addUse(name, labelled.label, used, isChecked);
+    } else if (!this.#seen.has(name.name)) {
+      this.#seen.add(name.name);
+      this.uses.push(known);
+    }
+  }
+
+  #addUse(node: AnyNode, label: number, used: UsedSchema, isChecked: boolean): void {
+    if (isChecked && !this.#isFastUse(node)) {
+      const text = node.type === "Identifier" ? node.name : "a schema";
+      this.uses.push({
+        node,
+        message: `${text} is used as a value: only options and parse() need no zod`,
+      });
+    } else this.used.set(label, used);
+  }
+
+  /** Returns true for `Note.parse(value)`, and for arguments and options of this package. */
+  #isFastUse(value: AnyNode): boolean {
+    const { parentOf } = this.#code;
+    let node = value;
+    let parent = parentOf(node)!;
+    if (parent.type === "MemberExpression" && parent.object === node) {
+      const call = parentOf(parent)!;
+      return FAST_METHODS.has(getMemberName(parent) ?? "") && call.type === "CallExpression" &&
+        call.callee === parent && call.arguments.length === 1 &&
+        call.arguments[0].type !== "SpreadElement";
+    }
+    while (
+      parent.type === "Property" && parent.value === node || parent.type === "ObjectExpression" ||
+      parent.type === "ArrayExpression"
+    ) {
+      node = parent;
+      parent = parentOf(node)!;
+    }
+    if (parent.type !== "CallExpression" || parent.callee === node) return false;
+    const root = getRoot(parent.callee);
+    return root.type === "Identifier" && this.#trellis.has(root.name);
+  }
+
+  /** Checks whether an expression starts at zod. */
+  #isSchema(node: AnyNode): boolean {
+    const root = getRoot(readLabel(node)?.value ?? node);
+    if (root.type !== "Identifier") {
+      return readLabel(root) !== undefined && this.#isSchema(readLabel(root)!.value);
+    }
+    if (this.#zod.has(root.name)) return true;
+    const { declarator, value } = this.#variables.get(root.name) ?? {};
+    return value !== undefined && declarator!.end <= node.start && readLabel(value) !== undefined &&
+      this.#isSchema(value);
+  }
+
+  /** Reads an expression: true for a schema, false for other known values. */
+  #readKnown(node: AnyNode): NotKnown | boolean {
+    let known = this.#known.get(node);
+    if (known === undefined) {
+      try {
+        known = this.#check(node);
+      } catch (error) {
+        if (!(error instanceof NotKnown)) throw error;
+        known = error;
+      }
+      this.#known.set(node, known);
+    }
+    return known;
+  }
+
+  /** Checks an expression; returns true if it is made with zod. */
+  #check(given: AnyNode): boolean {
+    const node = readLabel(given)?.value ?? given;
+    if (this.#isPrimitive(node) || node.type === "Literal") return false;
+    switch (node.type) {
+      case "Identifier":
+        return this.#checkName(node);
+      case "ArrayExpression":
+      case "ObjectExpression":
+        return [...childrenOf(node)].map((each) => this.#check(each)).includes(true);
+      case "SpreadElement":
+        return this.#check(node.argument);
+      case "Property":
+        if (node.computed || node.kind !== "init" || getMemberName(node) === "__proto__") break;
+        return this.#check(node.value);
+      case "MemberExpression": {
+        const name = getMemberName(node);
+        if (name === undefined || node.optional) break;
+        if (DENIED.has(name)) throw new NotKnown(node.property, `${name} is used`);
+        if (this.#checkObject(node.object)) return true;
+        break;
+      }
+      case "CallExpression": {
+        const { callee } = node;
+        if (node.optional || callee.type !== "Identifier" && callee.type !== "MemberExpression") {
+          break;
+        }
+        if (callee.type === "Identifier" && DENIED.has(this.#zod.get(callee.name)?.name ?? "")) {
+          throw new NotKnown(callee, `${callee.name} is used`);
+        }
+        if (!this.#checkObject(callee)) break;
+        for (const each of node.arguments) {
+          if (each.type === "SpreadElement") throw this.#notKnown(each);
+          this.#check(each);
+        }
+        return true;
+      }
+    }
+    throw this.#notKnown(node);
+  }
+
+  /** Checks what a member or a call starts at: zod, or a value that is made with it. */
+  #checkObject(node: AnyNode): boolean {
+    return node.type === "Identifier" && this.#zod.has(node.name) || this.#check(node);
+  }
+
+  /** Checks a name: a schema, since others are {@link #isPrimitive}. */
+  #checkName(node: AnyNode & { type: "Identifier" }): boolean {
+    const { name } = node;
+    const variable = this.#variables.get(name);
+    if (this.#zod.has(name)) throw new NotKnown(node, "zod is used as a value");
+    if (variable === undefined) {
+      throw new NotKnown(node, `${name} is not a constant of the project`);
+    }
+    const { declarator, value } = variable;
+    if (declarator.end > node.start) throw new NotKnown(node, `${name} is used before it is set`);
+    if (!this.#isSchema(value)) {
+      throw new NotKnown(declarator, `${name} can be changed: write its value into the schema`);
+    }
+    const known = this.#readKnown(readLabel(value)!.value);
+    if (known instanceof NotKnown) throw known;
+    return known;
+  }
+
+  /** Checks for a literal, arithmetic of them, or a variable with such a value, which cannot change. */
+  #isPrimitive(node: AnyNode): boolean {
+    switch (node.type) {
+      case "Literal":
+        return !("regex" in node && node.regex);
+      case "TemplateLiteral":
+        return node.expressions.length === 0;
+      case "UnaryExpression":
+        return /^[-+!~]$|^void$/.test(node.operator) && this.#isPrimitive(node.argument);
+      case "BinaryExpression":
+        return /^(?:\+|-|\*\*?|\/|%)$/.test(node.operator) && this.#isPrimitive(node.left) &&
+          this.#isPrimitive(node.right);
+      case "Identifier": {
+        const variable = this.#variables.get(node.name);
+        return variable === undefined
+          ? CONSTANTS.has(node.name)
+          : variable.declarator.end <= node.start && this.#isPrimitive(variable.value);
+      }
+      default:
+        return false;
+    }
+  }
+
+  #notKnown(node: AnyNode): NotKnown {
+    if (/Function/.test(node.type)) return new NotKnown(node, "a function is used");
+    const text = this.#textOf(node).replace(/\s+/g, " ");
+    return new NotKnown(
+      node,
+      `${text.length <= 40 ? text : `${text.slice(0, 39)}…`} is not a constant`,
+    );
+  }
+
+  /**
+   * Checks that the creation of a schema has no effect, so that it can be omitted if it is not used.
+   * Unlike a known value it may contain functions and other values.
+   */
+  #isOmittable(given: AnyNode): boolean {
+    const node = readLabel(given)?.value ?? given;
+    if (node.type === "Identifier") {
+      return this.#zod.has(node.name) ||
+        this.#isSchema(node) && this.#isOmittable(this.#variables.get(node.name)!.value);
+    }
+    if (node.type === "MemberExpression") {
+      const name = getMemberName(node);
+      return name !== undefined && !node.optional &&
+        (!DENIED.has(name) || KEEP_FUNCTIONS.has(name)) && this.#isOmittable(node.object);
+    }
+    if (node.type !== "CallExpression" || node.optional) return false;
+    const { callee } = node;
+    const name = getMemberName(callee) ??
+      (callee.type === "Identifier" ? this.#zod.get(callee.name)?.name : undefined);
+    const keepsFunctions = KEEP_FUNCTIONS.has(name ?? "");
+    return name !== undefined && (!DENIED.has(name) || keepsFunctions) &&
+      this.#isOmittable(callee) &&
+      node.arguments.every((each) =>
+        this.#isSimple(each) || keepsFunctions && /Function/.test(each.type)
+      );
+  }
+
+  #isSimple(given: AnyNode): boolean {
+    const node = readLabel(given)?.value ?? given;
+    switch (node.type) {
+      case "ArrayExpression":
+      case "ObjectExpression":
+        return [...childrenOf(node)].every((each) => this.#isSimple(each));
+      case "Property":
+        return !node.computed && node.kind === "init" && this.#isSimple(node.value);
+      case "Identifier":
+      case "Literal":
+        return true;
+      default:
+        return this.#isPrimitive(node) || this.#isOmittable(node);
+    }
+  }
+}
+
+function readLabel(node: AnyNode | null | undefined): Labelled | undefined {
+  if (node?.type !== "CallExpression" || node.callee.type !== "Identifier") return undefined;
+  if (node.callee.name !== LABEL) return undefined;
+  const [label, create] = node.arguments;
+  return {
+    label: Number((label as { value?: unknown }).value),
+    value: (create as { body: AnyNode }).body,
+  };
+}
+
+/** Lists the names that are assigned after their declaration. */
+function listAssigned(program: AnyNode): ReadonlySet<string> {
+  const names = new Set<string>();
+  const add = (target: AnyNode): void => {
+    if (target.type === "Identifier") names.add(target.name);
+    else if (target.type !== "MemberExpression") {
+      for (const each of childrenOf(target)) {
+        add(each);
+      }
+    }
+  };
+  visitNodes(program, (node) => {
+    if (node.type === "AssignmentExpression") add(node.left);
+    else if (node.type === "UpdateExpression") add(node.argument);
+    else if (node.type === "ForInStatement" || node.type === "ForOfStatement") {
+      if (node.left.type !== "VariableDeclaration") add(node.left);
+    }
+  });
+  return names;
+}
+
+/** Returns true for `{ schema: value }`, which reads nothing. */
+function isWritten(node: AnyNode, parent: AnyNode | undefined): boolean {
+  return node.type === "Property" && parent?.type === "ObjectExpression";
+}
+
+function renderImport({ name, local, from }: ImportedName): string {
+  const source = JSON.stringify(from);
+  return name === "*"
+    ? `import * as ${local} from ${source};`
+    : `import { ${name} as ${local} } from ${source};`;
 }

@@ -1,7 +1,7 @@
-import { adaptForStandardPg } from "../../../database/distsql/adapt.ts";
-import { buildCreateTableSql } from "../../../database/recreation/create_table.ts";
-import type { TableConstraint, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
+import { adaptForStandardPg } from "../../../distsql/translate/adapt.ts";
+import { buildCreateTableSql } from "../../../distsql/recreate/create_table.ts";
+import type { TableConstraint, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { qualify, quoteLiteral, quoteName } from "../../../sql/quote.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { CatalogObjects } from "./read_catalog.ts";
 

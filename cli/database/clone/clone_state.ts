@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { qualify, quoteLiteral } from "../../../database/sql/quote.ts";
+import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { DdlFile } from "./clone_ddl.ts";

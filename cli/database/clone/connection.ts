@@ -1,9 +1,10 @@
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
 import { executeRows } from "../../../database/execute.ts";
-import type { DrizzleClient, Row } from "../../../database/providers/provider.ts";
-import { isSilent } from "../../../database/providers/statement_limit.ts";
+import type { DrizzleClient } from "../../../database/providers/provider.ts";
+import type { Row } from "../../../sql/session.ts";
 import { withDistSqlRetry } from "../../../database/retry.ts";
-import { isConnectionLost } from "../../../database/sql/retry_idempotent.ts";
+import { isConnectionLost } from "../../../sql/retry_idempotent.ts";
+import { isSilent } from "../../../sql/sqlstate.ts";
 import { withTransaction } from "../../../database/transaction.ts";
 import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";

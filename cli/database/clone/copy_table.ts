@@ -1,10 +1,10 @@
-import { compareKey } from "../../../database/sql/key_range.ts";
-import { qualify, quoteName } from "../../../database/sql/quote.ts";
+import { compareKey } from "../../../sql/key_range.ts";
+import { qualify, quoteName } from "../../../sql/quote.ts";
 import {
   type BatchLimits,
   PositionChangedError,
   runBatches,
-} from "../../../database/sql/run_batches.ts";
+} from "../../../distsql/batches/run_batches.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
 import type { CloneConnection } from "./connection.ts";

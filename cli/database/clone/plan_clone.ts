@@ -1,7 +1,7 @@
-import type { DistSqlOptions } from "../../../database/distsql/options.ts";
-import { translateForDistSql } from "../../../database/distsql/sanitize.ts";
-import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify } from "../../../database/sql/quote.ts";
+import type { DistSqlOptions } from "../../../distsql/translate/options.ts";
+import { translateForDistSql } from "../../../distsql/translate/sanitize.ts";
+import type { TableColumn, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { qualify } from "../../../sql/quote.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import { findUnknownMasks, isSkipped } from "./private_data.ts";

@@ -1,6 +1,6 @@
-import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
-import type { KeyColumn } from "../../../database/sql/key_range.ts";
-import { quoteName } from "../../../database/sql/quote.ts";
+import type { TableColumn, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { KeyColumn } from "../../../sql/key_range.ts";
+import { quoteName } from "../../../sql/quote.ts";
 import type { CloneSources } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import { findConflict, findMask, maskExpression } from "./private_data.ts";

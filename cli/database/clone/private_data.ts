@@ -1,5 +1,5 @@
-import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
+import type { TableColumn, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { quoteLiteral, quoteName } from "../../../sql/quote.ts";
 import type { CloneOptions, Mask } from "./clone_options.ts";
 
 /** Tables of credentials by name without underscores, with a column that identifies them. */

@@ -1,6 +1,6 @@
-import { introspectTable } from "../../../database/recreation/introspect.ts";
-import type { TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteLiteral } from "../../../database/sql/quote.ts";
+import { introspectTable } from "../../../database/recreation.ts";
+import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 
 /** A table, view or similar relation. */

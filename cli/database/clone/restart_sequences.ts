@@ -1,4 +1,4 @@
-import { qualify, quoteLiteral, quoteName } from "../../../database/sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../../../sql/quote.ts";
 import type { CloneConnection } from "./connection.ts";
 import type { SequenceSchema } from "./read_catalog.ts";
 

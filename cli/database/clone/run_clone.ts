@@ -1,10 +1,10 @@
-import type { TableSchema } from "../../../database/recreation/table_schema.ts";
+import type { BatchLimits } from "../../../distsql/batches/run_batches.ts";
+import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
-import type { DatabaseTarget } from "../to_database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
-import { qualify, quoteName } from "../../../database/sql/quote.ts";
-import { getLimits } from "./batch_limits.ts";
+import type { DatabaseTarget } from "../to_database_target.ts";
+import { qualify, quoteName } from "../../../sql/quote.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
@@ -256,4 +256,24 @@ class Clone {
     }
     return tables;
   }
+}
+
+/**
+ * Returns the maximum size of a batch. Aurora DSQL allows 3,000 rows and 10 MiB including index
+ * entries per transaction; the Data API allows 1 MiB per response. Sources: Aurora DSQL user guide,
+ * quotas (2026-10); Aurora user guide, Data API limitations.
+ *
+ * @param source The database to read from.
+ * @param target The database to write to.
+ */
+function getLimits(source: CloneConnection, target: CloneConnection): BatchLimits {
+  const limits: BatchLimits[] = [{ rows: 5000, bytes: 2 * 1024 * 1024 }];
+  // each transaction also updates one row of progress
+  if (target.isDistSql) limits.push({ rows: 2500, bytes: 3 * 1024 * 1024 });
+  if (target.isEmbedded) limits.push({ rows: 2000, bytes: 1024 * 1024 });
+  if (source.isDataApi || target.isDataApi) limits.push({ rows: 1000, bytes: 300 * 1024 });
+  return {
+    rows: Math.min(...limits.map(({ rows }) => rows)),
+    bytes: Math.min(...limits.map(({ bytes }) => bytes)),
+  };
 }

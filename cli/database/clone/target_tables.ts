@@ -1,5 +1,5 @@
-import type { TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify } from "../../../database/sql/quote.ts";
+import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { qualify } from "../../../sql/quote.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { summarizeList } from "../../generated_report.ts";
 import type { CloneOptions } from "./clone_options.ts";

@@ -53,10 +53,6 @@ module "api" {
     aws_api_gateway_integration.welcome,
     aws_api_gateway_method.preflight_of_functions,
     aws_api_gateway_integration.preflight_of_functions,
-    aws_api_gateway_method.preflight_of_paths,
-    aws_api_gateway_integration.preflight_of_paths,
-    aws_api_gateway_method_response.preflight_of_paths,
-    aws_api_gateway_integration_response.preflight_of_paths,
   ]))
 }
 
@@ -129,6 +125,22 @@ resource "aws_api_gateway_resource" "welcome" {
 locals {
   # Functions that answer preflight requests, by path.
   preflight_functions = {
+    "/admin/reindex" = {
+      resource_id = aws_api_gateway_resource.admin_reindex.id
+      uri         = module.fn_admin_reindex.invoke_arn
+    }
+    "/health" = {
+      resource_id = aws_api_gateway_resource.health.id
+      uri         = module.fn_health.invoke_arn
+    }
+    "/hooks/code-host" = {
+      resource_id = aws_api_gateway_resource.hooks_code_host.id
+      uri         = module.fn_hooks_code_host.invoke_arn
+    }
+    "/hooks/payments" = {
+      resource_id = aws_api_gateway_resource.hooks_payments.id
+      uri         = module.fn_hooks_payments.invoke_arn
+    }
     "/notes/{noteId}" = {
       resource_id = aws_api_gateway_resource.notes_note_id.id
       uri         = module.fn_notes_by_note_id_delete.invoke_arn
@@ -136,6 +148,10 @@ locals {
     "/notes" = {
       resource_id = aws_api_gateway_resource.notes.id
       uri         = module.fn_notes_get.invoke_arn
+    }
+    "/welcome" = {
+      resource_id = aws_api_gateway_resource.welcome.id
+      uri         = module.fn_welcome.invoke_arn
     }
   }
 }
@@ -158,87 +174,4 @@ resource "aws_api_gateway_integration" "preflight_of_functions" {
   type                    = "AWS_PROXY"
   integration_http_method = "POST"
   uri                     = each.value.uri
-}
-
-locals {
-  # Responses to preflight requests, by path.
-  preflight = {
-    "/admin/reindex" = {
-      resource_id = aws_api_gateway_resource.admin_reindex.id
-      methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/health" = {
-      resource_id = aws_api_gateway_resource.health.id
-      methods     = "GET,OPTIONS"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/hooks/code-host" = {
-      resource_id = aws_api_gateway_resource.hooks_code_host.id
-      methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/hooks/payments" = {
-      resource_id = aws_api_gateway_resource.hooks_payments.id
-      methods     = "OPTIONS,POST"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-    "/welcome" = {
-      resource_id = aws_api_gateway_resource.welcome.id
-      methods     = "GET,OPTIONS"
-      origin      = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
-    }
-  }
-}
-
-resource "aws_api_gateway_method" "preflight_of_paths" {
-  for_each = local.preflight
-
-  rest_api_id   = module.api.rest_api_id
-  resource_id   = each.value.resource_id
-  http_method   = "OPTIONS"
-  authorization = "NONE"
-}
-
-resource "aws_api_gateway_integration" "preflight_of_paths" {
-  for_each = local.preflight
-
-  rest_api_id = aws_api_gateway_method.preflight_of_paths[each.key].rest_api_id
-  resource_id = aws_api_gateway_method.preflight_of_paths[each.key].resource_id
-  http_method = aws_api_gateway_method.preflight_of_paths[each.key].http_method
-  type        = "MOCK"
-
-  request_templates = {
-    "application/json" = jsonencode({ statusCode = 204 })
-  }
-}
-
-resource "aws_api_gateway_method_response" "preflight_of_paths" {
-  for_each = local.preflight
-
-  rest_api_id = aws_api_gateway_method.preflight_of_paths[each.key].rest_api_id
-  resource_id = aws_api_gateway_method.preflight_of_paths[each.key].resource_id
-  http_method = aws_api_gateway_method.preflight_of_paths[each.key].http_method
-  status_code = "204"
-
-  response_parameters = {
-    "method.response.header.Access-Control-Allow-Headers" = true
-    "method.response.header.Access-Control-Allow-Methods" = true
-    "method.response.header.Access-Control-Allow-Origin"  = true
-  }
-}
-
-resource "aws_api_gateway_integration_response" "preflight_of_paths" {
-  for_each = local.preflight
-
-  rest_api_id = aws_api_gateway_integration.preflight_of_paths[each.key].rest_api_id
-  resource_id = aws_api_gateway_integration.preflight_of_paths[each.key].resource_id
-  http_method = aws_api_gateway_integration.preflight_of_paths[each.key].http_method
-  status_code = aws_api_gateway_method_response.preflight_of_paths[each.key].status_code
-
-  response_parameters = {
-    "method.response.header.Access-Control-Allow-Headers" = "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'"
-    "method.response.header.Access-Control-Allow-Methods" = "'${each.value.methods}'"
-    "method.response.header.Access-Control-Allow-Origin"  = "'${each.value.origin}'"
-  }
 }

@@ -12,6 +12,7 @@ import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../../testing/mod.ts";
 import { LAB_OPTIONS, shareProviders } from "../../support/provider_lab.ts";
+import { withSteppedClock } from "../../support/step_clock.ts";
 import { openAuthDatabase, SECRET } from "../auth_database.ts";
 import { generateSchema } from "../plugins/generated_schema.ts";
 
@@ -121,6 +122,31 @@ Deno.test("removeExpiredAuthRows() removes in batches, stops in time, and the ne
     assertEquals(await count("sessions"), 500);
     const second = await removeExpiredAuthRows(auth, { clock, batchSize: 1000 });
     assertEquals([second.removed.session, second.isComplete], [500, true]);
+  } finally {
+    await pglite.close();
+  }
+});
+
+Deno.test("removeExpiredAuthRows() stops at the same moment when the machine's clock is set", async () => {
+  const { pglite, auth } = await open();
+  try {
+    await addSessions(pglite, 3, daysAgo(60));
+    for (const offsetMs of [3_600_000, -3_600_000]) {
+      await withSteppedClock(async (setMs) => {
+        const running = removeExpiredAuthRows(auth, {
+          stopAtMs: Date.now() + 60_000,
+          batchSize: 1,
+        });
+        setMs(offsetMs);
+        assertEquals((await running).isComplete, true);
+      });
+    }
+    await addSessions(pglite, 200, daysAgo(60));
+    await withSteppedClock(async (setMs) => {
+      const running = removeExpiredAuthRows(auth, { stopAtMs: Date.now() + 1, batchSize: 1 });
+      setMs(-3_600_000);
+      assertEquals((await running).isComplete, false);
+    });
   } finally {
     await pglite.close();
   }

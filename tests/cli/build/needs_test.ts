@@ -1,5 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { type Needs, readNeeds } from "../../../cli/build/needs.ts";
+import { type Needs, readNeeds as readTree } from "../../../cli/build/needs.ts";
+import { parseSyntax } from "../../../cli/build/syntax.ts";
+
+const readNeeds = (code: string): Needs => readTree(parseSyntax(code));
 
 const DATABASE = `import { getDrizzleClient } from "@trellis/fn/database";\n`;
 

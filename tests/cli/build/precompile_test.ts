@@ -190,11 +190,12 @@ if (COLORS.length !== 2) throw new Error("this code must not be omitted");
 const Title = z.string().trim().min(1).max(MAX);
 export const Note = z.object({
   title: Title,
-  color: z.enum(COLORS).default("blue"),
+  color: z.enum(["red", "blue"]).default("blue"),
   tags: z.array(z.string()).optional(),
 });
 export const Page = z.object({ limit: z.coerce.number().int().max(50), tag: z.array(z.string()).optional() });
 export const Patch = Note.refine((note) => note.title !== "");
+export const Color = z.object({ color: z.enum(COLORS) });
 export const Unused = z.string().refine((text) => text !== "");
 export type Note = z.infer<typeof Note>;
 `,
@@ -222,6 +223,14 @@ export type Note = z.infer<typeof Note>;
   [`${API}/mutable.post.ts`]: route(
     `const LEVELS = ["low"];\nLEVELS.push("high");\nconst Level = z.object({ level: z.enum(LEVELS) });`,
     "{ schema: Level }",
+  ),
+  [`${API}/shared.post.ts`]: route(
+    `import { Color } from "../../schemas.ts";`,
+    "{ schema: Color }",
+  ),
+  [`${API}/held.post.ts`]: route(
+    `import { Page } from "../../schemas.ts";\nconst OPTIONS = { schema: Page };`,
+    "OPTIONS",
   ),
   [`${API}/derived.post.ts`]: route(
     `import { Note } from "../../schemas.ts";\nconst shape = Object.keys(Note.shape);\nexport const count = shape.length;`,
@@ -283,6 +292,8 @@ Deno.test("trellis build compiles schemas with build.precompile, and gives the s
         `  Configured: zod is included, ${API}/configured.post.ts:5: config is used`,
         `  Body: zod is included, ${API}/body.post.ts:5: zod is used in a function`,
         `  Mutable: zod is included, ${API}/mutable.post.ts:4: LEVELS can be changed`,
+        "  Shared: zod is included, src/colors.ts:1: COLORS can be changed: write its value into the",
+        `  Held: zod is included, ${API}/held.post.ts:5: Page is used as a value`,
         `  Derived: zod is included, ${API}/derived.post.ts:5: Note is used as a value`,
         `  Patch: zod is included, src/schemas.ts:11: a function is used`,
         "  Link: Link (zod on demand, ",

@@ -84,7 +84,8 @@ export async function denoProjectFiles(): Promise<Record<string, string>> {
   };
 }
 
-const REST_EVENT = {
+/** An event of a REST API. */
+export const REST_EVENT: Readonly<Record<string, unknown>> = {
   resource: "/",
   path: "/",
   httpMethod: "GET",

@@ -824,9 +824,17 @@ Deno.test("generate infra sends preflights to handlers with several origins or w
   const files = {
     [`${API}/one.get.ts`]: cors(`["https://a.example"]`),
     [`${API}/many.get.ts`]: cors(many),
-    [`${API}/mixed/index.get.ts`]: cors(many),
-    [`${API}/mixed/index.post.ts`]: cors(`"*"`),
+    [`${API}/none/index.get.ts`]: cors("false"),
+    [`${API}/none/index.post.ts`]: cors(`"*"`),
+    [`${API}/session/index.get.ts`]: cors(many),
+    [`${API}/session/index.post.ts`]: define(
+      "defineApiHandler",
+      `{ auth: "session", cors: ${many} }`,
+    ),
+    [`${API}/inherited/index.get.ts`]: define("defineApiHandler", "{}"),
     [`${API}/cookies.post.ts`]: cors(`{ origins: ["https://a.example"], credentials: true }`),
+    // a list is known only when it is deployed
+    ...config(`{ environment: { CORS_ALLOW_ORIGIN: { variable: true } } }`),
   };
   await withProject(files, async (root) => {
     const { exitCode, stderr } = await infra(root, "--modules-path", join(Deno.cwd(), "modules"));
@@ -836,9 +844,49 @@ Deno.test("generate infra sends preflights to handlers with several origins or w
       const table = text.slice(text.indexOf(` ${name} = {`)).split("\n}\n", 1)[0];
       return [...table.matchAll(/"(\/\w+)" = \{/g)].map(([, path]) => path);
     };
-    assertEquals(listPaths("preflight_functions"), ["/cookies", "/many"]);
-    assertEquals(listPaths("preflight"), ["/mixed", "/one"]);
+    assertEquals(listPaths("preflight_functions"), ["/cookies", "/inherited", "/many", "/session"]);
+    assertEquals(listPaths("preflight"), ["/none", "/one"]);
+    assertMatch(text, /"\/none" = \{[^}]*methods = "OPTIONS,POST"/);
+    assertMatch(text, /"\/session" = \{[^}]*module\.fn_session_post/);
+    assertMatch(text, /"\/inherited" = \{[^}]*module\.fn_inherited_get/);
   });
+});
+
+Deno.test("generate infra refuses a path whose handlers would have their preflights answered for each other", async () => {
+  const cors = (text: string) => define("defineApiHandler", `{ cors: ${text} }`);
+  const many = `["https://a.example", "https://b.example"]`;
+  const cases: [get: string, post: string, api: string, said: RegExp | undefined][] = [
+    [
+      many,
+      `"*"`,
+      "rest",
+      /GET allows https:\/\/a\.example https:\/\/b\.example \(src\S+:\d+\), POST allows \*/,
+    ],
+    [`"https://a.example"`, `"https://b.example"`, "rest", /\/mixed have different cors/],
+    [`"https://a.example"`, `"https://b.example"`, "http", /\/mixed have different cors/],
+    [`"https://a.example"`, `["https://a.example"]`, "rest", undefined],
+    // a function answers for the method of the other, which has no origins
+    [many, "false", "rest", /POST allows no other origin/],
+    [`"https://a.example"`, "false", "http", /POST allows no other origin/],
+    // the gateway's own answer names the method
+    [`"https://a.example"`, "false", "rest", undefined],
+  ];
+  for (const [get, post, type, said] of cases) {
+    const files = {
+      [`${API}/mixed/index.get.ts`]: cors(get),
+      [`${API}/mixed/index.post.ts`]: cors(post),
+      ...config(`{ api: { type: "${type}" } }`),
+    };
+    await withProject(files, async (root) => {
+      const { exitCode, stdout, stderr } = await infra(
+        root,
+        "--modules-path",
+        join(Deno.cwd(), "modules"),
+      );
+      assertEquals(exitCode === 0, said === undefined, stdout + stderr);
+      if (said !== undefined) assertMatch(stdout + stderr, said);
+    });
+  }
 });
 
 Deno.test("generate infra allows the configured headers of API keys in preflights and at the CDN", async () => {

@@ -45,6 +45,22 @@ Deno.test("generate permissions grants a router the union of what its routes nee
   });
 });
 
+Deno.test("generate infra sends preflights to a router whose routes of a path have different cors", async () => {
+  const files = {
+    "src/handlers/notes.ts": NOTES["src/handlers/notes.ts"]
+      .replace(`{ auth: "authorizer" }`, `{ cors: "https://list.example" }`)
+      .replace(`{ auth: "bearer", `, `{ auth: "bearer", cors: "https://write.example", `),
+  };
+  await withProject(files, async (root) => {
+    await permissions(root);
+    const { exitCode, stdout, stderr } = await infra(root);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    const text = await readInfra(root, "api.tf");
+    assertMatch(text, /preflight_functions = \{\s+"\/notes" = \{[^}]*module\.fn_notes\.invoke_arn/);
+    assertMatch(text, /preflight = \{\s+"\/notes\/\{noteId\}" = \{/);
+  });
+});
+
 Deno.test("generate infra writes one function with all routes of a router", async () => {
   await withProject({}, async (root) => {
     await permissions(root);

@@ -10,7 +10,7 @@ import {
   type Row,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../../testing/distsql/server.ts";
+import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 
 /** A folder without a project, for commands that need none. */

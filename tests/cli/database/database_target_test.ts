@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { findDatabase, requireDatabase } from "../../../cli/database/database_target.ts";
-import { redactUrl } from "../../../cli/database/redact_url.ts";
+import { redactUrl } from "../../../cli/database/to_database_target.ts";
 import { resolveConfig } from "../../../cli/config/config.ts";
 import { UsageError } from "../../../cli/command.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";

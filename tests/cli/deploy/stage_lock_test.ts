@@ -3,24 +3,37 @@ import { join } from "node:path";
 import { type Deployment, StepError } from "../../../cli/deploy/deployment.ts";
 import { withStageLock } from "../../../cli/deploy/stage_lock.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { withSteppedClock } from "../../support/step_clock.ts";
 import { withEnv } from "../../support/with_env.ts";
 
 const KEY = "/state/notes/dev.tfstate.deploy.lock";
+const HOUR_MS = 3_600_000;
 
-/** A bucket with conditional writes. */
+/** A bucket with conditional writes. `elapse` sets its clock ahead, and with it nobody else's. */
 async function withBucket(
-  use: (objects: Map<string, string>, deployment: Deployment) => Promise<void>,
+  use: (
+    objects: Map<string, string>,
+    deployment: Deployment,
+    elapse: (ms: number) => void,
+  ) => Promise<void>,
 ): Promise<void> {
   const objects = new Map<string, string>();
+  const written = new Map<string, number>();
+  let serverMs = Date.UTC(2026, 0, 1);
   const fail = (code: string, status: number) =>
     new Response(`<Error><Code>${code}</Code></Error>`, { status });
-  const tagOf = (text: string) => `"${text.length}-${text.slice(-20).replaceAll('"', "")}"`;
+  // as Amazon S3 with KMS: equal texts have different tags
+  const tagOf = (text: string) => `"${encodeURIComponent(text)}-${written.get(KEY)}"`;
+  const toHttpDate = (ms: number) => new Date(ms).toUTCString();
   const http = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const { pathname } = new URL(request.url);
     const present = objects.get(pathname);
     if (request.method === "GET") {
       if (present === undefined) return fail("NoSuchKey", 404);
-      return new Response(present, { headers: { etag: tagOf(present) } });
+      const headers = { etag: tagOf(present), date: toHttpDate(serverMs) };
+      return new Response(present, {
+        headers: { ...headers, "last-modified": toHttpDate(written.get(pathname)!) },
+      });
     }
     if (request.method === "DELETE") {
       const tag = request.headers.get("if-match");
@@ -37,6 +50,7 @@ async function withBucket(
     // the client sends the body in chunks with a checksum
     const [text] = /\{.*\}/.exec(await request.text()) ?? [""];
     objects.set(pathname, text);
+    written.set(pathname, serverMs += 1000);
     return new Response(null, { headers: { etag: tagOf(text) } });
   });
   try {
@@ -45,7 +59,12 @@ async function withBucket(
       AWS_ACCESS_KEY_ID: "local",
       AWS_SECRET_ACCESS_KEY: "local",
       AWS_EC2_METADATA_DISABLED: "true",
-    }, () => use(objects, createDeployment({ bucket: "state", region: "eu-central-1" })));
+    }, () =>
+      use(
+        objects,
+        createDeployment({ bucket: "state", region: "eu-central-1" }),
+        (ms) => serverMs += ms,
+      ));
   } finally {
     await http.shutdown();
   }
@@ -70,7 +89,7 @@ Deno.test("withStageLock() lets one of two deployments at once run, and then the
         StepError,
         "is deploying notes-dev (since ",
       );
-      check();
+      await check();
       order.push("first ends");
     });
     await first;
@@ -81,26 +100,50 @@ Deno.test("withStageLock() lets one of two deployments at once run, and then the
 });
 
 Deno.test("withStageLock() takes the lock of a process that died, and the dead one stops when it comes back", async () => {
-  await withBucket(async (objects, deployment) => {
-    let nowMs = Date.now();
-    const clock = { now: () => nowMs, sleep: () => Promise.resolve() };
+  await withBucket(async (objects, deployment, elapse) => {
     await withStageLock(deployment, async ({ check }) => {
-      nowMs += 14 * 60_000;
-      await assertRejects(
-        () => withStageLock(deployment, () => Promise.resolve(), clock),
-        StepError,
-      );
-      nowMs += 2 * 60_000;
+      elapse(14 * 60_000);
+      await assertRejects(() => withStageLock(deployment, () => Promise.resolve()), StepError);
+      elapse(2 * 60_000);
       await withStageLock(deployment, async () => {
         assert(objects.has(KEY));
         await Promise.resolve();
-      }, clock);
-      await assertRejects(
-        async () => await Promise.resolve(check()),
-        StepError,
-        "the lock of notes-dev was lost",
-      );
-    }, clock);
+      });
+      await assertRejects(check, StepError, "the lock of notes-dev was lost");
+    });
+  });
+});
+
+Deno.test("withStageLock() keeps the lock while the clock of a machine is an hour off", async () => {
+  for (const ownMs of [-HOUR_MS, 0, HOUR_MS]) {
+    await withBucket(async (objects, deployment, elapse) => {
+      await withSteppedClock(async (setMs) => {
+        setMs(ownMs);
+        await withStageLock(deployment, async ({ check }) => {
+          for (const otherMs of [-HOUR_MS, 0, HOUR_MS]) {
+            setMs(otherMs);
+            await assertRejects(
+              () => withStageLock(deployment, () => Promise.resolve()),
+              StepError,
+            );
+            elapse(10 * 60_000);
+            // renews the lock
+            await check();
+          }
+        });
+        assertEquals(objects.size, 0);
+      });
+    });
+  }
+});
+
+Deno.test("withStageLock() knows its own lock when the answer to its renewal was lost", async () => {
+  await withBucket(async (objects, deployment) => {
+    await withStageLock(deployment, async ({ check }) => {
+      objects.set(KEY, `${objects.get(KEY)} `);
+      await check();
+    });
+    assertEquals(objects.size, 0);
   });
 });
 

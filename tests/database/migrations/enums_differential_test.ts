@@ -5,7 +5,7 @@ import type postgres from "postgres";
 import { causeChain } from "../../../errors/cause_chain.ts";
 import { MigrationPlanError } from "../../../database/migrations/migration_error.ts";
 import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
-import { Random } from "../distsql/declared/random_ddl.ts";
+import { Random } from "../../distsql/schema/random_ddl.ts";
 import { EnumFolders } from "./enums/enum_folders.ts";
 import { compare } from "./enums/compare.ts";
 import { testSeed } from "../../support/seed.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../database/migrations/history.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { connectionLost, fakeSession, serverError, withMigrationLab } from "./migration_support.ts";
-import { quoteLiteral } from "../../../database/sql/quote.ts";
+import { quoteLiteral } from "../../../sql/quote.ts";
 
 Deno.test("nameTables() refuses names that are empty, or too long for the tables that come of them", () => {
   const names: [table: unknown, schema: unknown, message: string][] = [

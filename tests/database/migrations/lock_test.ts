@@ -8,7 +8,8 @@ import {
   takeProcessLock,
 } from "../../../database/migrations/lock.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
-import type { DedicatedSession, Row } from "../../../database/providers/provider.ts";
+import type { DedicatedSession } from "../../../database/providers/provider.ts";
+import type { Row } from "../../../sql/session.ts";
 import { systemClock } from "../../../core/async/clock.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/mod.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";

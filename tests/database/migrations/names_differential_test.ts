@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import type postgres from "postgres";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
-import { Random, randomName } from "../distsql/declared/random_ddl.ts";
+import { Random, randomName } from "../../distsql/schema/random_ddl.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";

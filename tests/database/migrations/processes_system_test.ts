@@ -7,7 +7,7 @@ import {
   getDrizzleClient,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { startDistSqlServer } from "../../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { testSeed } from "../../support/seed.ts";
 

@@ -11,6 +11,7 @@ import {
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { withSteppedClock } from "../../support/step_clock.ts";
 import { startTcpProxy } from "../../support/tcp_proxy.ts";
 
 interface Lab {
@@ -386,6 +387,27 @@ Deno.test("runMigrations() cleans up after a failed statement, so that it can be
       ],
     );
   });
+});
+
+Deno.test("runMigrations() stops at the same moment when the machine's clock is set while it runs", async () => {
+  const HOUR_MS = 3_600_000;
+  for (const [budgetMs, offsetMs] of [[60_000, HOUR_MS], [60_000, -HOUR_MS], [300, -HOUR_MS]]) {
+    await withLab(async ({ folder: migrationsFolder, write, fresh }) => {
+      const database = await fresh();
+      await write({
+        "0001_log.sql": "CREATE TABLE log (n int PRIMARY KEY);",
+        "0002_slow.sql": "-- trellis: no-transaction\nSELECT pg_sleep(0.4);",
+        "0003_late.sql": "INSERT INTO log VALUES (1);",
+      });
+      const { isComplete } = await withSteppedClock((setMs) => {
+        const stopAtMs = Date.now() + budgetMs;
+        const running = runMigrations({ migrationsFolder, database, stopAtMs });
+        setMs(offsetMs);
+        return running;
+      });
+      assertEquals(isComplete, budgetMs > 400);
+    });
+  }
 });
 
 Deno.test("runMigrations() begins nothing after stopAtMs, and a later run continues; errors have the line", async () => {

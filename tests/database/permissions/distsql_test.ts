@@ -6,7 +6,7 @@ import { executeRows } from "../../../database/execute.ts";
 import { applyPermissions } from "../../../database/permissions/apply.ts";
 import { validatePermissions } from "../../../database/permissions/validate.ts";
 import { withDistSqlRetry } from "../../../database/retry.ts";
-import { startDistSqlServer } from "../../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { withFolder } from "./permissions_support.ts";

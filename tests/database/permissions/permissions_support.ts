@@ -1,4 +1,4 @@
-import type { SqlSession } from "../../../database/providers/provider.ts";
+import type { SqlSession } from "../../../sql/session.ts";
 import type { PermissionStatement } from "../../../database/permissions/permission_statement.ts";
 import { readPermissionFiles } from "../../../database/permissions/files.ts";
 

@@ -24,8 +24,8 @@ import {
 import { sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";
 import { ConfigurationError, findInCauseChain } from "../../../errors/mod.ts";
-import { type DistSqlServer, startDistSqlServer } from "../../../testing/distsql/server.ts";
-import type { DistSqlServerOptions } from "../../../testing/distsql/server_options.ts";
+import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
+import type { DistSqlServerOptions } from "../../../distsql/server/server_options.ts";
 import { startPostgres } from "../../support/postgres.ts";
 
 interface Lab {

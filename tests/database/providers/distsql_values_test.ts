@@ -21,7 +21,7 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
-import { startDistSqlServer } from "../../../testing/distsql/server.ts";
+import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { withEnv } from "../../support/with_env.ts";
 
 const bytea = customType<{ data: Uint8Array }>({

@@ -14,7 +14,7 @@ import { withQueryMetrics } from "../../../database/queries/query_metrics.ts";
 import { withTransaction } from "../../../database/transaction.ts";
 import { DatabaseError } from "../../../errors/database_errors.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { createServerCertificate } from "../../../testing/distsql/certificate.ts";
+import { createServerCertificate } from "../../../distsql/server/certificate.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { SERVER_USER } from "../../support/postgres_files.ts";

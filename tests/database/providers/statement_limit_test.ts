@@ -1,11 +1,11 @@
 import { assertEquals, assertGreater, assertLess, assertRejects } from "@std/assert";
 import {
   getLimit,
-  isSilent,
   silent,
   StatementWatch,
   withinLimit,
 } from "../../../database/providers/statement_limit.ts";
+import { isSilent } from "../../../sql/sqlstate.ts";
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

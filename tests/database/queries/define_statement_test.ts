@@ -1,4 +1,5 @@
 import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { count, gte, inArray, like } from "drizzle-orm";
 import {
   boolean,
@@ -24,6 +25,7 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { and, asc, desc, eq, or, sql } from "../../../database/orm.ts";
+import { getRequestContext } from "../../../core/request_context.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 
@@ -213,6 +215,10 @@ Deno.test("defineStatement() refuses a call without a value", async () => {
   await assertRejects(() => own({} as never), DatabaseError);
 });
 
+const tenants = new AsyncLocalStorage<string>();
+const isAdmin = (decision: boolean, role: string) => decision ? undefined : eq(notes.owner, role);
+const getToday = () =>
+  "Temporal" in globalThis ? Temporal.Now.plainDateISO().toString() : new Date().toISOString();
 const anyP = (p: unknown): Record<string, never> => p as Record<string, never>;
 type AnyBuilder = (db: StatementClient, p: Params<Record<string, never>>) => PromiseLike<unknown>;
 const from = (db: StatementClient) => db.select().from(notes);
@@ -250,6 +256,60 @@ const REFUSED: Record<string, [reason: string, builder: AnyBuilder]> = {
         and(eq(notes.owner, p.owner), p.owner as unknown === "ada" ? undefined : eq(notes.id, 1)),
       ),
   ],
+  "a comparison of a renamed parameter": [
+    "gets another name",
+    (db, p) => {
+      const { role } = p;
+      return from(db).where(isAdmin(role === "admin", role));
+    },
+  ],
+  "a comparison of a renamed member": [
+    "gets another name",
+    (db, p) => {
+      const role = p.role as string;
+      switch (role) {
+        case "admin":
+          return from(db);
+        default:
+          return from(db).where(eq(notes.owner, role));
+      }
+    },
+  ],
+  "a lookup of a destructured parameter": [
+    "gets another name",
+    (db, { role }) =>
+      from(db).where(isAdmin((["admin"] as readonly string[]).includes(role), role)),
+  ],
+  "a conjunction": [
+    "p.mine decides",
+    (db, p) => from(db).where((p.mine && eq(notes.owner, "ada")) as undefined),
+  ],
+  "a copied list": [
+    "p.ids decides",
+    (db, p) => from(db).where(inArray(notes.id, [...p.ids as number[]])),
+  ],
+  "raw SQL": ["p.order decides", (db, p) => from(db).orderBy(sql.raw(p.order))],
+  "a name in SQL": [
+    "p.column decides",
+    (db, p) => from(db).where(sql`${sql.identifier(p.column)} is null`),
+  ],
+  "the parameters as JSON": [
+    "p cannot be spread",
+    (db, p) => from(db).where(eq(notes.title, JSON.stringify(p))),
+  ],
+  "the context of a request": [
+    "reads the context of a request",
+    (db) => from(db).where(tenants.getStore() ? eq(notes.owner, tenants.getStore()!) : undefined),
+  ],
+  "the invocation": [
+    "reads the context of a request",
+    (db) => from(db).where(getRequestContext() ? eq(notes.owner, "x") : undefined),
+  ],
+  "the calendar": [
+    "reads the clock",
+    (db) => from(db).where(eq(notes.title, getToday())),
+  ],
+  "no value": ["binds undefined", (db) => from(db).where(eq(notes.owner, undefined as never))],
   "a type": [
     "p.q decides",
     (db, p) => from(db).where(typeof p.q === "string" ? eq(notes.id, 1) : undefined),
@@ -286,14 +346,17 @@ const REFUSED: Record<string, [reason: string, builder: AnyBuilder]> = {
 Deno.test("defineStatement() refuses what a value, the clock or chance decides", async () => {
   for (const [name, [reason, builder]] of Object.entries(REFUSED)) {
     const statement = defineStatement<Record<string, never>>(name, builder as never);
+    const run = () => tenants.run("the tenant of the first request", () => statement({}));
     for (let call = 0; call < 2; call++) {
-      const error = await assertRejects(() => statement({}), ConfigurationError, undefined, name);
+      const error = await assertRejects(run, ConfigurationError, undefined, name);
       if (name === "a relational query") continue;
       assertStringIncludes(error.message, reason, name);
       assertStringIncludes(error.message, `defineStatement("${name}")`, name);
     }
   }
   assertEquals(typeof new Date().getTime(), "number");
+  assertEquals(tenants.run("a", () => tenants.getStore()), "a");
+  assertEquals(getToday().length >= 10, true);
 });
 
 Deno.test("defineStatement() accepts sets, common tables, subqueries and several uses", async () => {

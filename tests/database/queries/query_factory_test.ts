@@ -8,6 +8,7 @@ import {
   DatabaseOperation,
   executeRows,
   getDrizzleClient,
+  UniqueViolationError,
   withTransaction,
 } from "../../../database/mod.ts";
 import { asc, desc, eq, or, sql } from "../../../database/orm.ts";
@@ -178,4 +179,28 @@ Deno.test("definePreparedQuery() gives the rows of drizzle for the values of eac
     restore();
     await closeDrizzleClient(config);
   }
+});
+
+Deno.test("definePreparedQuery() rejects a transaction that hid an error", async () => {
+  const config: DatabaseConfig = {
+    provider: "embedded-pg",
+    connectionString: "memory://hidden_error",
+    instrument: false,
+  };
+  const db = await getDrizzleClient(config);
+  const restore = setLogOutput(() => {});
+  await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text)`);
+  const { definePreparedQuery } = createQueryFactory(() => db);
+  const addTwice = definePreparedQuery(
+    { tables, transaction: true },
+    async function addTwice(tx, id: number) {
+      const add = tx.insert(notes).values({ id: sql.placeholder("id"), title: "x" }).prepare("add");
+      await add.execute({ id });
+      await add.execute({ id }).catch(() => {});
+    },
+  );
+  for (const id of [1, 2, 3]) await assertRejects(() => addTwice(id), UniqueViolationError);
+  assertEquals(await executeRows(db, sql`SELECT * FROM notes`), []);
+  restore();
+  await closeDrizzleClient(config);
 });

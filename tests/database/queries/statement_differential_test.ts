@@ -2,6 +2,7 @@
  * Compares generated statements with drizzle, built anew for each call: the same text, parameters and
  * rows, or a refusal. `TRELLIS_FULL_TESTS=1` compares 10,000 instead of 1,000.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { assert, assertEquals } from "@std/assert";
 import { between, exists, gt, inArray, isNull, like, ne, notInArray, type SQL } from "drizzle-orm";
 import {
@@ -27,6 +28,8 @@ import { setLogOutput } from "../../../observability/mod.ts";
 const COUNT = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 10_000 : 1000;
 const SEED = 20261124;
 
+/** Context of the request that runs. */
+const tenants = new AsyncLocalStorage<string | undefined>();
 /** Number of the call that runs, which the functions of columns return. */
 let call = 0;
 const notes = pgTable("notes", {
@@ -120,6 +123,13 @@ class Generator {
     const other = this.choose(VALUES[kind]);
     const forms: ((p: Any) => unknown)[] = [
       (p) => p[name] ?? other,
+      (p) => p[name] && constant,
+      (p) => p[name] === null ? null : constant,
+      () => tenants.getStore() ?? constant,
+      (p) => sql.raw(p[name]),
+      (p) => sql`${sql.identifier(p[name])}`,
+      (p) => [...p[name]],
+      (p) => structuredClone(p[name]),
       (p) => p[name] ? constant : other,
       (p) => p[name] === constant ? constant : other,
       (p) => VALUES[kind].slice(0, 1).includes(p[name]) ? constant : other,
@@ -130,6 +140,9 @@ class Generator {
       () => kind === "d" ? new Date() : Date.now(),
       (p) => kind === "j" ? { id: p[name] } : [p[name]],
       (p) => JSON.stringify(p[name]),
+      (p) => JSON.stringify(p),
+      (p) => ({ ...p }),
+      (p) => Object.values(p)[0],
       (p) => p[name]?.id,
     ];
     return this.deciding(this.choose(forms));
@@ -145,7 +158,13 @@ class Generator {
     }
     if (this.chance(0.05)) {
       const flag = this.name("b");
-      return this.deciding((p) => p[flag] ? eq(column, value(p) as Any) : undefined);
+      const decides = this.choose<(p: Any) => unknown>([
+        (p) => p[flag],
+        (p) => p[flag] === true,
+        (p) => Boolean(p[flag]),
+        () => tenants.getStore() === "a",
+      ]);
+      return this.deciding((p) => decides(p) ? eq(column, value(p) as Any) : undefined);
     }
     if (this.chance(0.04)) {
       const list = this.name("t");
@@ -249,7 +268,50 @@ class Generator {
     };
   }
 
+  /** A parameter with a name of its own, which is passed on, and perhaps compared. */
+  renamed(): Builder {
+    const name = this.name("s");
+    const constant = this.choose(VALUES.s);
+    const where = this.condition();
+    if (this.chance(0.5)) {
+      return this.choose<Builder>([
+        (db, p) => {
+          const { [name]: title } = p;
+          return db.select().from(notes).where(and(eq(notes.title, title), where(p)));
+        },
+        (db, p) => {
+          const title = p[name];
+          return db.update(notes).set({ title }).where(where(p));
+        },
+      ]);
+    }
+    const decide = () => this.decides = true;
+    return this.choose<Builder>([
+      (db, p) => {
+        const { [name]: title } = p;
+        decide();
+        return db.select().from(notes).where(
+          title === constant ? undefined : eq(notes.title, title),
+        );
+      },
+      (db, p) => {
+        const title = p[name];
+        decide();
+        return db.delete(notes).where(
+          [constant].includes(title) ? eq(notes.id, 1) : eq(notes.title, title),
+        );
+      },
+      (db, { [name]: title }) => {
+        decide();
+        return db.select().from(notes).where(
+          typeof title === "string" ? eq(notes.title, title) : ne(notes.title, title),
+        );
+      },
+    ]);
+  }
+
   statement(): Builder {
+    if (this.chance(0.05)) return this.renamed();
     const kind = this.choose(["select", "select", "insert", "update", "delete", "raw"]);
     if (kind === "select") return this.select();
     if (kind === "insert") return this.insert();
@@ -315,9 +377,12 @@ Deno.test("defineStatement() gives what drizzle gives for each call, or refuses 
     for (let time = 0; time < 4 && refusal === undefined; time++) {
       const values = generator.values();
       call++;
-      const expected = await observe(async () => await builder(client, values));
+      const tenant = generator.choose(["a", "b", undefined]);
+      const expected = await observe(() =>
+        tenants.run(tenant, async () => await builder(client, values))
+      );
       try {
-        const actual = await observe(() => run(values));
+        const actual = await observe(() => tenants.run(tenant, () => run(values)));
         assertEquals(actual, expected, `seed ${SEED}, statement ${n}: ${builder}`);
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;

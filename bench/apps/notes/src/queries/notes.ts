@@ -1,4 +1,4 @@
-import { DatabaseOperation, sendAhead } from "@trellis/fn/database";
+import { DatabaseOperation } from "@trellis/fn/database";
 import { and, desc, eq, lt, or, sql } from "@trellis/fn/database/orm";
 import { definePreparedQuery } from "../database.ts";
 import { labels, noteActivity, notes } from "../schema.ts";
@@ -88,8 +88,8 @@ export const createNote = definePreparedQuery(
   async function createNote(tx, note: NewNote) {
     const [created] = await tx.insert(notes).values(NEW_NOTE).returning(NOTE)
       .prepare("add_note").execute(note);
-    const addActivity = tx.insert(noteActivity).values(NEW_ACTIVITY).prepare("add_activity");
-    sendAhead(tx, addActivity, { noteId: created.id, userId: note.userId });
+    await tx.insert(noteActivity).values(NEW_ACTIVITY).prepare("add_activity")
+      .execute({ noteId: created.id, userId: note.userId });
     return created;
   },
 );

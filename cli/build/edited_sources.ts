@@ -1,0 +1,117 @@
+import type { BuildFailure, PartialMessage, Plugin } from "esbuild";
+import { Buffer } from "node:buffer";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { loadEsbuild } from "./load_esbuild.ts";
+import { createPositions, type FindPosition } from "./source_positions.ts";
+import { applyEdits, type Edit, parseSyntax, type SyntaxTree } from "./syntax.ts";
+
+/** A module without its types. */
+export interface SourceModule extends SyntaxTree {
+  /** Absolute path. */
+  readonly path: string;
+  /** The source map of the code. */
+  readonly map: string;
+  readonly findPosition: FindPosition;
+}
+
+/** Reads modules as JavaScript. */
+export interface SourceReader {
+  readonly root: string;
+  readonly read: (path: string) => Promise<SourceModule>;
+}
+
+/** Creates the reader of the modules of a project; each module is read once. */
+export function createSourceReader(
+  esbuild: Awaited<ReturnType<typeof loadEsbuild>>,
+  root: string,
+): SourceReader {
+  const modules = new Map<string, Promise<SourceModule>>();
+
+  async function read(path: string): Promise<SourceModule> {
+    const outfile = join(dirname(path), "module.js");
+    // a build of its own, because only builds read tsconfig.json
+    const { outputFiles } = await esbuild.build({
+      entryPoints: [path],
+      outfile,
+      absWorkingDir: root,
+      bundle: false,
+      write: false,
+      sourcemap: "external",
+      sourcesContent: false,
+      charset: "utf8",
+      logLevel: "silent",
+    });
+    const [map, code] = ["module.js.map", "module.js"].map((name) =>
+      outputFiles.find((each) => each.path.endsWith(name))!.text
+    );
+    const tree = parseSyntax(code);
+    return { ...tree, path, map, findPosition: createPositions(code, map, outfile, root) };
+  }
+
+  return {
+    root,
+    read: (path) => {
+      const known = modules.get(path);
+      if (known !== undefined) return known;
+      const found = read(path);
+      modules.set(path, found);
+      return found;
+    },
+  };
+}
+
+/** The changes of an editor. */
+export interface Edits {
+  readonly edits: readonly Edit[];
+  /** Code at the end of the module. */
+  readonly appended?: string;
+  readonly errors?: readonly PartialMessage[];
+}
+
+/** Changes modules before they are bundled. */
+export interface SourceEditor {
+  /** Checks whether a module may need changes, by its path and text. */
+  wants(path: string, text: string): boolean;
+  /** Finds the changes. */
+  edit(module: SourceModule): Edits;
+}
+
+/**
+ * Creates a plugin that changes modules: each editor sees the module as it is in the sources.
+ *
+ * @returns The plugin; it must precede plugins that load modules.
+ */
+export function editedSourcesPlugin(
+  reader: SourceReader,
+  editors: readonly SourceEditor[],
+): Plugin {
+  return {
+    name: "edited sources",
+    setup(build): void {
+      build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: "file" }, async ({ path }) => {
+        const text = await readFile(path, "utf8");
+        const wanting = editors.filter((editor) => editor.wants(path, text));
+        if (wanting.length === 0) return undefined;
+        const module = await reader.read(path).catch((error: BuildFailure) => error);
+        if (module instanceof Error) {
+          if (!Array.isArray(module.errors)) throw module;
+          return { errors: module.errors };
+        }
+        const found = wanting.map((editor) => editor.edit(module));
+        const edits = found.flatMap((each) => each.edits);
+        const errors = found.flatMap((each) => each.errors ?? []);
+        if (errors.length > 0) return { errors };
+        const appended = found.map((each) => each.appended ?? "").join("");
+        if (edits.length === 0 && appended === "") return undefined;
+        const map = Buffer.from(module.map).toString("base64");
+        return {
+          contents: `${applyEdits(module.code, edits)}${appended}
+//# sourceMappingURL=data:application/json;base64,${map}`,
+          loader: "js",
+          resolveDir: dirname(path),
+        };
+      });
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import { deriveName, getName, readName } from "../../sql/sql_name.ts";
+import {
+  isNotValid,
+  readTableConstraint,
+  type TableConstraintKind,
+} from "../translate/rules/table_constraint.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
+import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
+import { createStatementError } from "./recreation_error.ts";
+import type { TableAction } from "./table_action.ts";
+import type {
+  TableColumn,
+  TableConstraint,
+  TableConstraintType,
+  TableSchema,
+} from "./table_schema.ts";
+
+/** Returns the column with that name. */
+export function findColumn(schema: TableSchema, name: string): TableColumn {
+  const column = schema.columns.find((one) => one.name === name);
+  if (column === undefined) {
+    const names = schema.columns.map((one) => one.name).join(", ");
+    throw createStatementError(
+      schema,
+      `column ${JSON.stringify(name)} does not exist; the table has ${names}`,
+    );
+  }
+  return column;
+}
+
+/** Returns the constraint with that name. */
+export function findConstraint(schema: TableSchema, name: string): TableConstraint {
+  const constraint = schema.constraints.find((one) => one.name === name);
+  if (constraint === undefined) {
+    const names = schema.constraints.map((one) => one.name).join(", ") || "none";
+    throw createStatementError(
+      schema,
+      `constraint ${JSON.stringify(name)} does not exist; the table has ${names}`,
+    );
+  }
+  return constraint;
+}
+
+/** Suffixes of PostgreSQL's generated constraint names. */
+const LABELS: Readonly<Record<TableConstraintType, string>> = {
+  primary_key: "pkey",
+  unique: "key",
+  check: "check",
+  foreign_key: "fkey",
+  exclude: "excl",
+};
+
+/** Adds a constraint, with PostgreSQL's generated name if it has none. */
+export function pushConstraint(
+  schema: TableSchema,
+  constraint: Omit<TableConstraint, "name"> & { name?: string },
+): void {
+  const { type, columns } = constraint;
+  if (type === "primary_key") {
+    if (schema.constraints.some((one) => one.type === "primary_key")) {
+      throw createStatementError(
+        schema,
+        "the table already has a primary key: drop it in the same statement",
+      );
+    }
+    for (const name of columns) findColumn(schema, name).notNull = true;
+  } else if (type === "unique" || type === "foreign_key") {
+    for (const name of columns) findColumn(schema, name);
+  }
+  const taken = new Set([...schema.constraints, ...schema.indexes].map((one) => one.name));
+  const joined = type === "primary_key" ? "" : columns.join("_");
+  let name = constraint.name ?? deriveName(schema.name, joined, LABELS[type]);
+  for (let i = 1; constraint.name === undefined && taken.has(name); i++) {
+    name = deriveName(schema.name, joined, `${LABELS[type]}${i}`);
+  }
+  if (taken.has(name)) {
+    throw createStatementError(
+      schema,
+      `a constraint or index ${JSON.stringify(name)} already exists`,
+    );
+  }
+  schema.constraints.push({ ...constraint, name });
+}
+
+const TYPES: Readonly<Partial<Record<TableConstraintKind, TableConstraintType>>> = {
+  primary_key: "primary_key",
+  unique: "unique",
+  check: "check",
+  foreign_key: "foreign_key",
+  exclude: "exclude",
+};
+
+/** Applies ADD constraint. */
+export function addConstraint(action: TableAction): void {
+  const { schema, reader, to } = action;
+  const read = readTableConstraint(reader, action.from + 1, to);
+  const name = read.name?.name;
+  if (read.kind === "not_null") {
+    const column = findColumn(schema, read.columns[0].name);
+    column.notNull = true;
+    if (name !== undefined) column.notNullName = name;
+    return;
+  }
+  const type = TYPES[read.kind];
+  if (type === undefined) {
+    throw createStatementError(schema, "the constraint to add cannot be parsed");
+  }
+  const validated = !isNotValid(reader, read);
+  const text = stripNotValid(reader.text(read.bodyFrom, to));
+  if (read.usesIndex) return takeOverIndex(read.bodyFrom, type, name, action);
+  if (type === "foreign_key") {
+    const parts = parseForeignKey(text);
+    const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
+    const definition = formatForeignKey(parts);
+    return pushConstraint(schema, {
+      name,
+      type,
+      columns: parts.columns,
+      definition,
+      validated,
+      references,
+    });
+  }
+  const columns = type === "check"
+    ? columnsIn(schema, text)
+    : read.columns.map((column) => column.name);
+  pushConstraint(schema, { name, type, columns, definition: text, validated });
+}
+
+/** Applies ADD UNIQUE or PRIMARY KEY USING INDEX: the constraint replaces the index. */
+function takeOverIndex(
+  bodyFrom: number,
+  type: TableConstraintType,
+  name: string | undefined,
+  { schema, reader, to }: TableAction,
+): void {
+  const indexAt = reader.find("INDEX", bodyFrom, to) + 1;
+  const indexName = readName(reader, indexAt);
+  const index = schema.indexes.find((one) => one.name === indexName.name);
+  if (index === undefined || !index.unique || index.keys === undefined) {
+    throw createStatementError(
+      schema,
+      `${JSON.stringify(indexName.name)} is not a unique index over plain columns and all rows`,
+    );
+  }
+  schema.indexes.splice(schema.indexes.indexOf(index), 1);
+  const list = index.definition.slice(index.definition.indexOf("("));
+  const kind = type === "primary_key" ? "PRIMARY KEY" : "UNIQUE";
+  const definition = `${kind} ${list} ${reader.text(indexName.end, to)}`.trim();
+  pushConstraint(schema, {
+    name: name ?? index.name,
+    type,
+    columns: index.keys,
+    definition,
+    validated: true,
+  });
+}
+
+/** Returns the columns whose names occur in an expression. */
+export function columnsIn(schema: TableSchema, text: string): string[] {
+  const reader = parseStatement(text);
+  const names = new Set<string>();
+  for (let at = 0; at < reader.size; at++) {
+    if (reader.isName(at) && reader.key(at + 1) !== "(" && reader.key(at - 1) !== "::") {
+      names.add(getName(reader.token(at)!));
+    }
+  }
+  return schema.columns.map((column) => column.name).filter((name) => names.has(name));
+}

@@ -1,0 +1,57 @@
+import { parseStatement } from "../../sql/statement_reader.ts";
+import { getName, readName } from "../../sql/sql_name.ts";
+import { qualify, quoteName } from "../../sql/quote.ts";
+
+/** Parsed foreign key. */
+export interface ForeignKeyParts {
+  /** Referencing columns. */
+  columns: string[];
+  /** Schema of the referenced table, if it is named. */
+  schema: string | undefined;
+  /** Referenced table. */
+  table: string;
+  /** Referenced columns; empty for the primary key. */
+  targets: string[];
+  /** Remaining clauses: MATCH, ON DELETE, ON UPDATE, DEFERRABLE, without NOT VALID. */
+  rest: string;
+}
+
+/**
+ * Parses `FOREIGN KEY (…) REFERENCES …`, or a column's `REFERENCES …`.
+ *
+ * @param definition Definition from `pg_get_constraintdef` or from a statement.
+ * @param column The column, if the definition is part of one.
+ */
+export function parseForeignKey(definition: string, column?: string): ForeignKeyParts {
+  const reader = parseStatement(definition);
+  const namesIn = (at: number): string[] =>
+    reader.listIn(at).map(([from]) => getName(reader.token(from)!));
+  const columns = column === undefined ? namesIn(2) : [column];
+  const at = reader.find("REFERENCES", 0);
+  const target = readName(reader, at + 1);
+  const parts: string[] = [];
+  for (let i = at + 1; i < target.end; i += 2) parts.push(getName(reader.token(i)!));
+  const hasTargets = reader.key(target.end) === "(";
+  const restFrom = hasTargets ? reader.next(target.end) : target.end;
+  return {
+    columns,
+    schema: parts.length > 1 ? parts.at(-2) : undefined,
+    table: parts.at(-1) ?? "",
+    targets: hasTargets ? namesIn(target.end) : [],
+    rest: stripNotValid(reader.text(restFrom, reader.size)),
+  };
+}
+
+/** Formats a foreign key. */
+export function formatForeignKey(
+  { columns, schema, table, targets, rest }: ForeignKeyParts,
+): string {
+  const list = (names: readonly string[]): string => names.map(quoteName).join(", ");
+  const to = `${qualify(schema, table)}${targets.length === 0 ? "" : ` (${list(targets)})`}`;
+  return `FOREIGN KEY (${list(columns)}) REFERENCES ${to}${rest === "" ? "" : ` ${rest}`}`;
+}
+
+/** Removes NOT VALID from the end of a definition. */
+export function stripNotValid(definition: string): string {
+  return definition.trim().replace(/\bNOT\s+VALID$/i, "").trim();
+}

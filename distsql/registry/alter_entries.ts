@@ -1,0 +1,177 @@
+import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "./incompatibility.ts";
+import { inCategory } from "./in_category.ts";
+
+const { DDL } = DistSqlCategory;
+const { Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
+
+/** Entries about changes of columns and other settings of a table. */
+export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DDL, [
+  {
+    id: "add-column-constraint",
+    action: Recreate,
+    title: "ADD COLUMN with DEFAULT, NOT NULL, CHECK, UNIQUE or REFERENCES",
+    advice: "Changed in place in steps: the plain column, its default, existing rows in batches, " +
+      "then each constraint as NOT VALID and validated. A volatile default gives each row a " +
+      "different value.",
+    sqlState: "0A000",
+    message: "ALTER TABLE ADD COLUMN with constraint not supported",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "add-column-null",
+    action: Rewrite,
+    title: "ADD COLUMN with NULL, DEFAULT NULL or COMPRESSION",
+    advice: "Omitted: it has no effect.",
+    sqlState: "0A000",
+    message: "ALTER TABLE ADD COLUMN with constraint not supported",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
+    id: "add-column-recreate",
+    action: Recreate,
+    title: "ADD COLUMN with PRIMARY KEY, GENERATED or IDENTITY",
+    advice: "The table is recreated with the column.",
+    sqlState: "0A000",
+    message: "ALTER TABLE ADD COLUMN with constraint not supported",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "add-column-recreate-before-steps",
+    action: Recreate,
+    title: "ADD COLUMN with DEFAULT, NOT NULL or CHECK",
+    advice: "The table is recreated with the column.",
+    until: "2026-08-02",
+    sqlState: "0A000",
+    message: "ALTER TABLE ADD COLUMN with constraint not supported",
+    source: ["REL"],
+    evidence: "documented",
+  },
+  {
+    id: "set-not-null",
+    action: Recreate,
+    title: "SET NOT NULL",
+    advice: "Changed in place in steps: CHECK (column IS NOT NULL) NOT VALID, then validated. " +
+      "pg_attribute.attnotnull stays false. runMigrations writes it as (column IS NOT NULL) " +
+      "IS TRUE to distinguish it from user-defined CHECKs.",
+    since: "2026-08-03",
+    sqlState: "0A000",
+    message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
+    source: ["DSB", "PROBE"],
+    evidence: "live",
+  },
+  {
+    id: "set-not-null-recreate",
+    action: Recreate,
+    title: "SET NOT NULL",
+    advice: "The table is recreated.",
+    until: "2026-08-02",
+    sqlState: "0A000",
+    message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
+    source: ["REL"],
+    evidence: "documented",
+  },
+  {
+    id: "drop-not-null",
+    action: Warn,
+    title: "DROP NOT NULL",
+    advice: "Kept. runMigrations also drops the CHECK that replaces NOT NULL " +
+      "(table_column_not_null); elsewhere drop it yourself.",
+    since: "2026-07-20",
+    source: ["LINT", "AT"],
+    evidence: "live",
+  },
+  {
+    id: "alter-column-recreate",
+    action: Recreate,
+    title: "DROP NOT NULL, SET DEFAULT, DROP DEFAULT",
+    advice: "The table is recreated.",
+    until: "2026-07-19",
+    sqlState: "0A000",
+    source: ["LINT"],
+    evidence: "tool",
+  },
+  {
+    id: "alter-column-type",
+    action: Recreate,
+    title: "ALTER COLUMN TYPE, SET EXPRESSION",
+    advice: "The table is recreated. Alternative: add a new column, copy the values in batches, " +
+      "drop the old column and rename the new one.",
+    sqlState: "0A000",
+    message: "unsupported ALTER TABLE ALTER COLUMN ... SET DATA TYPE statement",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "recreate-view",
+    action: Error,
+    title: "A change that recreates the table while a view reads it",
+    advice: "Write DROP VIEW before the change and CREATE VIEW after it.",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
+    id: "drop-column",
+    action: Warn,
+    title: "DROP COLUMN",
+    advice:
+      "Kept. Indexes of the column are dropped with it. A column of the primary key cannot be " +
+      "dropped.",
+    since: "2026-08-03",
+    source: ["EMU", "REL"],
+    evidence: "live",
+  },
+  {
+    id: "drop-column-recreate",
+    action: Recreate,
+    title: "DROP COLUMN",
+    advice: "The table is recreated without the column.",
+    until: "2026-08-02",
+    sqlState: "0A000",
+    source: ["REL"],
+    evidence: "documented",
+  },
+  {
+    id: "table-settings",
+    action: Strip,
+    title: "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER " +
+      "ON, storage settings, rules and named triggers",
+    advice: "Omitted: the provider controls this setting, or it does not exist there.",
+    sqlState: "0A000",
+    source: ["PROBE"],
+    evidence: "live",
+  },
+  {
+    id: "row-security",
+    action: Error,
+    title:
+      "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
+    advice: "Filter in the application, or in views with separate grants. The option " +
+      "`dropRowSecurity` omits the policies.",
+    sqlState: "0A000",
+    message: "unsupported ALTER TABLE ENABLE ROW SECURITY",
+    source: ["PROBE", "LINT"],
+    evidence: "live",
+  },
+  {
+    id: "row-security-dropped",
+    action: Strip,
+    title:
+      "ROW LEVEL SECURITY, with the option `dropRowSecurity`; DISABLE, NO FORCE and DROP POLICY",
+    advice: "Omitted: protect the rows in another way.",
+    sqlState: "0A000",
+    source: ["PROBE", "LINT"],
+    evidence: "live",
+  },
+  {
+    id: "table-inheritance",
+    action: Error,
+    title: "INHERIT, ATTACH PARTITION and similar",
+    advice: "Use a single plain table.",
+    sqlState: "0A000",
+    source: ["LINT"],
+    evidence: "tool",
+  },
+]);

@@ -1,0 +1,142 @@
+import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "./incompatibility.ts";
+import { inCategory } from "./in_category.ts";
+
+const { DML } = DistSqlCategory;
+const { AppLayer, Error, Rewrite, Strip, Warn } = DistSqlAction;
+
+/** Entries about queries and changes of rows. */
+export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DML, [
+  {
+    id: "truncate",
+    action: Rewrite,
+    title: "TRUNCATE",
+    advice: "Written as DELETE, in batches for a table with over 3,000 rows. Referencing tables " +
+      "are emptied first. If a table outside of the list references one of them, the " +
+      "statement is rejected, as in PostgreSQL.",
+    sqlState: "0A000",
+    message: "unsupported statement: Truncate",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "truncate-options",
+    action: Error,
+    title: "TRUNCATE with RESTART IDENTITY or CASCADE",
+    advice: "Write DELETE FROM for each table, referencing tables first, and ALTER TABLE … ALTER " +
+      "COLUMN … RESTART for each identity.",
+    sqlState: "0A000",
+    message: "unsupported statement: Truncate",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "whole-table-change",
+    action: Warn,
+    title: "UPDATE or DELETE of a whole table",
+    advice:
+      "A transaction can change at most 3,000 rows and 10 MiB: migrations run larger changes " +
+      "in batches.",
+    sqlState: "54000",
+    message: "transaction row limit exceeded",
+    source: ["EMU", "FKD"],
+    evidence: "live",
+  },
+  {
+    id: "unbatchable-change",
+    action: Error,
+    title: "an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches",
+    advice:
+      "Write the new values into a helper table first and join it, or split the change into " +
+      "several statements. See the guide to migrations.",
+    sqlState: "54000",
+    message: "transaction row limit exceeded",
+    source: ["EMU", "FKD"],
+    evidence: "live",
+  },
+  {
+    id: "merge",
+    action: Error,
+    title: "MERGE",
+    advice: "Use INSERT … ON CONFLICT.",
+    sqlState: "0A000",
+    message: "unsupported statement type: MERGE",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "tablesample",
+    action: Error,
+    title: "TABLESAMPLE",
+    advice: "Select rows by a range of the key.",
+    sqlState: "0A000",
+    message: "TABLESAMPLE clause not supported",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "group-by-all",
+    action: Error,
+    title: "GROUP BY ALL",
+    advice: "List the columns: documented, but rejected by clusters.",
+    sqlState: "42601",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "row-lock-strength",
+    action: Error,
+    title: "FOR SHARE and FOR NO KEY UPDATE",
+    advice: "Use FOR KEY SHARE or FOR UPDATE.",
+    sqlState: "0A000",
+    message: "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "for-key-share",
+    action: Error,
+    title: "FOR KEY SHARE",
+    advice: "Use FOR UPDATE.",
+    until: "2026-08-24",
+    sqlState: "0A000",
+    source: ["REL"],
+    evidence: "documented",
+  },
+  {
+    id: "skip-locked",
+    action: Warn,
+    title: "SKIP LOCKED",
+    advice: "There are no locks to skip: two workers read the same row, and one of them fails at " +
+      "COMMIT.",
+    source: ["EMU", "PROBE"],
+    evidence: "live",
+  },
+  {
+    id: "text-search",
+    action: AppLayer,
+    title: "Full text search in a language, or without a configuration (which means english)",
+    advice: "Only the configuration `simple` exists: use it, as in to_tsvector('simple', …), or " +
+      "search outside of the database.",
+    sqlState: "42704",
+    message: 'text search configuration "english" does not exist',
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "copy",
+    action: Error,
+    title: "COPY with a file or a program, and COPY with inline rows",
+    advice: "Use INSERT in batches (pg_dump --inserts), or COPY over STDIN and STDOUT.",
+    sqlState: "0A000",
+    source: ["LINT"],
+    evidence: "tool",
+  },
+  {
+    id: "empty-statement",
+    action: Strip,
+    title: "Empty statements",
+    advice: "Omitted.",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+]);

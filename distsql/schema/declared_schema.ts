@@ -1,0 +1,234 @@
+import { writeName } from "../../sql/sql_name.ts";
+import { SharedMap } from "./shared_map.ts";
+
+/** Qualified name in the catalog's form. */
+export interface ObjectName {
+  /** Schema; `public` if the statement names none. */
+  readonly schema: string;
+  /** The name. */
+  readonly name: string;
+}
+
+/** Enum type. */
+export interface DeclaredEnum extends ObjectName {
+  /** Labels in order, without quotes. */
+  readonly labels: readonly string[];
+}
+
+/** Domain. */
+export interface DeclaredDomain extends ObjectName {
+  /** Key of the enum that it is based on. */
+  readonly enum?: string;
+  /** Base type, as written. */
+  readonly type: string;
+  /** True if columns of the domain get a default. */
+  readonly hasDefault: boolean;
+}
+
+/** Sequence created by name, by `serial` or by an identity column. */
+export interface DeclaredSequence extends ObjectName {
+  /** Column that owns the sequence. */
+  readonly ownedBy?: { readonly table: string; readonly column: string };
+  /** Kind of statement that created it. */
+  readonly origin: "statement" | "serial" | "identity";
+}
+
+/**
+ * Use of an enum's label order in a stored expression: of a view, a CHECK, an index or a generated
+ * column.
+ */
+export interface StoredOrder {
+  /** Key of the enum. */
+  readonly enum: string;
+  /** True if the labels were in text order then, so that the expression compares them as texts. */
+  readonly isText: boolean;
+}
+
+/** Column of a table. */
+export interface DeclaredColumn {
+  /** The name. */
+  readonly name: string;
+  /** Type, as written. */
+  readonly type: string;
+  /** True for an array type. */
+  readonly isArray: boolean;
+  /** Key of the enum that is the type, or the array's element type. */
+  readonly enum?: string;
+  /** Key of the domain that is the type. */
+  readonly domain?: string;
+  /** True if NULL is not allowed. */
+  readonly notNull: boolean;
+  /** Default, as written; omitted for `serial`. */
+  readonly default?: string;
+  /** Keys of the enums in the default, which may differ from the column's type. */
+  readonly defaultEnums?: readonly string[];
+  /** Expression of a generated column, as written. */
+  readonly generated?: string;
+  /** Enums whose order that expression uses. */
+  readonly ordersBy?: readonly StoredOrder[];
+  /** Kind of numbering. A `serial` column with a changed default is a plain column. */
+  readonly numbering?: "serial" | "identity";
+  /** Key of the sequence that numbers the rows. */
+  readonly sequence?: string;
+  /**
+   * Name of the CHECK that restricts the values to an enum's labels on the provider; PostgreSQL has
+   * none.
+   */
+  readonly labelCheck?: string;
+}
+
+/** Constraint of a table. */
+export interface DeclaredConstraint {
+  /** Given or generated name. */
+  readonly name: string;
+  /** Kind of constraint. */
+  readonly kind: "primary_key" | "unique" | "check" | "foreign_key" | "exclude";
+  /** Columns of a key or foreign key; columns that a CHECK names. */
+  readonly columns: readonly string[];
+  /** Columns of INCLUDE. */
+  readonly included: readonly string[];
+  /** Referenced table of a foreign key, by its key, and the referenced columns. */
+  readonly references?: { readonly table: string; readonly columns: readonly string[] };
+  /** Text after the name, as written. */
+  readonly text: string;
+  /** Enums whose order a CHECK uses. */
+  readonly ordersBy?: readonly StoredOrder[];
+}
+
+/** Checks whether a constraint has an index of the same name. */
+export function hasIndex(kind: DeclaredConstraint["kind"]): boolean {
+  return kind !== "check" && kind !== "foreign_key";
+}
+
+/** Index that belongs to no constraint. */
+export interface DeclaredIndex {
+  /** Given or generated name. */
+  readonly name: string;
+  /** True for a unique index. */
+  readonly isUnique: boolean;
+  /** Columns that its keys, INCLUDE and predicate name. */
+  readonly columns: readonly string[];
+  /** Text after the table's name, as written. */
+  readonly text: string;
+  /** Enums whose order its expressions use. */
+  readonly ordersBy?: readonly StoredOrder[];
+}
+
+/** Table. */
+export interface DeclaredTable extends ObjectName {
+  /** Columns in order. */
+  readonly columns: readonly DeclaredColumn[];
+  /** Constraints, except NOT NULL. */
+  readonly constraints: readonly DeclaredConstraint[];
+  /** Indexes, except those of constraints. */
+  readonly indexes: readonly DeclaredIndex[];
+  /** Statistics objects of the table. */
+  readonly statistics: readonly ObjectName[];
+  /**
+   * True if all columns are known; false for CREATE TABLE … LIKE of an unknown table, AS and
+   * INHERITS.
+   */
+  readonly isComplete: boolean;
+}
+
+/** Table or view that a view reads. */
+export interface ViewSource {
+  /** Key of the table or view. */
+  readonly relation: string;
+  /** Columns that are read. */
+  readonly columns: readonly string[];
+  /** True if `*` reads all columns. */
+  readonly readsAll: boolean;
+}
+
+/** Column of a view. */
+export interface ViewColumn {
+  /** The name. */
+  readonly name: string;
+  /** Keys of the enums that its value may have. */
+  readonly enums: readonly string[];
+  /** True if its value certainly has one of them. */
+  readonly isCertain: boolean;
+}
+
+/** View. */
+export interface DeclaredView extends ObjectName {
+  /** True for a materialized view. */
+  readonly isMaterialized: boolean;
+  /** Relations that it reads. */
+  readonly sources: readonly ViewSource[];
+  /** CREATE statement, as written. */
+  readonly text: string;
+  /** Columns, as far as they could be parsed. */
+  readonly columns?: readonly ViewColumn[];
+  /** Enums whose order it uses. */
+  readonly ordersBy?: readonly StoredOrder[];
+}
+
+/**
+ * Schema that SQL declares up to a statement, like PostgreSQL's catalog. Immutable plain data. Keys
+ * of the maps have the form `schema.name`, as written in SQL (see {@link getKey}).
+ */
+export interface DeclaredSchema {
+  /** Enum types. */
+  readonly enums: ReadonlyMap<string, DeclaredEnum>;
+  /** Domains. */
+  readonly domains: ReadonlyMap<string, DeclaredDomain>;
+  /** Tables. */
+  readonly tables: ReadonlyMap<string, DeclaredTable>;
+  /** Views. */
+  readonly views: ReadonlyMap<string, DeclaredView>;
+  /** Sequences. */
+  readonly sequences: ReadonlyMap<string, DeclaredSequence>;
+}
+
+/** Schema before the first statement. */
+export const EMPTY_SCHEMA: DeclaredSchema = {
+  enums: new Map(),
+  domains: new Map(),
+  tables: new Map(),
+  views: new Map(),
+  sequences: new Map(),
+};
+
+/** Schema of unqualified names. */
+export const DEFAULT_SCHEMA = "public";
+
+/** Returns the key of an object: its qualified name as SQL. */
+export function getKey({ schema, name }: ObjectName): string {
+  return `${writeName(schema, false)}.${writeName(name, false)}`;
+}
+
+/** Finds an object by its name in a statement; an unqualified name is in `public`. */
+export function findObject<T extends ObjectName>(
+  objects: ReadonlyMap<string, T>,
+  name: { readonly schema?: string; readonly name: string },
+): T | undefined {
+  return objects.get(getKey({ schema: name.schema ?? DEFAULT_SCHEMA, name: name.name }));
+}
+
+/** Returns a map with an added or replaced entry. */
+export function withEntry<T extends ObjectName>(
+  map: ReadonlyMap<string, T>,
+  entry: T,
+): ReadonlyMap<string, T> {
+  return SharedMap.change(map, getKey(entry), entry);
+}
+
+/** Returns a map without the entries of some keys. */
+export function withoutEntries<T>(
+  map: ReadonlyMap<string, T>,
+  keys: Iterable<string>,
+): ReadonlyMap<string, T> {
+  let result = map;
+  for (const key of keys) if (result.has(key)) result = SharedMap.change(result, key, undefined);
+  return result;
+}
+
+/** Returns a map with changed values. */
+export function mapValues<T>(
+  map: ReadonlyMap<string, T>,
+  change: (value: T) => T,
+): ReadonlyMap<string, T> {
+  return new Map([...map].map(([key, value]) => [key, change(value)]));
+}

@@ -1,0 +1,129 @@
+import type { ColumnClause, ColumnDefinition } from "../translate/rules/column_definition.ts";
+import { readTableConstraint } from "../translate/rules/table_constraint.ts";
+import { type DeclaredConstraint, findObject, getKey, hasIndex } from "./declared_schema.ts";
+import { readStoredOrder } from "../translate/enum_order/stored_order.ts";
+import { columnsNamed } from "./expression_columns.ts";
+import { chooseConstraintName, chooseKeyName } from "./names.ts";
+import { readObject, readPart } from "./read_object.ts";
+import { changeColumn, changeTable } from "./schema_draft.ts";
+import { getTable, type PendingConstraint, type TableFold } from "./table_fold.ts";
+
+/** Parses a REFERENCES clause; without columns it references the primary key. */
+function readReferences(
+  fold: TableFold,
+  from: number,
+  to: number,
+): DeclaredConstraint["references"] {
+  const { schema, reader } = fold;
+  const at = reader.find("REFERENCES", from, to);
+  if (at < 0) return undefined;
+  const self = getTable(fold);
+  const name = readObject(reader, at + 1);
+  const isSelf = name.name === self.name &&
+    (name.schema === undefined || name.schema === self.schema);
+  const table = isSelf ? self : findObject(schema.tables, name);
+  if (table === undefined) return undefined;
+  const columns = reader.key(name.end) === "("
+    ? reader.listIn(name.end).map(([at]) => readPart(reader, at))
+    : table.constraints.find((one) => one.kind === "primary_key")?.columns ?? [];
+  return { table: getKey(table), columns };
+}
+
+/** Parses a table constraint; `undefined` for NOT NULL and for other elements. */
+export function readPending(
+  fold: TableFold,
+  from: number,
+  to: number,
+): PendingConstraint | undefined {
+  const { reader } = fold;
+  const read = readTableConstraint(reader, from, to);
+  if (read.kind === "not_null" || read.kind === "unknown") return undefined;
+  const keys = read.columns.map((column) => readPart(reader, column.end - 1));
+  const include = reader.find("INCLUDE", read.bodyFrom, to);
+  const included = include < 0 ? [] : reader.listIn(include + 1)
+    .map(([at]) => readPart(reader, at));
+  return {
+    at: from,
+    kind: read.kind,
+    name: read.name && readPart(reader, read.name.end - 1),
+    columns: keys,
+    included,
+    nameColumns: read.kind === "primary_key" ? [] : [...keys, ...included],
+    references: readReferences(fold, read.bodyFrom, to),
+    from: read.bodyFrom,
+    to,
+  };
+}
+
+const CLAUSE_KINDS: Readonly<Partial<Record<ColumnClause["kind"], DeclaredConstraint["kind"]>>> = {
+  check: "check",
+  unique: "unique",
+  primary_key: "primary_key",
+  references: "foreign_key",
+};
+
+/** Parses the constraints in the clauses of a column. */
+export function readColumnPending(
+  fold: TableFold,
+  column: ColumnDefinition,
+): PendingConstraint[] {
+  const { reader } = fold;
+  const name = readPart(reader, column.name.end - 1);
+  const pending: PendingConstraint[] = [];
+  for (const clause of column.clauses) {
+    const kind = CLAUSE_KINDS[clause.kind];
+    if (kind === undefined) continue;
+    pending.push({
+      at: clause.from,
+      kind,
+      name: clause.name && readPart(reader, clause.name.end - 1),
+      columns: kind === "check" ? [] : [name],
+      included: [],
+      nameColumns: kind === "primary_key" ? [] : [name],
+      references: readReferences(fold, clause.bodyFrom, clause.to),
+      from: clause.bodyFrom,
+      to: clause.to,
+    });
+  }
+  return pending;
+}
+
+const LABELS: Readonly<Record<DeclaredConstraint["kind"], string>> = {
+  primary_key: "pkey",
+  unique: "key",
+  check: "check",
+  foreign_key: "fkey",
+  exclude: "excl",
+};
+
+/**
+ * Adds the pending constraints to the table in order, each with its own or a generated name.
+ *
+ * @param fold The statement.
+ * @param names Receives the generated names, by the position of the constraint.
+ */
+export function addConstraints(fold: TableFold, names: Map<number, string>): void {
+  const { schema, reader, key } = fold;
+  for (const one of fold.pending) {
+    const table = schema.tables.get(key);
+    if (table === undefined) return;
+    const { kind, included, references, from, to } = one;
+    const known = new Set(table.columns.map((column) => column.name));
+    const columns = kind === "check" ? columnsNamed(reader, from + 1, to, known) : one.columns;
+    const checkNames = columns.length === 1 ? columns : [];
+    const parts = {
+      schema: table.schema,
+      table: table.name,
+      columns: kind === "check" ? checkNames : one.nameColumns,
+      label: LABELS[kind],
+    };
+    const name = one.name ?? (hasIndex(kind) ? chooseKeyName : chooseConstraintName)(schema, parts);
+    if (one.name === undefined) names.set(one.at, name);
+    const text = reader.text(from, to);
+    const ordersBy = kind === "check" ? readStoredOrder(reader, schema, table, from, to) : [];
+    const constraint = { name, kind, columns, included, references, text, ordersBy };
+    const notNull = kind === "primary_key" ? columns : [];
+    for (const column of notNull) changeColumn(schema, key, column, { notNull: true });
+    changeTable(schema, key, ({ constraints }) => ({ constraints: [...constraints, constraint] }));
+  }
+}

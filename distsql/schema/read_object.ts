@@ -1,0 +1,56 @@
+import { getName } from "../../sql/sql_name.ts";
+import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
+import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
+
+/** Name of an object, as written in a statement. */
+export interface WrittenName {
+  /** Schema, if the statement names one. */
+  readonly schema?: string;
+  /** Folded name, truncated to 63 bytes. */
+  readonly name: string;
+  /** Position after the name. */
+  readonly end: number;
+}
+
+/** Parses the name of an object, with its schema if there is one. */
+export function readObject(reader: StatementReader, at: number): WrittenName {
+  const end = reader.nameEnd(at);
+  const name = readPart(reader, end - 1);
+  return end - at >= 3 ? { schema: readPart(reader, end - 3), name, end } : { name, end };
+}
+
+/** Parses the name of a column or constraint at a position. */
+export function readPart(reader: StatementReader, at: number): string {
+  const token = reader.token(at);
+  return token === undefined ? "" : getName(token);
+}
+
+/** Returns the catalog's name for a written one; unqualified names are in `public`. */
+export function toObjectName(
+  { schema, name }: WrittenName,
+  fallback: string = DEFAULT_SCHEMA,
+): ObjectName {
+  return { schema: schema ?? fallback, name };
+}
+
+/** Parses the sequence in an expression such as `nextval('app.notes_id_seq'::regclass)`. */
+export function readNextval(
+  reader: StatementReader,
+  from: number,
+  to: number,
+): WrittenName | undefined {
+  let at = from;
+  while (reader.key(at) === "(") at++;
+  if (reader.key(at) === "PG_CATALOG" && reader.key(at + 1) === ".") at += 2;
+  if (reader.key(at) !== "NEXTVAL" || reader.key(at + 1) !== "(" || at + 2 >= to) return undefined;
+  return readNameLiteral(reader, at + 2);
+}
+
+/** Parses the name inside a string literal: `'app."Notes_id_seq"'`. */
+export function readNameLiteral(reader: StatementReader, at: number): WrittenName | undefined {
+  const token = reader.token(at);
+  if (token?.kind !== "string" || !token.text.startsWith("'")) return undefined;
+  const inner = parseStatement(token.text.slice(1, -1).replaceAll("''", "'"));
+  const name = readObject(inner, 0);
+  return name.end === inner.size && name.end > 0 ? name : undefined;
+}

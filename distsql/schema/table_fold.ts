@@ -1,0 +1,37 @@
+import type { StatementReader } from "../../sql/statement_reader.ts";
+import type { DeclaredConstraint, DeclaredTable } from "./declared_schema.ts";
+import type { SchemaDraft } from "./schema_draft.ts";
+
+/** Constraint of a statement that has no name yet. */
+export interface PendingConstraint {
+  /** Start of its definition, where `CONSTRAINT name` would be written. */
+  readonly at: number;
+  readonly kind: DeclaredConstraint["kind"];
+  readonly name?: string;
+  /** Columns of a key; those of a CHECK are determined when the table is complete. */
+  readonly columns: readonly string[];
+  readonly included: readonly string[];
+  /** Columns in a generated name. */
+  readonly nameColumns: readonly string[];
+  readonly references?: DeclaredConstraint["references"];
+  /** Start of the definition without its name. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** CREATE TABLE or ALTER TABLE that is applied to a schema. */
+export interface TableFold {
+  /** Schema, which is changed. */
+  readonly schema: SchemaDraft;
+  /** The statement. */
+  readonly reader: StatementReader;
+  /** Key of the table. */
+  readonly key: string;
+  /** Receives the constraints, which get their names when all of them are known. */
+  readonly pending: PendingConstraint[];
+}
+
+/** Returns the table in its current state. */
+export function getTable({ schema, key }: TableFold): DeclaredTable {
+  return schema.tables.get(key)!;
+}

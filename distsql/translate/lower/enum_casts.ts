@@ -1,0 +1,97 @@
+import { type DeclaredEnum, findObject } from "../../schema/declared_schema.ts";
+import { readLiteral } from "../../schema/literals.ts";
+import { readNameLiteral, readObject } from "../../schema/read_object.ts";
+import { castTypeAt } from "../rules/cast_types.ts";
+import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
+import { TokenEdits } from "../../../sql/token_edits.ts";
+import type { Lowering } from "./lowered.ts";
+
+const ENUM_FUNCTIONS: ReadonlySet<string> = new Set(["ENUM_RANGE", "ENUM_FIRST", "ENUM_LAST"]);
+
+/** Returns the enum named at a position. */
+function enumAt({ reader, before }: Lowering, at: number): DeclaredEnum | undefined {
+  return reader.isName(at) ? findObject(before.enums, readObject(reader, at)) : undefined;
+}
+
+/** Rejects a literal that is cast to an enum but is not a label of it. */
+function checkLabel({ reader, t }: Lowering, at: number, type: DeclaredEnum): void {
+  const label = readLiteral(reader.token(at));
+  if (label !== undefined && !type.labels.includes(label)) {
+    t.refuse("type-enum-label", `a value that is not a label of the enum ${type.name}`, type.name);
+  }
+}
+
+/** Context for translating casts. */
+interface Casts extends Lowering {
+  readonly edits: TokenEdits;
+}
+
+/** Translates `value::type`. */
+function lowerColons(casts: Casts, at: number): void {
+  const { reader, before, edits, t } = casts;
+  const type = enumAt(casts, at + 1);
+  if (type !== undefined) {
+    const end = reader.nameEnd(at + 1);
+    edits.replace(at + 1, end, "text");
+    if (reader.key(end) !== "[") checkLabel(casts, at - 1, type);
+  } else if (readObject(reader, at + 1).name === "regtype") {
+    const name = readNameLiteral(reader, at - 1);
+    const named = name && findObject(before.enums, name);
+    if (named) t.refuse("type-enum-use", `the enum ${named.name} as a regtype`, named.name);
+  }
+}
+
+/** Translates `CAST (value AS type)`. */
+function lowerCast(casts: Casts, open: number): void {
+  const { reader, edits } = casts;
+  const typeAt = castTypeAt(reader, open);
+  const type = typeAt < 0 ? undefined : enumAt(casts, typeAt);
+  if (type === undefined) return;
+  const end = reader.nameEnd(typeAt);
+  edits.replace(typeAt, end, "text");
+  if (open + 3 === typeAt && reader.key(end) !== "[") checkLabel(casts, open + 1, type);
+}
+
+/** Translates `type 'label'` and `type('label')`. */
+function lowerPrefix(casts: Casts, at: number): void {
+  const { reader, edits } = casts;
+  const end = reader.nameEnd(at);
+  const isLiteral = reader.token(end)?.kind === "string";
+  const isCall = reader.key(end) === "(" && reader.closing(end) === end + 2 &&
+    reader.token(end + 1)?.kind === "string";
+  const type = isLiteral || isCall ? enumAt(casts, at) : undefined;
+  if (type === undefined) return;
+  checkLabel(casts, isCall ? end + 1 : end, type);
+  if (isLiteral) edits.replace(at, end, "text");
+  else {
+    edits.replace(at, end + 1, "(");
+    edits.insertAfter(end + 2, "::text");
+  }
+}
+
+/**
+ * Replaces casts to an enum by casts to text: `'a'::mood`, `CAST(x AS mood)`, `mood 'a'`, also for
+ * arrays. Rejects a literal that is not a label, and expressions that need the type:
+ * `enum_range()`, `'mood'::regtype`.
+ *
+ * @param lowering The statement; receives refusals.
+ * @returns The statement itself, or the changed one.
+ */
+export function lowerCasts(lowering: Lowering): StatementReader {
+  const { reader, t } = lowering;
+  const casts: Casts = { ...lowering, edits: new TokenEdits(reader) };
+  for (let at = 0; at < reader.size;) {
+    if (reader.key(at) === "::") lowerColons(casts, at);
+    const isStart = reader.isName(at) && reader.key(at - 1) !== "." && reader.key(at - 1) !== "::";
+    const end = isStart ? reader.nameEnd(at) : at;
+    if (end > at && reader.key(end) === "(") {
+      if (reader.key(end - 1) === "CAST") lowerCast(casts, end);
+      if (reader.isOneOf(end - 1, ENUM_FUNCTIONS)) {
+        t.refuse("type-enum-use", `${reader.key(end - 1).toLowerCase()}()`);
+      }
+    }
+    if (end > at) lowerPrefix(casts, at);
+    at = Math.max(end, at + 1);
+  }
+  return casts.edits.isEmpty ? reader : parseStatement(casts.edits.apply());
+}

@@ -1,0 +1,90 @@
+import {
+  type DeclaredSchema,
+  type DeclaredSequence,
+  findObject,
+  getKey,
+} from "../../schema/declared_schema.ts";
+import { readObject, readPart } from "../../schema/read_object.ts";
+import { writeName } from "../../../sql/sql_name.ts";
+import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
+import { TokenEdits } from "../../../sql/token_edits.ts";
+import type { Lowered, Lowering } from "./lowered.ts";
+import { writeObject } from "./sql_text.ts";
+
+/** Returns the serial column of a sequence, if it is an identity column on the provider. */
+function serialColumn(
+  state: DeclaredSchema,
+  sequence: DeclaredSequence,
+): [table: string, column: string] | undefined {
+  if (sequence.origin !== "serial" || sequence.ownedBy === undefined) return undefined;
+  const table = state.tables.get(sequence.ownedBy.table);
+  const column = table?.columns.find((one) =>
+    one.numbering === "serial" && one.sequence === getKey(sequence)
+  );
+  return table && column ? [writeObject(table), column.name] : undefined;
+}
+
+/**
+ * Translates DROP SEQUENCE: omits sequences that were dropped with an identity; with CASCADE drops
+ * the identity.
+ */
+export function lowerDropSequence({ reader, before, t }: Lowering): Lowered[] {
+  const cascades = reader.is(reader.size - 1, "CASCADE");
+  const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
+  const start = reader.skip(2, "IF", "EXISTS");
+  const lowered: Lowered[] = [];
+  const kept: string[] = [];
+  for (const [from, to] of reader.list(start, end)) {
+    const sequence = findObject(before.sequences, readObject(reader, from));
+    const serial = sequence && serialColumn(before, sequence);
+    if (sequence && t.scope.goneSequences.has(getKey(sequence))) t.apply("serial-default");
+    else if (serial === undefined) kept.push(reader.text(from, to));
+    else if (cascades) {
+      t.apply("serial-default");
+      const column = writeName(serial[1], true);
+      lowered.push({ sql: `ALTER TABLE ${serial[0]} ALTER COLUMN ${column} DROP IDENTITY;` });
+    } else {
+      const what = `DROP SEQUENCE ${sequence!.name}, which numbers ${serial[0]}.${serial[1]}`;
+      t.refuse("serial-sequence", what);
+    }
+  }
+  if (kept.length === reader.list(start, end).length) return [reader];
+  if (kept.length > 0) {
+    const edits = new TokenEdits(reader);
+    edits.replace(start, end, kept.join(", "));
+    lowered.push(parseStatement(edits.apply()));
+  }
+  return lowered;
+}
+
+/**
+ * Translates ALTER SEQUENCE of a serial column: OWNED BY the same column is omitted, another owner
+ * is rejected.
+ */
+export function lowerAlterSequence({ reader, before, t }: Lowering): Lowered[] {
+  const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
+  const sequence = findObject(before.sequences, written);
+  const serial = sequence && serialColumn(before, sequence);
+  const owned = reader.find("OWNED", written.end);
+  if (serial === undefined || owned < 0) return [reader];
+  const end = reader.nameEnd(owned + 2);
+  const isSame = readPart(reader, end - 1) === serial[1] &&
+    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) =>
+      one.sequence === getKey(sequence!)
+    );
+  if (!isSame) {
+    t.refuse("serial-sequence", `ALTER SEQUENCE ${sequence!.name} OWNED BY another column or NONE`);
+    return [];
+  }
+  t.apply("serial-default");
+  if (owned === written.end && end === reader.size) return [];
+  const edits = new TokenEdits(reader);
+  edits.remove(owned, end);
+  return [parseStatement(edits.apply())];
+}
+
+/** Returns the table before the column's name. */
+function ownerTable(reader: StatementReader, end: number): { schema?: string; name: string } {
+  const name = readPart(reader, end - 3);
+  return reader.key(end - 4) === "." ? { schema: readPart(reader, end - 5), name } : { name };
+}

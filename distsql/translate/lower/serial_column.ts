@@ -1,0 +1,43 @@
+import { type DeclaredColumn, getKey } from "../../schema/declared_schema.ts";
+import { writeLiteral } from "../../schema/literals.ts";
+import { chooseRelationName } from "../../schema/names.ts";
+import { writeName } from "../../../sql/sql_name.ts";
+import type { DistSqlStep } from "../translation.ts";
+import type { Alteration } from "./alteration.ts";
+import { writeObject } from "./sql_text.ts";
+
+/**
+ * Returns the steps that turn an identity column, which replaces `serial`, into a plain column
+ * without a default. As in PostgreSQL its sequence and position are kept, unless the text drops the
+ * sequence.
+ *
+ * @param alteration The statement, which changes the column.
+ * @param column A column of its table.
+ */
+export function dropSerialDefault(
+  { before, head, table, t }: Alteration,
+  column: DeclaredColumn,
+): DistSqlStep[] {
+  t.apply("serial-default");
+  const name = writeName(column.name, true);
+  const drop = { sql: `${head} ALTER COLUMN ${name} DROP IDENTITY;` };
+  const sequence = column.sequence === undefined
+    ? undefined
+    : before.sequences.get(column.sequence);
+  if (sequence === undefined) return [drop];
+  if (t.scope.droppedSequences.has(sequence.name)) {
+    t.scope.goneSequences.add(getKey(sequence));
+    return [drop];
+  }
+  const { schema } = sequence;
+  const parts = { schema, table: table!.name, columns: [column.name], label: "kept" };
+  const kept = { schema, name: chooseRelationName(before, parts) };
+  const [from, to] = [writeObject(sequence), writeObject(kept)];
+  return [
+    { sql: `CREATE SEQUENCE ${to} CACHE ${t.options.identityCache};` },
+    { sql: `SELECT setval(${writeLiteral(to)}, last_value, is_called) FROM ${from};` },
+    drop,
+    { sql: `ALTER SEQUENCE ${to} RENAME TO ${writeName(sequence.name, true)};` },
+    { sql: `ALTER SEQUENCE ${from} OWNED BY ${writeObject(table!)}.${name};` },
+  ];
+}
