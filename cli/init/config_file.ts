@@ -63,7 +63,6 @@ export function renderConfig(
   ];
   return withoutMargin(`|import { defineConfig } from "@trellis/fn/cli";
 |
-|// parsed, not executed: use literals and constants only
 |export default defineConfig({
 |  infra: {
 ${infra.map((line) => `|    ${line}\n`).join("")}|  },

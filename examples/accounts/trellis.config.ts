@@ -1,6 +1,5 @@
 import { defineConfig } from "@trellis/fn/cli";
 
-// parsed by the commands, never executed: use literals
 export default defineConfig({
   openapi: { title: "Accounts", version: "1.0.0", description: "Accounts with better-auth." },
   infra: {

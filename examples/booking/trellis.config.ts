@@ -1,6 +1,5 @@
 import { defineConfig } from "@trellis/fn/cli";
 
-// parsed by the commands, never executed: use literals
 export default defineConfig({
   openapi: { title: "Booking", version: "1.0.0", description: "Rooms and their bookings." },
   // Aurora DSQL has no enums: there the column is text with a check

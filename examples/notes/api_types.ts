@@ -384,6 +384,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Accepted: {
+            /** @constant */
+            accepted: true;
+            repeated: boolean;
+        };
         /** @description The body of an error of the auth routes */
         AuthError: {
             /** @description Text for the client */
@@ -1766,7 +1771,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1781,7 +1786,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
             400: components["responses"]["BadRequest"];

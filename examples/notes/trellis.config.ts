@@ -1,6 +1,5 @@
 import { defineConfig } from "@trellis/fn/cli";
 
-// parsed by the commands, never executed: use literals
 export default defineConfig({
   openapi: { title: "Notes", version: "1.0.0", description: "The example application of Trellis." },
   build: { databaseProviders: ["distsql"] },
