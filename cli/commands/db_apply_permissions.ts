@@ -24,10 +24,10 @@ export const dbApplyPermissions: Command = {
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done.",
-    [ExitCode.Failed]:
-      "It could not run, or a statement failed: files or database are missing, the " +
-      "database does not respond, or a variable in the files is not set.",
+    [ExitCode.Done]: "Every statement has succeeded, or was not needed.",
+    [ExitCode.Found]: "A statement failed: the message names it. The others were applied.",
+    [ExitCode.Failed]: "It could not run: files or database are missing, the database does not " +
+      "respond, or a variable in the files is not set.",
   },
   run,
 };
@@ -47,6 +47,6 @@ async function run(context: CommandContext): Promise<CommandResult> {
   );
   for (const error of errors) output.line(`${output.red("failed")} ${error}`);
   output.line(`${output.bold(label)}: ${applied} applied, ${skipped} unchanged`);
-  const exitCode = errors.length > 0 ? ExitCode.Failed : ExitCode.Done;
+  const exitCode = errors.length > 0 ? ExitCode.Found : ExitCode.Done;
   return { exitCode, database: label, applied, skipped, errors };
 }
