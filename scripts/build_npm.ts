@@ -12,7 +12,7 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { readSections } from "./docs/pages.ts";
-import { getSummary, renderLlmsTxt, rewriteLinks } from "./docs/site_pages.ts";
+import { getSummary, RAW_DOCS, renderLlmsTxt, rewriteLinks } from "./docs/site_pages.ts";
 import { listFiles } from "./list_files.ts";
 import { createManifest, type ExportTarget, type PackageConfig } from "./npm_manifest.ts";
 import { runOrThrow } from "./program.ts";
@@ -180,7 +180,10 @@ async function writeDocs(out: string): Promise<void> {
   const groups = readSections(join(ROOT, "docs"));
   for (const { path, text } of groups.flatMap(({ pages }) => pages)) {
     await Deno.mkdir(dirname(join(out, "docs", path)), { recursive: true });
-    await Deno.writeTextFile(join(out, "docs", path), rewriteLinks(text, `docs/${path}`, path));
+    // the package contains no figures
+    const page = rewriteLinks(text, `docs/${path}`, path)
+      .replaceAll(/\]\((?:\.\/|\.\.\/)*figures\//g, `](${RAW_DOCS}figures/`);
+    await Deno.writeTextFile(join(out, "docs", path), page);
   }
   const summary = getSummary(await Deno.readTextFile(join(ROOT, "README.md")));
   await Deno.writeTextFile(join(out, "llms.txt"), renderLlmsTxt(groups, summary, "docs/"));

@@ -5,7 +5,7 @@
  *
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
-import { CAPABILITIES_AS_OF, DIST_SQL_SOURCES } from "../distsql/registry/capabilities.ts";
+import { CAPABILITIES_AS_OF } from "../distsql/registry/capabilities.ts";
 import {
   DistSqlCategory,
   type DistSqlIncompatibility,
@@ -32,9 +32,11 @@ function cell(text: string): string {
 /** SQLSTATE of a feature that is not supported, which the table leaves out. */
 const NOT_SUPPORTED = "0A000";
 
+/** Returns the server's answer without the translation, or the empty string. */
 function answer({ sqlState, message }: DistSqlIncompatibility): string {
   const state = sqlState === NOT_SUPPORTED && message ? undefined : sqlState;
-  return [state, message && `\`${message}\``].filter(Boolean).join(" ");
+  const parts = [state, message && `\`${message}\``].filter(Boolean);
+  return parts.length === 0 ? "" : ` (${parts.join(" ")})`;
 }
 
 /** Names an entry. An inferred one is marked. */
@@ -44,19 +46,16 @@ function title({ title, evidence }: DistSqlIncompatibility): string {
 
 function category(name: DistSqlCategory): string[] {
   const rows = getByCategory(name).filter(({ until }) => until === undefined).map((entry) =>
-    [
-      `\`${entry.id}\``,
-      cell(title(entry)),
-      `**${entry.action}**: ${cell(entry.advice)}`,
-      cell(answer(entry)),
-    ].join(" | ")
+    `| \`${entry.id}\` ${cell(title(entry))} | **${entry.action}**: ${cell(entry.advice)}${
+      cell(answer(entry))
+    } |`
   );
   return [
     `## ${TITLES[name]}`,
     "",
-    "| id | PostgreSQL | effect and advice | server error |",
-    "|---|---|---|---|",
-    ...rows.map((row) => `| ${row} |`),
+    "| rule, and what it is about | effect and advice (server error) |",
+    "|---|---|",
+    ...rows,
     "",
   ];
 }
@@ -75,16 +74,11 @@ function render(): string {
     "- **Recreate**: the table is recreated, or changed in the listed steps.",
     "- **Error**, **AppLayer**: rejected with the advice.",
     "",
-    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry.",
+    "\\* marks entries that are inferred. A message without a SQLSTATE has 0A000. The registry has the sources of each entry (`DIST_SQL_SOURCES`).",
     "",
     ...Object.values(DistSqlCategory).flatMap(category),
-    "## Sources",
     "",
-    ...Object.values(DIST_SQL_SOURCES).map(({ title, url }) =>
-      url ? `- [${title}](${url})` : `- ${title}`
-    ),
-    "",
-  ].join("\n");
+  ].join("\n").trimEnd() + "\n";
 }
 
 await writeOrCheck("docs/reference/distsql.md", render(), "distsql_reference.ts");

@@ -210,8 +210,8 @@ Deno.test("a response lists up to 100 errors of a body, and says how many more i
   assertLess(named.answer.length, 1000);
 });
 
-Deno.test("a query of 30,000 values is accepted: as an array if the schema has one, else as the last value", async () => {
-  const values = Array.from({ length: 30_000 }, (_, i) => `v${i}`);
+Deno.test("a query of 10,000 values is accepted: as an array if the schema has one, else as the last value", async () => {
+  const values = Array.from({ length: 10_000 }, (_, i) => `v${i}`);
   const query = { tag: values };
   const makers = [
     createRestApiEvent,
@@ -222,9 +222,9 @@ Deno.test("a query of 30,000 values is accepted: as an array if the schema has o
     const list = await send(make({ query }), {
       querySchema: z.object({ tag: z.array(z.string()) }),
     });
-    assertEquals([list.status, (list.query as { tag: string[] }).tag.length], [200, 30_000]);
+    assertEquals([list.status, (list.query as { tag: string[] }).tag.length], [200, 10_000]);
     const last = await send(make({ query }), { querySchema: z.object({ tag: z.string() }) });
-    assertEquals([last.status, last.query], [200, { tag: "v29999" }]);
+    assertEquals([last.status, last.query], [200, { tag: "v9999" }]);
     const wrong = await send(make({ query }), {
       querySchema: z.object({ tag: z.array(z.coerce.number()) }),
     });
