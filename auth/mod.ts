@@ -4,11 +4,11 @@
  *
  * @example
  * ```ts
- * import { extractBearerToken, validateCodeHostWebhook } from "@trellis/fn/auth";
+ * import { extractBearerToken, validateGitHubWebhook } from "@trellis/fn/auth";
  *
  * console.log(extractBearerToken("Bearer abc")); // abc
  * const header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
- * await validateCodeHostWebhook("Hello, World!", header, "It's a Secret to Everybody");
+ * await validateGitHubWebhook("Hello, World!", header, "It's a Secret to Everybody");
  * ```
  *
  * @module
@@ -113,7 +113,7 @@ export {
   validateSession,
   validateSessionFromHeader,
 } from "./sessions/sessions.ts";
-export { validatePaymentsWebhook } from "./webhooks/payments_webhook.ts";
+export { validatePaymentsWebhook, validateStripeWebhook } from "./webhooks/payments_webhook.ts";
 export { validateShopifyWebhook } from "./webhooks/shopify_webhook.ts";
 export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
 export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
@@ -122,6 +122,7 @@ export type { WebhookHeaders } from "./webhooks/webhook_headers.ts";
 export type { WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";
 export {
   validateCodeHostWebhook,
+  validateGitHubWebhook,
   validateWebhookSignature,
   type WebhookValidationOptions,
 } from "./webhooks/webhooks.ts";

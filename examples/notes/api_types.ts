@@ -341,7 +341,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events of the payments provider (Payments-Signature) */
+        /** Events of the payments provider (Stripe-Signature) */
         post: operations["paymentsHook"];
     };
     "/notes": {

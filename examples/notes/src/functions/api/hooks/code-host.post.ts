@@ -1,4 +1,4 @@
-import { validateCodeHostWebhook } from "@trellis/fn/auth";
+import { validateGitHubWebhook } from "@trellis/fn/auth";
 import { getHeader, readRawBody } from "@trellis/fn/core";
 import { getRequiredEnv } from "@trellis/fn/env";
 import { ValidationError } from "@trellis/fn/errors";
@@ -13,7 +13,7 @@ export const handler = defineApiHandler({
     tags: ["hooks"],
   },
 })(async function codeHostHook({ event }) {
-  await validateCodeHostWebhook(
+  await validateGitHubWebhook(
     readRawBody(event),
     getHeader(event, "X-Hub-Signature-256"),
     getRequiredEnv("CODE_HOST_WEBHOOK_SECRET"),

@@ -1,4 +1,4 @@
-import { validatePaymentsWebhook } from "@trellis/fn/auth";
+import { validateStripeWebhook } from "@trellis/fn/auth";
 import { getHeader, readRawBody } from "@trellis/fn/core";
 import { getRequiredEnv } from "@trellis/fn/env";
 import { ValidationError } from "@trellis/fn/errors";
@@ -12,14 +12,14 @@ const PaymentEvent = z.object({ id: z.string().min(1), type: z.string().min(1) }
 export const handler = defineApiHandler({
   responses: { 202: Accepted },
   openapi: {
-    summary: "Events of the payments provider (Payments-Signature)",
+    summary: "Events of the payments provider (Stripe-Signature)",
     tags: ["hooks"],
   },
 })(async function paymentsHook({ event }) {
   const payload = readRawBody(event);
-  await validatePaymentsWebhook(
+  await validateStripeWebhook(
     payload,
-    getHeader(event, "Payments-Signature"),
+    getHeader(event, "Stripe-Signature"),
     getRequiredEnv("PAYMENTS_WEBHOOK_SECRET"),
   );
   // the signature covers the received bytes, so the body is parsed after the check
