@@ -47,7 +47,7 @@ const BATCH_MS = 2_000;
  *   secret: "at-least-32-random-characters-0123456789",
  *   baseURL: "http://localhost:3000",
  * });
- * export const handler = createAuthCleanupHandler(getAuth, { retentionDays: { session: 90 } });
+ * const handler = createAuthCleanupHandler(getAuth, { retentionDays: { session: 90 } });
  * ```
  */
 export function createAuthCleanupHandler(

@@ -112,9 +112,9 @@ const RULES = {
  *   secret: "at-least-32-random-characters-0123456789",
  *   baseURL: "http://localhost:3000",
  * });
- * export const handler = createAuthHandler(getAuth);
+ * const handler = createAuthHandler(getAuth);
  * // a function for a part of the routes
- * export const signIn = createAuthHandler(getAuth, { routes: ["/sign-in/*"] });
+ * const signIn = createAuthHandler(getAuth, { routes: ["/sign-in/*"] });
  * ```
  */
 export function createAuthHandler(

@@ -1,3 +1,4 @@
+import type { DatabaseSettings } from "../../../database/config.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "node:path";
 import type { CommandContext } from "../../../cli/command.ts";
@@ -22,7 +23,8 @@ Deno.test("findMigrationsOrLocal() finds the database of trellis dev when none i
       assertThrows(() => findMigrationsOrLocal(context), ConfigurationError, "No database is");
       await Deno.mkdir(join(dataDir, "pg"), { recursive: true });
       const { target, label, release } = findMigrationsOrLocal(context);
-      assertEquals(target.database.connectionString, join(dataDir, "pg"));
+      const { connectionString }: DatabaseSettings = target.database;
+      assertEquals(connectionString, join(dataDir, "pg"));
       assertEquals(label, "embedded-pg .trellis/dev/pg, the database of trellis dev");
       assertEquals(Deno.readTextFileSync(join(dataDir, "lock")), String(Deno.pid));
       release();

@@ -264,7 +264,7 @@ for (const [options, headers, expected] of ORIGINS) {
 
 Deno.test("defineWebSocketHandler() passes what a method of its own returns", async () => {
   const auth = {
-    mode: "mine",
+    mode: "ticket" as const,
     authenticate: (event: ApiEvent) => ({ userId: `from ${getQuery(event).get("who")}` }),
   };
   const handler = defineWebSocketHandler({ auth, logging: { level: "SILENT" }, metrics: false })(
@@ -273,7 +273,7 @@ Deno.test("defineWebSocketHandler() passes what a method of its own returns", as
       return { statusCode: 200, body: params.userId };
     },
   );
-  assertEquals(handler.auth, "mine");
+  assertEquals(handler.auth, "ticket");
   const event = createWebSocketConnectEvent({ query: { who: "ada" } });
   assertEquals((await handler(event, context)).body, "from ada");
 });
