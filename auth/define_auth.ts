@@ -22,7 +22,9 @@ import type { AuthDatabase } from "./better_auth/better_auth_types.ts";
 import type { AuthConfig } from "./config/config.ts";
 import { getSessionTables } from "./config/session_tables.ts";
 import type { JwtAuthOptions } from "./jwt/jwt_options.ts";
-import type { ApiKeyAuthOptions } from "./keys/api_key_options.ts";
+import type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./keys/api_key_options.ts";
+import { checkAuthOptions } from "./config/resolve_config.ts";
+import { isRecording, record } from "../env/recording.ts";
 import { createSessionCheck } from "./sessions/session_check.ts";
 import { createOriginCheck } from "./sessions/trusted_origin.ts";
 
@@ -210,7 +212,17 @@ export function defineAuth<TConfig extends AuthConfig>(
   getDb: () => Promise<AuthDatabase>,
   config: TConfig,
 ): Auth<TConfig> {
-  const { settings } = resolveOnce(config);
+  return record("defineAuth", [getDb, config], createMethods(getDb, config));
+}
+
+/** Creates the functions of {@link defineAuth}. */
+export function createMethods<TConfig extends AuthConfig>(
+  getDb: () => Promise<AuthDatabase>,
+  config: TConfig,
+): Auth<TConfig> {
+  // the values of the environment are not the real ones while a program is only loaded
+  if (isRecording()) checkAuthOptions(config);
+  else resolveOnce(config);
   const isTrustedOrigin = createOriginCheck(config) ?? null;
 
   /** The modules of a check are loaded when a handler asks for it, so that other functions do not contain them. */
@@ -240,19 +252,21 @@ export function defineAuth<TConfig extends AuthConfig>(
     apiKey(options = {}) {
       checkOptions("apiKey", options, API_KEY_OPTIONS);
       const { permissions, ...others } = options;
-      const { user } = getSessionTables(settings.schema);
-      const schema = { user, ...settings.schema };
+      const { user } = getSessionTables(config.schema ?? {});
+      const schema = { user, ...config.schema };
       if (!Object.hasOwn(schema, "apikey")) {
         throw new ConfigurationError(
           "apiKey() needs AuthConfig.schema.apikey: the table of better-auth's plugin, which trellis generate auth-schema writes",
         );
       }
       const needs = permissions === undefined ? {} : { permissions } as ApiKeyNeeds;
-      return loadCheck("api-key", needs, async () => {
+      const apiKeyHeaders = listHeaders(others);
+      const method = loadCheck("api-key", needs, async () => {
         const { createApiKeyCheck } = await import("./keys/api_key_auth.ts");
         const check = createApiKeyCheck(getDb, { ...others, schema });
         return (event) => check(event, needs);
       });
+      return { ...method, apiKeyHeaders };
     },
     jwt(options) {
       return loadCheck("jwt", {}, async () => {
@@ -262,6 +276,14 @@ export function defineAuth<TConfig extends AuthConfig>(
     },
     getAuth: () => getAuth(getDb, config),
   };
+}
+
+/** Returns the headers of the keys that a check reads, for descriptions of the API. */
+function listHeaders({ plugin = {}, configId }: Partial<ApiKeyAuthOptions>): string[] {
+  const all = [plugin].flat() as readonly ApiKeyConfiguration[];
+  const { apiKeyHeaders = "x-api-key" } = all.find((each) => each.configId === configId) ??
+    all.find((each) => (each.configId ?? "default") === "default") ?? {};
+  return [apiKeyHeaders].flat();
 }
 
 const API_KEY_OPTIONS = { ...API_KEY_RULES, plugin: OBJECT_OPTION, configId: ANY_OPTION };

@@ -12,7 +12,8 @@
  *
  * @module
  */
-import { type BuildColumns, type Many, type One, type Relations, relations } from "drizzle-orm";
+import type { BuildColumns, Many, One, Relations } from "drizzle-orm";
+import * as drizzle from "drizzle-orm";
 import {
   index,
   type PgColumnBuilderBase,
@@ -21,6 +22,7 @@ import {
   unique,
 } from "drizzle-orm/pg-core";
 // database/mod.ts would add clients and migrations to bundles that only need these tables
+import { assertDrizzleVersion } from "../database/drizzle_version.ts";
 import { DatabaseOperation, type TablePermission } from "../database/table_permission.ts";
 import {
   AUTH_ACCOUNT_COLUMNS,
@@ -32,6 +34,9 @@ import {
   type AuthUserColumns,
   type AuthVerificationColumns,
 } from "./columns.ts";
+
+// drizzle 1.0 has no `relations`; an import by name would fail before this line
+assertDrizzleVersion("@trellis/fn/auth/schema");
 
 export {
   AUTH_ACCOUNT_COLUMNS,
@@ -90,26 +95,28 @@ export const authVerification: AuthTable<"verification", AuthVerificationColumns
 export const authUserRelations: Relations<
   "users",
   { sessions: Many<"sessions">; accounts: Many<"accounts"> }
-> = relations(
+> = drizzle.relations(
   authUsers,
   ({ many }) => ({ sessions: many(authSessions), accounts: many(authAccounts) }),
 );
 
 /** Drizzle relations of `sessions`. */
-export const authSessionRelations: Relations<"sessions", { user: One<"users", true> }> = relations(
-  authSessions,
-  ({ one }) => ({
-    user: one(authUsers, { fields: [authSessions.userId], references: [authUsers.id] }),
-  }),
-);
+export const authSessionRelations: Relations<"sessions", { user: One<"users", true> }> = drizzle
+  .relations(
+    authSessions,
+    ({ one }) => ({
+      user: one(authUsers, { fields: [authSessions.userId], references: [authUsers.id] }),
+    }),
+  );
 
 /** Drizzle relations of `accounts`. */
-export const authAccountRelations: Relations<"accounts", { user: One<"users", true> }> = relations(
-  authAccounts,
-  ({ one }) => ({
-    user: one(authUsers, { fields: [authAccounts.userId], references: [authUsers.id] }),
-  }),
-);
+export const authAccountRelations: Relations<"accounts", { user: One<"users", true> }> = drizzle
+  .relations(
+    authAccounts,
+    ({ one }) => ({
+      user: one(authUsers, { fields: [authAccounts.userId], references: [authUsers.id] }),
+    }),
+  );
 
 /** Tables by better-auth's model names. `createAuth` uses it by default. */
 export const AUTH_SCHEMA_MAPPING: {

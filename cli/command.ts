@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { CLI_PACKAGES } from "./optional_packages.ts";
 import type { Output } from "./output.ts";
 
 /** Exit codes of the command line. */
@@ -76,6 +77,8 @@ export interface Command {
   readonly options: readonly CommandOption[];
   /** The positional arguments, in order. */
   readonly args?: readonly CommandArgument[];
+  /** Packages that it always needs. Those that are missing are named before it runs. */
+  readonly packages?: readonly (keyof typeof CLI_PACKAGES)[];
   /** Example command lines, each with its purpose. */
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** The meaning of exit codes for this command; see {@link getExitCodes}. */

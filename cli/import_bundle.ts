@@ -3,6 +3,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { importFile } from "./import_file.ts";
 
+/** Bundles that are imported at the same time have files of their own. */
+let imports = 0;
+
 /**
  * Imports bundled code from a temporary file in the folder `.trellis` of a project, so that its
  * packages are found.
@@ -16,7 +19,10 @@ export async function importBundle<Module>(
 ): Promise<Module> {
   const folder = join(root, ".trellis");
   const isNewFolder = !existsSync(folder);
-  const file = join(folder, `${name}-${process.pid}-${Date.now().toString(36)}.mjs`);
+  const file = join(
+    folder,
+    `${name}-${process.pid}-${Date.now().toString(36)}-${++imports}.mjs`,
+  );
   try {
     mkdirSync(folder, { recursive: true });
     writeFileSync(file, code);

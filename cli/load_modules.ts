@@ -104,7 +104,10 @@ export async function loadModules(options: ModuleOptions): Promise<LoadedModules
   const key = JSON.stringify([code, Object.entries(process.env).sort()]);
   const known = lastRuns.get(key);
   if (known !== undefined) return known;
-  const loaded = await execute(root, code, files);
+  // one at a time: what modules declare is collected in one place
+  const run = lastExecution.then(() => execute(root, code, files));
+  lastExecution = run.catch(() => {});
+  const loaded = await run;
   if (lastRuns.size >= 2) lastRuns.clear();
   lastRuns.set(key, loaded);
   return loaded;
@@ -112,6 +115,8 @@ export async function loadModules(options: ModuleOptions): Promise<LoadedModules
 
 /** The last executions. The same code has the same result: `check all` needs it several times. */
 const lastRuns: Map<string, LoadedModules> = new Map();
+
+let lastExecution: Promise<unknown> = Promise.resolve();
 
 /** Executes bundled modules and records what they declare. */
 async function execute(
@@ -121,7 +126,7 @@ async function execute(
 ): Promise<LoadedModules> {
   const configs: AuthConfig[] = [];
   const before = new Set(listStatements());
-  const globals = globalThis as unknown as Record<symbol, unknown>;
+  const globals = globalThis as Record<symbol, unknown>;
   globals[Symbol.for(RECORD)] = configs;
   try {
     const { value } = await importBundle<{ value?: unknown }>(root, "loaded-modules", code);

@@ -52,9 +52,5 @@ export {
 export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
 // On Deno this module is also the program; the npm package runs main.js. No top-level await: a module
-// that has one cannot be loaded with require(). Destructured, because dnt replaces the expression
-// import.meta.main; Deno's main module is not the URL of a package from JSR.
-const { main } = import.meta as { main?: boolean };
-// dnt-shim-ignore
-const isDeno = "Deno" in globalThis;
-if (main === true && isDeno) void import("./main.ts");
+// that has one cannot be loaded with require(). Deno's main module is not the URL of a package from JSR.
+if (import.meta.main && "Deno" in globalThis) void import("./main.ts");

@@ -12,10 +12,10 @@ import { ROUTER_PACKAGES } from "../router/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
 export const CLI_PACKAGES = {
-  "@aws-sdk/client-cloudwatch": "^3.1164.0",
-  "@aws-sdk/client-lambda": "^3.1164.0",
+  "@aws-sdk/client-cloudwatch": "^3",
+  "@aws-sdk/client-lambda": "^3",
+  "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
-  "openapi-typescript": "^7.13.0",
   "swagger-ui-dist": "^5.35.0",
   "typescript": ">=5.9",
   "yaml": "^2.9.1",

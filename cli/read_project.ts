@@ -19,9 +19,9 @@ type ProjectContext = Pick<CommandContext, "root" | "options">;
 export async function readProjectConfig(
   { root, options }: ProjectContext,
 ): Promise<ResolvedConfig> {
-  // imported on demand: help does not need the parser
-  const { readConfig } = await import("./analysis/read_config.ts");
-  return readConfig(root, options.config as string | undefined);
+  // imported on demand: help does not need it
+  const { readConfig } = await import("./config/read_config.ts");
+  return await readConfig(root, options.config as string | undefined);
 }
 
 /**

@@ -5,7 +5,8 @@ import { isAppError } from "../errors/app_error.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { VERSIONS } from "./init/versions.ts";
-import { PARSER_PACKAGE } from "./optional_packages.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { CLI_PACKAGES, PARSER_PACKAGE } from "./optional_packages.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -84,6 +85,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       text.line(renderHelp(command));
       return ExitCode.Done;
     }
+    checkPackages(command);
     const result = await command.run({
       options,
       args: given,
@@ -95,6 +97,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
       readInput,
     }).catch(explainMissing(PARSER_PACKAGE, "typescript", `trellis ${command.name}`))
+      .catch(explainMissing(CLI_PACKAGES, "acorn", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
     if (typeof result === "number") return result;
     output.result({ command: command.name, ...result });
@@ -103,6 +106,31 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     output.endProgress();
     return reportError(output, error);
   }
+}
+
+/**
+ * Names all packages that a command needs and that are not installed. Deno downloads what it imports.
+ *
+ * @throws {ConfigurationError} If a package is missing.
+ */
+function checkPackages({ name, packages = [] }: Command): void {
+  if (process.versions.deno !== undefined) return;
+  const missing = packages.filter((each) => {
+    try {
+      return import.meta.resolve(each) === undefined;
+    } catch {
+      return true;
+    }
+  });
+  if (missing.length === 0) return;
+  const isOne = missing.length === 1;
+  throw new ConfigurationError(
+    `trellis ${name} needs the ${isOne ? "package" : "packages"} ${missing.join(" and ")}, which ${
+      isOne ? "is" : "are"
+    } not installed. Install ${isOne ? "it" : "them"}: npm install --save-dev ${
+      missing.map((each) => `"${each}@${CLI_PACKAGES[each]}"`).join(" ")
+    }`,
+  );
 }
 
 /** Lists the commands of a group such as `db`, if only the group or its help is asked for. */

@@ -60,11 +60,7 @@ export function checkOptions(
     throw new ConfigurationError(`The options of ${owner} are ${given}: they must be an object`);
   }
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(rules, name)) {
-      throw new ConfigurationError(
-        `${owner} has no option ${name}: it has ${Object.keys(rules).join(", ")}`,
-      );
-    }
+    if (!Object.hasOwn(rules, name)) throw unknownOption(owner, name, Object.keys(rules));
     if (value !== undefined) checkOption(prefix + name, value, rules[name]);
     else if (rules[name][2]) {
       throw new ConfigurationError(
@@ -72,6 +68,53 @@ export function checkOptions(
       );
     }
   }
+}
+
+/**
+ * Creates the error of an option that does not exist.
+ *
+ * @param owner What has the options.
+ * @param name The option.
+ * @param known The options that exist.
+ */
+export function unknownOption(
+  owner: string,
+  name: string,
+  known: readonly string[],
+): ConfigurationError {
+  const nearest = findNearest(name, known);
+  const list = known.join(", ");
+  return new ConfigurationError(
+    `${owner} has no option ${name}: ` +
+      (nearest === undefined ? `it has ${list}` : `did you mean ${nearest}? It has ${list}`),
+  );
+}
+
+/** Returns the name that somebody meant: one that begins with it, or in which few letters differ. */
+function findNearest(name: string, known: readonly string[]): string | undefined {
+  const given = name.toLowerCase();
+  const most = Math.max(1, Math.floor(given.length / 3));
+  const [nearest] = known
+    .map((each) => ({ each, distance: measureDistance(given, each.toLowerCase()) }))
+    .filter(({ each, distance }) =>
+      distance <= most || given.length > 3 && each.toLowerCase().startsWith(given)
+    )
+    .sort((a, b) => a.distance - b.distance);
+  return nearest?.each;
+}
+
+/** Counts the letters to insert, to delete and to replace (Levenshtein's distance). */
+function measureDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const above = row;
+    row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = above[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, above[j] + 1, row[j - 1] + 1));
+    }
+  }
+  return row[b.length];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { metrics } from "../observability/metrics.ts";
 import { checkDatabaseConfig } from "./check_config.ts";
 import {
@@ -11,6 +12,8 @@ import {
 import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
+import { isRecording } from "../env/recording.ts";
+import { assertDrizzleVersion } from "./drizzle_version.ts";
 
 /**
  * Connections by key. Clients that differ only in their schema share one, because an embedded
@@ -46,14 +49,27 @@ export function getDrizzleClient<
 >(
   config: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
+  if (isRecording()) return refuse();
   let key: string;
   try {
+    assertDrizzleVersion("getDrizzleClient");
     key = getKey(config);
   } catch (error) {
     return Promise.reject(error);
   }
   const client: Promise<unknown> = clients.get(key, () => openClient(config));
   return client as Promise<DrizzleClient<TSchema>>;
+}
+
+/** Refuses to connect while the program is only loaded; a promise that nobody awaits is no error. */
+function refuse(): Promise<never> {
+  const refused = Promise.reject(
+    new ConfigurationError(
+      "getDrizzleClient() was called while the module was loaded. Call it in a function",
+    ),
+  );
+  refused.catch(() => {});
+  return refused;
 }
 
 async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {

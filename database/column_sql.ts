@@ -210,5 +210,5 @@ function fromDrizzle(value: DrizzleSql): PlainSql {
     escapeParam: () => placeholder,
     escapeString: quoteLiteral,
   });
-  return new PlainSql(text.split(placeholder), params as never);
+  return new PlainSql(text.split(placeholder), params as SqlValue[]);
 }

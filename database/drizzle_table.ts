@@ -42,9 +42,27 @@ export function isTable(value: unknown): value is Table {
   return isKind(value, "Table");
 }
 
-/** Returns the columns of a table by property name, as drizzle's `getTableColumns` does. */
+/**
+ * Returns the columns of a table by property name, as drizzle's `getTableColumns` does.
+ *
+ * @param table The table.
+ * @throws {ConfigurationError} If the table is one of drizzle 1.0, whose columns do not decode values.
+ */
 export function getColumns(table: object): Readonly<Record<string, Column>> {
-  return (table as Parts)[COLUMNS] as Record<string, Column>;
+  const columns = (table as Parts)[COLUMNS] as Record<string, Column>;
+  const isOther = Object.values(columns ?? {}).some((column) => "dimensions" in column);
+  if (!isOther) return columns;
+  throw new ConfigurationError(
+    `The table ${
+      getTableNames(table).name
+    } is one of drizzle-orm 1.0, whose columns this version of ` +
+      "@trellis/fn cannot read: npm install drizzle-orm@^0.45.4",
+  );
+}
+
+/** Returns the names of a table's columns in the database. */
+export function getColumnNames(table: object): string[] {
+  return Object.values((table as Parts)[COLUMNS] as Record<string, Column>).map(({ name }) => name);
 }
 
 /**

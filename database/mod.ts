@@ -32,16 +32,6 @@ export {
   onConnectionInvalidated,
 } from "./connection_events.ts";
 export { adaptForStandardPg } from "../distsql/translate/adapt.ts";
-export {
-  CAPABILITIES_AS_OF,
-  DIST_SQL_CAPABILITIES,
-  DIST_SQL_SOURCES,
-  type DistSqlCapability,
-  type DistSqlCapabilityName,
-  type DistSqlSource,
-  hasCapability,
-  type IsoDay,
-} from "../distsql/registry/capabilities.ts";
 export type {
   DeclaredColumn,
   DeclaredConstraint,
@@ -53,8 +43,6 @@ export type {
   DeclaredTable,
   DeclaredView,
   ObjectName,
-  StoredOrder,
-  ViewColumn,
   ViewSource,
 } from "../distsql/schema/declared_schema.ts";
 export { classifyStatement, type StatementClassification } from "../distsql/translate/classify.ts";
@@ -68,7 +56,6 @@ export {
   getByAction,
   getByCategory,
   getIncompatibility,
-  isActiveOn,
 } from "../distsql/registry/incompatibilities.ts";
 export {
   DistSqlAction,
@@ -78,7 +65,6 @@ export {
 } from "../distsql/registry/incompatibility.ts";
 export type { DistSqlOptions } from "../distsql/translate/options.ts";
 export { sanitizeForDistSql, translateForDistSql } from "../distsql/translate/sanitize.ts";
-export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "../sql/statement.ts";
 export type {
   DistSqlBatch,
   DistSqlColumn,
@@ -89,9 +75,6 @@ export type {
   DistSqlTruncation,
   DistSqlWarning,
 } from "../distsql/translate/translation.ts";
-export { type SqlToken, type SqlTokenKind, tokenize } from "../sql/tokenize.ts";
-export type { TextPosition } from "../sql/text_position.ts";
-export type { TranslatedStatement } from "../distsql/translate/translate_text.ts";
 export { executeRows } from "./execute.ts";
 export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
 export {
@@ -134,7 +117,7 @@ export {
   type MigrationErrorOptions,
   MigrationPlanError,
 } from "./migrations/migration_error.ts";
-export { formatPlanFinding, type PlanFinding } from "./migrations/plan_finding.ts";
+export { formatPlanFinding, type PlanFinding } from "../sql/plan_finding.ts";
 export {
   checkMigrationFolder,
   type FolderPlan,
@@ -151,12 +134,6 @@ export {
   runMigrations,
 } from "./migrations/run.ts";
 export { getMigrationStatus } from "./migrations/status.ts";
-export {
-  type LocatedStatement,
-  type SqlSource,
-  type TranslatedSource,
-  translateSources,
-} from "./migrations/translate_sources.ts";
 export type { DrizzleClient } from "./providers/provider.ts";
 export type { Row } from "../sql/session.ts";
 export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/query_result.ts";
@@ -194,7 +171,7 @@ export type {
   TableIdentity,
   TableIndex,
   TableSchema,
-} from "../distsql/recreate/table_schema.ts";
+} from "../distsql/schema/table_schema.ts";
 export type { ConstraintAnswer, ConstraintAnswers } from "./queries/constraint_answers.ts";
 export {
   createQueryFactory,

@@ -3,9 +3,9 @@
  * loads it with `import()`, so that applications install and bundle only what they use.
  */
 export const DATABASE_PACKAGES = {
-  "@aws-sdk/client-rds-data": "^3.1143.0",
-  "@aws-sdk/dsql-signer": "^3.1142.0",
-  "@aws-sdk/rds-signer": "^3.1173.0",
+  "@aws-sdk/client-rds-data": "^3",
+  "@aws-sdk/dsql-signer": "^3",
+  "@aws-sdk/rds-signer": "^3",
   "@electric-sql/pglite": "^0.5.16",
   "@neondatabase/serverless": "^1.2.0",
   "drizzle-orm": "^0.45.4",

@@ -1,16 +1,17 @@
-import { sql } from "drizzle-orm";
 import {
+  estimateRows,
+  readTableSchema,
   type RecreationOptions,
+  type RecreationPlan,
   type RecreationResult,
   runRecreation,
-} from "../distsql/recreate/execute.ts";
-import { estimateRows, readTableSchema } from "../distsql/recreate/introspect.ts";
-import type { RecreationPlan } from "../distsql/recreate/recreation_plan.ts";
-import type { TableSchema } from "../distsql/recreate/table_schema.ts";
+  type TableSchema,
+} from "../distsql/engine.ts";
 import type { RunSql } from "../sql/session.ts";
-import { executeRows } from "./execute.ts";
+import { rawSql } from "./plain_sql.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import { withDistSqlRetry } from "./retry.ts";
+import { runSqlRows } from "./run_sql.ts";
 
 /**
  * Reads a table from the catalog: columns, constraints, indexes, comments, owner, grants,
@@ -116,6 +117,6 @@ export function executeRecreation(
 }
 
 /** Runs statements on a client, each again after a conflict, since it is its own transaction. */
-function runOn(db: DrizzleClient): RunSql {
-  return (text) => withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+export function runOn(db: DrizzleClient): RunSql {
+  return (text) => withDistSqlRetry(() => runSqlRows(db, rawSql(text)), { maxRetries: 8 });
 }

@@ -55,7 +55,7 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
   rules: TransactionRules = POSTGRES_RULES,
 ): DrizzleClient<TSchema> {
   if (findSession(db) !== undefined) return db;
-  const session = db._.session as unknown as Session;
+  const session = db._.session as Session;
   if (guarded.has(session)) return db;
   guarded.add(session);
   const begin = session.transaction.bind(session);
@@ -70,8 +70,7 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
         watchTransaction(tx as Transaction, state);
         return state.work(
           () => fn(tx as Transaction),
-          // drizzle accepts a text, but its types do not
-          () => tx.execute("select 1" as never),
+          () => tx.execute("select 1"),
         );
       }, settings)
     );
@@ -81,7 +80,7 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
 
 function watchTransaction(tx: Transaction, state: TransactionState): void {
   transactionStates.set(tx._.session, state);
-  watchStatements(tx._.session as unknown as Session, state);
+  watchStatements(tx._.session as Session, state);
   const nest = tx.transaction.bind(tx);
   tx.transaction = function guardedSavepoint<T>(
     fn: (inner: Transaction) => Promise<T>,

@@ -2,6 +2,7 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import { environment, type EnvSource, readEnv } from "./get_env.ts";
 import { sourceState } from "./source_state.ts";
 import type { StandardSchema } from "./standard_schema.ts";
+import { getStandIn, record } from "./recording.ts";
 
 /** Description of one variable. */
 export interface EnvVariable<T = string> {
@@ -74,7 +75,7 @@ export function defineEnv<const D extends EnvDefinition>(
   function read(): Record<string, unknown> {
     if (values === undefined || version !== sourceState.version) {
       ({ version } = sourceState);
-      values = parseEnv(definition, options.source ?? environment());
+      values = parseEnv(definition, options.source);
     }
     return values;
   }
@@ -96,7 +97,7 @@ export function defineEnv<const D extends EnvDefinition>(
   for (const name of Object.keys(definition)) {
     Object.defineProperty(env, name, { enumerable: true, get: () => read()[name] });
   }
-  return Object.freeze(env) as Env<D>;
+  return record("defineEnv", [definition, options], Object.freeze(env) as Env<D>);
 }
 
 function isSchema(
@@ -109,16 +110,26 @@ function isSecret(variable: EnvVariable<unknown> | StandardSchema<unknown> | und
   return variable !== undefined && !isSchema(variable) && variable.secret === true;
 }
 
-function parseEnv(definition: EnvDefinition, source: EnvSource): Record<string, unknown> {
+function parseEnv(
+  definition: EnvDefinition,
+  given: EnvSource | undefined,
+): Record<string, unknown> {
+  const source = given ?? environment();
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
+  function addMissing(name: string): void {
+    const standIn = given === undefined ? getStandIn(name, true) : undefined;
+    if (standIn === undefined) problems.push(`${name} is not set`);
+    else values[name] = standIn;
+  }
   for (const [name, entry] of Object.entries(definition)) {
     const variable: EnvVariable<unknown> = isSchema(entry) ? { schema: entry } : entry;
-    const text = readEnv(source, name);
+    const text = readEnv(source, name) ??
+      (given === undefined ? getStandIn(name, false) : undefined);
     if (text === undefined && variable.default !== undefined) values[name] = variable.default;
     else if (text === undefined && variable.optional) values[name] = undefined;
     else if (variable.schema === undefined) {
-      if (text === undefined) problems.push(`${name} is not set`);
+      if (text === undefined) addMissing(name);
       else values[name] = text;
     } else {
       // a schema also receives an unset variable: it may have a default or be optional
@@ -126,7 +137,7 @@ function parseEnv(definition: EnvDefinition, source: EnvSource): Record<string, 
       if (result instanceof Promise) {
         problems.push(`${name} has a schema that validates asynchronously: use a synchronous one`);
       } else if (result.issues === undefined) values[name] = result.value;
-      else if (text === undefined) problems.push(`${name} is not set`);
+      else if (text === undefined) addMissing(name);
       else {problems.push(`${name} ${
           variable.secret ? "is not valid" : result.issues.map((i) => i.message).join(", ")
         }`);}

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { runtimeProcess } from "./node_process.ts";
+import { getStandIn } from "./recording.ts";
 
 /** Source of variables, by default `process.env`. */
 export type EnvSource = Readonly<Record<string, string | undefined>>;
@@ -27,7 +28,7 @@ export function environment(): EnvSource {
 export function getOptionalEnv(name: string, fallback: string): string;
 export function getOptionalEnv(name: string, fallback?: string): string | undefined;
 export function getOptionalEnv(name: string, fallback?: string): string | undefined {
-  return readEnv(environment(), name) ?? fallback;
+  return readEnv(environment(), name) ?? getStandIn(name, false) ?? fallback;
 }
 
 /**
@@ -46,7 +47,7 @@ export function getOptionalEnv(name: string, fallback?: string): string | undefi
  * ```
  */
 export function getRequiredEnv(name: string): string {
-  const value = readEnv(environment(), name);
+  const value = readEnv(environment(), name) ?? getStandIn(name, true);
   if (value === undefined) {
     throw new ConfigurationError(
       `The environment variable ${name} is not set: set it to a value that is not empty`,

@@ -5,5 +5,4 @@ import type nodeProcess from "node:process";
  * among them, which costs 2 ms of a cold start. `undefined` elsewhere.
  */
 export const runtimeProcess: typeof nodeProcess | undefined =
-  // dnt-shim-ignore
-  (globalThis as unknown as { process?: typeof nodeProcess }).process;
+  (globalThis as { process?: typeof nodeProcess }).process;

@@ -1,5 +1,6 @@
 import { getRequiredEnv } from "./get_env.ts";
 import { loadSource } from "./sources.ts";
+import { record } from "./recording.ts";
 
 /** A secret that is read when it is needed. Printing or serialising it never shows its value. */
 export interface Secret {
@@ -44,12 +45,16 @@ export interface SecretReadOptions {
  * ```
  */
 export function secret(name: string): Secret {
-  return Object.freeze({
-    name,
-    async get({ fresh = false }: SecretReadOptions = {}): Promise<string> {
-      await loadSource(name, fresh);
-      return getRequiredEnv(name);
-    },
-    toJSON: () => "[REDACTED]",
-  });
+  return record(
+    "secret",
+    [name],
+    Object.freeze({
+      name,
+      async get({ fresh = false }: SecretReadOptions = {}): Promise<string> {
+        await loadSource(name, fresh);
+        return getRequiredEnv(name);
+      },
+      toJSON: () => "[REDACTED]",
+    }),
+  );
 }

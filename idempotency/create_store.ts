@@ -32,7 +32,7 @@ import { protectRequest } from "./protect_request.ts";
 export function createIdempotencyStore<TTransaction = never>(
   backend: IdempotencyBackend<TTransaction>,
 ): IdempotencyStore<TTransaction> {
-  const storage = backend as unknown as IdempotencyBackend<unknown>;
+  const storage = backend as IdempotencyBackend<unknown>;
   return {
     protectRequest: (handler, options) => protectRequest(storage, handler, options),
     describeKey: ({ key, required }) => ({

@@ -67,7 +67,7 @@ export function createTransactions<TSchema extends Record<string, unknown>>(
 ): BackendTransactions<TransactionClient<TSchema>> {
   return {
     run: async (work) => runTransaction(await getDb(), work),
-    complete: (tx, attempt, result) => complete(tx as unknown as AnyClient, attempt, result),
+    complete: (tx, attempt, result) => complete(tx as AnyClient, attempt, result),
     async find({ id, fence }): Promise<string | undefined> {
       const db = await getDb() as AnyClient;
       const statement = sql`SELECT result FROM ${RECORDS}

@@ -24,7 +24,7 @@ export function protectMessage<TParams, TResult>(
   getMessageId: (params: TParams) => string,
 ): (params: TParams) => Promise<Awaited<TResult>> {
   checkSettings("message", options);
-  const settings = options as unknown as MessageIdempotency<TParams, unknown>;
+  const settings = options as MessageIdempotency<TParams, unknown>;
   const getKey = settings.key ?? getMessageId;
 
   return async function runOnce(given): Promise<Awaited<TResult>> {

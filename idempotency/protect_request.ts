@@ -33,7 +33,7 @@ export function protectRequest<TParams>(
   { idempotency, errorBody }: ProtectedOptions,
 ): (params: TParams) => Promise<ProxyResult> {
   checkSettings("request", idempotency);
-  const settings = idempotency as unknown as RequestIdempotency<TParams, unknown>;
+  const settings = idempotency as RequestIdempotency<TParams, unknown>;
 
   function createExecution(params: TParams & ProtectedParams): Execution<ProxyResult> {
     return {

@@ -54,7 +54,7 @@ export async function removeExpiredRecords<
     maxBatches: wholeNumber([1, Infinity, "batches"]),
   });
   const { batchSize = 1000, maxBatches = 1000 } = options;
-  const db = await getDb() as unknown as DrizzleClient;
+  const db = await getDb() as DrizzleClient;
   const records = rawSql(quoteName(IDEMPOTENCY_TABLE));
   // checked twice: a record may be claimed again between the two
   const statement = sql`DELETE FROM ${records} WHERE expires_at <= now() AND id IN

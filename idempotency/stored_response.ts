@@ -17,10 +17,15 @@ const OF_DELIVERY: ReadonlySet<string> = new Set([
 /** `Set-Cookie`, `set-auth-token`, `set-auth-jwt`; RFC 9110, section 11.6.3. */
 const CREDENTIALS = /^set-|authentication-info$/;
 
+/** Marks of pages, numbers of tokens, and signatures of messages (RFC 9421, section 4). */
+const NO_CREDENTIALS =
+  /(?:^|-)(?:next|prev|previous|page|paging|pagination|continuation|cursor|sync)-token$|-(?:token-count|tokens-(?:limit|remaining|used)|(?:limit|remaining|used)-tokens)$|^(?:accept-)?signature(?:-input)?$/;
+
 /** Checks whether a header is neither stored nor sent again. */
 function isOfDelivery(name: string): boolean {
   const lowerCase = name.toLowerCase();
-  return OF_DELIVERY.has(lowerCase) || CREDENTIALS.test(lowerCase) || isSensitiveKey(lowerCase);
+  return OF_DELIVERY.has(lowerCase) || CREDENTIALS.test(lowerCase) ||
+    isSensitiveKey(lowerCase) && !NO_CREDENTIALS.test(lowerCase);
 }
 
 /** Statuses below 500 that ask the client to try again (RFC 9110, RFC 8470, RFC 6585). */

@@ -5,6 +5,7 @@ import type { StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "./enqueue.ts";
 import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";
 import { createJobRow, type EnqueueOptions } from "./job_row.ts";
+import { record } from "../env/recording.ts";
 
 /** Type that a schema accepts. */
 export type JobInput<TSchema extends StandardSchema> = TSchema extends
@@ -148,11 +149,11 @@ export function defineJob<TSchema extends StandardSchema, TTransaction extends b
 ) => Job<JobInput<TSchema>, JobOutput<TSchema>, TTransaction> {
   const settings = readJobOptions(options);
   const { name } = settings;
-  const schema = options.schema as unknown as StandardSchema<JobOutput<TSchema>>;
+  const schema = options.schema as StandardSchema<JobOutput<TSchema>>;
 
   return function wrapHandler(handler) {
     checkHandler("defineJob", handler);
-    return {
+    return record("defineJob", [options, handler], {
       jobName: name,
       schema,
       settings,
@@ -176,6 +177,6 @@ export function defineJob<TSchema extends StandardSchema, TTransaction extends b
         await insertJobs(client, rows);
         return rows.map(({ id }) => id);
       },
-    };
+    });
   };
 }

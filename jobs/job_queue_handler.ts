@@ -7,6 +7,7 @@ import type { SqsBatchResult, SqsEvent } from "../core/triggers/trigger_events.t
 import type { LambdaHandler } from "../core/with_observability.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
+import { record } from "../env/recording.ts";
 
 /** Options of `defineJobQueueHandler`. */
 export interface JobQueueHandlerOptions<TSchema extends Record<string, unknown>>
@@ -67,5 +68,6 @@ export function defineJobQueueHandler<
   const runDelivered: QueueHandlerFunction<DeliveredIds> = async function runDelivered({ body }) {
     await worker.runIds(body.ids);
   };
-  return defineQueueHandler<DeliveredIds>({ ...queue, schema: IDS })(runDelivered);
+  const handler = defineQueueHandler<DeliveredIds>({ ...queue, schema: IDS })(runDelivered);
+  return record("defineJobQueueHandler", [options], handler);
 }

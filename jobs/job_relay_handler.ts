@@ -12,6 +12,7 @@ import { findTestClock, getJobsConfig } from "./job_settings.ts";
 import { type RelayResult, runRelay } from "./relay.ts";
 import type { JobSchedule } from "./schedule.ts";
 import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
+import { record } from "../env/recording.ts";
 
 /** The relay, as Lambda calls it. */
 export type JobRelayHandler = LambdaHandler<ScheduleEvent, RelayResult> & {
@@ -72,7 +73,7 @@ export function defineJobRelayHandler<
   const wrapped = defineScheduleHandler({ ...trigger, operationName })(
     async function relayJobs(_params: ScheduleHandlerParams): Promise<RelayResult> {
       return await runRelay({
-        getDb: getDb as unknown as () => DrizzleClient | Promise<DrizzleClient>,
+        getDb: getDb as () => DrizzleClient | Promise<DrizzleClient>,
         worker,
         delivery: getJobsConfig().delivery,
         schedules,
@@ -81,5 +82,9 @@ export function defineJobRelayHandler<
       });
     },
   );
-  return Object.assign(wrapped, { isJobRelay: true as const });
+  return record(
+    "defineJobRelayHandler",
+    [options],
+    Object.assign(wrapped, { isJobRelay: true as const }),
+  );
 }

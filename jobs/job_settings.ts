@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../core/async/clock.ts";
+import { record } from "../env/recording.ts";
 
 /** Job that was committed, for a delivery. */
 export interface CommittedJob {
@@ -65,6 +66,7 @@ let current: JobsConfig = {};
  * ```
  */
 export function configureJobs(config: JobsConfig): () => void {
+  record("configureJobs", [config], undefined);
   const previous = current;
   current = config;
   return function restoreJobs(): void {

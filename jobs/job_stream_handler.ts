@@ -7,6 +7,7 @@ import { metrics } from "../observability/metrics.ts";
 import { type KinesisEvent, readJobChange } from "./change_record.ts";
 import type { JobDelivery } from "./job_settings.ts";
 import { createJobWorker, type JobWorkerOptions } from "./worker.ts";
+import { record } from "../env/recording.ts";
 
 /** Options of `defineJobStreamHandler`. */
 export interface JobStreamHandlerOptions<TSchema extends Record<string, unknown>>
@@ -71,7 +72,8 @@ export function defineJobStreamHandler<
     await worker.runIds(ids);
   }
 
-  return observeTrigger<KinesisEvent, void>("runInserted", trigger, () => [], runInserted);
+  const handler = observeTrigger<KinesisEvent, void>("runInserted", trigger, () => [], runInserted);
+  return record("defineJobStreamHandler", [options], handler);
 }
 
 /** Options of `createStreamDelivery`. */

@@ -130,7 +130,7 @@ export function createJobWorker<TSchema extends Record<string, unknown> = Record
   const { concurrency = 1, logging, metrics = true, random = Math.random } = options;
   const jobs = indexJobs(options.jobs);
   const clock = findTestClock(options.clock);
-  const getDb = options.getDb as unknown as () => DrizzleClient | Promise<DrizzleClient>;
+  const getDb = options.getDb as () => DrizzleClient | Promise<DrizzleClient>;
   const claimer = new JobClaimer({ getDb, jobs: [...jobs.values()], clock, random });
   const runner = new JobRunner(jobs, { getDb, logging, metrics, clock, random });
   const running: Set<Promise<unknown>> = new Set();

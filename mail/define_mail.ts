@@ -9,6 +9,7 @@ import { hasControl } from "./address.ts";
 import type { MailContent, MailMessage } from "./mail_message.ts";
 import { createPayloadSchema, type MailOptions, type MailPayload } from "./mail_payload.ts";
 import { getMailConfig } from "./mail_settings.ts";
+import { record } from "../env/recording.ts";
 
 /** Options of {@link defineMail}. */
 export interface DefineMailOptions<TSchema extends StandardSchema> {
@@ -103,7 +104,7 @@ export function defineMail<TSchema extends StandardSchema>(
 ): Mail<JobInput<TSchema>, JobOutput<TSchema>> {
   const { name, render, retry, keepSeconds } = options;
   checkOption("render", render, FUNCTION_OPTION);
-  const schema = options.schema as unknown as StandardSchema<JobOutput<TSchema>>;
+  const schema = options.schema as StandardSchema<JobOutput<TSchema>>;
 
   const job = defineJob<StandardSchema<MailPayload<JobOutput<TSchema>>>>({
     name: `mail.${name}`,
@@ -118,14 +119,14 @@ export function defineMail<TSchema extends StandardSchema>(
     await transport.send(message, signal);
   });
 
-  return {
+  return record("defineMail", [options], {
     mailName: name,
-    job: job as unknown as Job<unknown, MailPayload<JobOutput<TSchema>>, false>,
+    job: job as Job<unknown, MailPayload<JobOutput<TSchema>>, false>,
     render: async (data) => checkContent(name, await render(data)),
     send(client, { delaySeconds, key, group, ...payload }): Promise<string> {
-      return job.enqueue(client, payload as never, { delaySeconds, key, group });
+      return job.enqueue(client, payload, { delaySeconds, key, group });
     },
-  };
+  });
 }
 
 /** Removes what would end the header of the subject. */

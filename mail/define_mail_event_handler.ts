@@ -14,6 +14,7 @@ import {
 } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import { type MailEvent, parseMailEvent } from "./mail_event.ts";
+import { record } from "../env/recording.ts";
 
 const FOREIGN_EVENT =
   "The event comes neither from SNS nor from EventBridge: the trigger must be a topic or a rule";
@@ -93,7 +94,7 @@ export function defineMailEventHandler(
         );
       },
     );
-    return Object.assign(lambda, { handler });
+    return record("defineMailEventHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

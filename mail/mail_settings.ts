@@ -5,6 +5,7 @@ import { ConfigurationError, UnexpectedError } from "../errors/http_errors.ts";
 import { formatAddress, parseAddress } from "./address.ts";
 import { createFolderTransport } from "./folder_transport.ts";
 import type { MailTransport } from "./mail_message.ts";
+import { record } from "../env/recording.ts";
 
 /** Settings of all mails of a process. */
 export interface MailConfig {
@@ -45,6 +46,7 @@ let current: MailConfig | undefined;
  * ```
  */
 export function configureMail(config: MailConfig): () => void {
+  record("configureMail", [config], undefined);
   checkOptions("configureMail", config, { transport: TRANSPORT, from: FROM });
   const { transport, from } = config;
   if (transport === undefined || from === undefined) {

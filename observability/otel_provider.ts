@@ -47,6 +47,5 @@ export function hasOtelProvider(): boolean {
 
 /** Returns what is registered. */
 export function getOtelApi(): ApiGlobal | undefined {
-  // dnt-shim-ignore
   return (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
 }

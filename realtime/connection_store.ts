@@ -103,7 +103,7 @@ export function createConnectionStore<
   }
 
   async function run(name: string, statement: PlainSql) {
-    const db = await getDb() as unknown as DrizzleClient;
+    const db = await getDb() as DrizzleClient;
     return await withQueryMetrics(name, () => runSqlRows(db, statement));
   }
 

@@ -70,7 +70,7 @@ export function createConnectionTickets<
   TSchema extends Record<string, unknown> = Record<string, unknown>,
 >(getDb: () => DrizzleClient<TSchema> | Promise<DrizzleClient<TSchema>>): ConnectionTickets {
   async function run(name: string, statement: ReturnType<typeof sql>) {
-    const db = await getDb() as unknown as DrizzleClient;
+    const db = await getDb() as DrizzleClient;
     return await withQueryMetrics(name, () => runSqlRows(db, statement));
   }
 

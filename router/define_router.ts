@@ -12,6 +12,7 @@ import { parseRouteKey, type RouteKey, type RoutePattern } from "./route_key.ts"
 import { createRouteMatcher, type RouteMatch, type RouteMatcher } from "./route_matcher.ts";
 import type { RouterOptions } from "./router_options.ts";
 import { answerPreflight, createUnmatchedHandler } from "./unmatched.ts";
+import { record } from "../env/recording.ts";
 
 /** A handler of `defineApiHandler` or `createAuthHandler`. */
 export interface RouteHandler {
@@ -97,7 +98,7 @@ export function defineRouter(
   withPreflight(route, (event) => answerPreflight(matcher, event));
   const { timeout, memorySize, reservedConcurrency, ephemeralStorage } = options;
   const resources = { timeout, memorySize, reservedConcurrency, ephemeralStorage };
-  return Object.assign(route, { routes, resources });
+  return record("defineRouter", [handlers, options], Object.assign(route, { routes, resources }));
 }
 
 /** Returns the route of an event; `undefined` also for an event that cannot be read, which then fails in a handler. */

@@ -123,7 +123,7 @@ const TOOLS: readonly { specifier: string; args(archive: string): string[] }[] =
     specifier: "@arethetypeswrong/cli@0.18.5",
     args: (
       archive,
-    ) => ["attw", archive, "--ignore-rules", "cjs-resolves-to-esm", "--format", "ascii"],
+    ) => ["attw", archive, "--profile", "node16", "--ignore-rules", "cjs-resolves-to-esm"],
   },
 ];
 

@@ -237,8 +237,8 @@ if (import.meta.main) {
   const lock = JSON.parse(await Deno.readTextFile(`${root}deno.lock`)) as { npm: LockedPackages };
   const target = { types: "", import: "", default: "./cli/mod.js" };
   const manifest = createManifest(config, { ".": target, "./cli": target });
+  const optional = Object.keys(OPTIONAL_PACKAGES);
   const peers = Object.keys(manifest.peerDependencies as object);
-  const optional = peers.filter((name) => Object.hasOwn(OPTIONAL_PACKAGES, name));
   const needed = peers.filter((name) => !optional.includes(name));
   const packages = listLicences(lock.npm, { package: needed, optional }, await installedLicences());
   const faults = findFaults(packages);

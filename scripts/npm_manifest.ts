@@ -24,8 +24,15 @@ export interface ExportTarget {
   default: string;
 }
 
-/** Peers that npm installs, because the user's code imports the same copy. */
-const PEERS = ["zod"];
+/** The peer that npm installs, because the user's code imports the same copy. */
+const REQUIRED = "zod";
+
+/**
+ * Optional peers with a range. The others are named in `peerDependenciesMeta` only, which pnpm and Yarn read
+ * as an optional peer of any version. npm would download the documents of a peer with a range and of all
+ * its peers, also of one that it does not install: 112 documents for drizzle-orm and better-auth.
+ */
+const RANGED = ["postgres"];
 
 /**
  * Creates the package.json of the npm package. docs/decisions/package.md explains the kind of each
@@ -73,10 +80,9 @@ export function createManifest(
     main: exports["."].default,
     types: exports["."].types,
     exports: { ...exports, "./package.json": "./package.json" },
-    peerDependencies: {
-      ...OPTIONAL_PACKAGES,
-      ...Object.fromEntries(PEERS.map((name) => [name, range(name)])),
-    },
+    peerDependencies: Object.fromEntries(
+      [...RANGED, REQUIRED].map((name) => [name, range(name)]),
+    ),
     peerDependenciesMeta: Object.fromEntries(
       Object.keys(OPTIONAL_PACKAGES).map((name) => [name, { optional: true }]),
     ),

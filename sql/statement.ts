@@ -98,7 +98,7 @@ export function terminateStatement(sql: string): string {
  *
  * @example
  * ```ts
- * import { splitStatements } from "@trellis/fn/database";
+ * import { splitStatements } from "@trellis/fn/distsql";
  *
  * console.log(splitStatements("SELECT ';'; SELECT 2").map((statement) => statement.text)); // ["SELECT ';';", "SELECT 2"]
  * ```

@@ -40,3 +40,8 @@ export function findFirstWord({ start, tokens }: SqlStatement): number {
   }
   return at;
 }
+
+/** Removes a byte order mark, which some editors write first. */
+export function stripMark(text: string): string {
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}

@@ -98,7 +98,7 @@ function endsStatementStart(kind: SqlTokenKind): boolean {
  *
  * @example
  * ```ts
- * import { tokenize } from "@trellis/fn/database";
+ * import { tokenize } from "@trellis/fn/distsql";
  *
  * console.log(tokenize("SELECT 'a;b'").map((token) => token.kind)); // ["word", "space", "string"]
  * ```

@@ -66,7 +66,7 @@ function renderChange<TTable extends PgTable>(
   index: number,
 ): string[] {
   const { operation, position = nextPosition(), fragments } = change;
-  const { [NAME]: name, [SCHEMA]: schema = "public" } = table as unknown as Record<symbol, unknown>;
+  const { [NAME]: name, [SCHEMA]: schema = "public" } = table as Record<symbol, unknown>;
   const image = renderRow(table, operation === "delete" ? change.before : change.after);
   const source = `"source":{"version":"1.0","ts_ms":${position / 1_000_000n},"ts_ns":${position},` +
     `"txId":${JSON.stringify(change.transactionId ?? `transaction-${index}`)},` +
@@ -114,7 +114,7 @@ function splitCharacters(text: string, count: number): string[] {
 function renderRow(table: PgTable, row: object): string {
   const fields = Object.entries(row).filter(([, value]) => value !== undefined).map(
     ([property, value]) => {
-      const column = (table as unknown as Record<string, Column>)[property];
+      const column = (table as PgTable & Record<string, Column>)[property];
       return `${JSON.stringify(column.name)}:${
         value === null ? "null" : renderValue(column, value)
       }`;

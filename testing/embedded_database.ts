@@ -42,7 +42,7 @@ async function migrate(migrationsFolder: string, database: DatabaseConfig): Prom
     const empty = await loadEmptySnapshot(CALLER);
     const client = await openFrom(empty, () => getDrizzleClient(database));
     await runMigrations({ migrationsFolder, database });
-    return await dumpDatabase((client as unknown as { $client: PGlite }).$client);
+    return await dumpDatabase((client as typeof client & { $client: PGlite }).$client);
   } catch (error) {
     await closeDrizzleClient(database);
     throw error;

@@ -84,11 +84,11 @@ const HOMES: Record<string, readonly string[]> = {
   "croner": ["jobs"],
   "hono": ["router"],
   "@electric-sql/pglite": ["database", "distsql", "testing"],
+  "acorn": ["cli"],
   "better-auth": ["auth"],
   "jose": ["auth"],
   "libpg-query": ["distsql"],
   "openapi-fetch": ["client"],
-  "openapi-typescript": ["cli"],
   "yaml": ["cli"],
 };
 
@@ -114,7 +114,6 @@ const LAZY = [
   "better-auth",
   "jose",
   "libpg-query",
-  "openapi-typescript",
   "yaml",
 ];
 
@@ -124,6 +123,24 @@ const MAY_LOAD: Record<string, number> = {
   "@aws-sdk/client-secrets-manager": 2,
   "@aws-sdk/client-ssm": 2,
 };
+
+/** Files that load drizzle: the client that an application asks for, and what it imports as drizzle's. */
+const LOAD_DRIZZLE = [
+  "auth/columns.ts",
+  "auth/schema.ts",
+  "database/drizzle_version.ts",
+  "database/orm.ts",
+  "database/providers/data_api_dialect.ts",
+  "database/rate_limits/table.ts",
+  "database/session/client.ts",
+  "database/session/dialect.ts",
+  "database/session/drizzle_clients.ts",
+  "database/session/exact_columns.ts",
+  "database/session/lazy_schema.ts",
+  "database/session/placeholders.ts",
+  "database/session/row_mapping.ts",
+  "jobs/jobs_table.ts",
+];
 
 /** It hands the public API to modules that it loads. */
 const MAY_IMPORT_ENTRY_POINTS = ["cli/openapi/package_loader.ts"];
@@ -210,6 +227,15 @@ Deno.test("architecture: a folder imports only from folders to its left", () => 
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
 });
 
+Deno.test("architecture: the database knows the distributed engine by one file", () => {
+  const faults = imports.filter((i) => {
+    const target = getTarget(i);
+    return i.from !== "database/mod.ts" && getFolder(i.from) === "database" &&
+      target !== undefined && getFolder(target) === "distsql" && target !== "distsql/engine.ts";
+  });
+  assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
 Deno.test("architecture: a file imports the file that defines a name, never an entry point", () => {
   const faults = imports.filter((i) => {
     const target = getTarget(i);
@@ -217,6 +243,13 @@ Deno.test("architecture: a file imports the file that defines a name, never an e
       !MAY_IMPORT_ENTRY_POINTS.includes(i.from);
   });
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: only the client and drizzle's tables load drizzle", () => {
+  const loading = imports.filter(({ from, specifier, kind }) =>
+    kind !== "type" && getPackage(specifier) === "drizzle-orm" && getFolder(from) !== "cli"
+  );
+  assertEquals([...new Set(loading.map(({ from }) => from))].sort(), LOAD_DRIZZLE);
 });
 
 Deno.test("architecture: files do not import each other in circles", () => {
@@ -282,6 +315,30 @@ Deno.test("architecture: each npm package has its home", () => {
     return !(HOMES[getPackage(i.specifier)] ?? []).includes(getFolder(i.from));
   });
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: a build loads no compiler of TypeScript, and no command loads a parser before it runs", () => {
+  const reach = (entry: string): Set<string> => {
+    const reached = new Set([entry]);
+    const packages = new Set<string>();
+    for (const file of reached) {
+      for (const each of imports) {
+        if (each.from !== file || each.kind !== "static") continue;
+        const target = getTarget(each);
+        if (target !== undefined) reached.add(target);
+        else packages.add(getPackage(each.specifier));
+      }
+    }
+    return packages;
+  };
+  const build = reach("cli/build/bundle.ts");
+  assertEquals([build.has("acorn"), build.has("typescript")], [true, false]);
+  const main = reach("cli/main.ts");
+  assertEquals([main.has("acorn"), main.has("typescript"), main.has("esbuild")], [
+    false,
+    false,
+    false,
+  ]);
 });
 
 Deno.test("architecture: heavy packages are loaded when they are needed, each by one file", () => {

@@ -6,6 +6,7 @@ import { ValidationError } from "../errors/http_errors.ts";
 import { UPLOAD_PACKAGES } from "./optional_packages.ts";
 import { connectS3, S3_LIMIT } from "./s3.ts";
 import { formatUploadKey, isOwner, parseUploadKey } from "./upload_key.ts";
+import { record } from "../env/recording.ts";
 
 /** Options of {@link defineUpload}. */
 export interface UploadOptions {
@@ -163,7 +164,7 @@ export function defineUpload(options: UploadOptions): Upload {
     return formatUploadKey(prefix, { owner, id: crypto.randomUUID() });
   }
 
-  return {
+  return record("defineUpload", [options], {
     options: all,
     getBucket,
 
@@ -220,7 +221,7 @@ export function defineUpload(options: UploadOptions): Upload {
     },
 
     createDownloadUrl: (request) => signDownload(all, getBucket, request),
-  };
+  });
 }
 
 async function signDownload(

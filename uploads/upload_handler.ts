@@ -17,6 +17,7 @@ import { logInfo, logWarn } from "../observability/logger.ts";
 import type { Upload } from "./define_upload.ts";
 import { connectS3, S3_LIMIT } from "./s3.ts";
 import { parseUploadKey } from "./upload_key.ts";
+import { record } from "../env/recording.ts";
 import type { S3Client } from "@aws-sdk/client-s3";
 
 /** Options of {@link defineUploadHandler}. */
@@ -139,7 +140,11 @@ export function defineUploadHandler(
 
     // the user's function names the operation
     Object.defineProperty(handle, "name", { value: handler.name });
-    return Object.assign(defineHandler(handle), { handler });
+    return record(
+      "defineUploadHandler",
+      [options, handler],
+      Object.assign(defineHandler(handle), { handler }),
+    );
   };
 }
 

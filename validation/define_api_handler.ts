@@ -33,6 +33,7 @@ import { Reply } from "./reply.ts";
 import { createResponder } from "./responder.ts";
 import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
 import { createResultReader, type ResultReader } from "./result_reader.ts";
+import { record } from "../env/recording.ts";
 
 type Response = ProxyResult | ReturnedError;
 
@@ -159,7 +160,11 @@ export function defineApiHandler<
       describe(operationName, method, options as AnyOptions),
     );
     withPreflight(lambda, respondToPreflight);
-    return Object.assign(lambda, { handler, operation });
+    return record(
+      "defineApiHandler",
+      [options, handler],
+      Object.assign(lambda, { handler, operation }),
+    );
   };
 }
 

@@ -62,7 +62,7 @@ export type {
   SuccessStatus,
 } from "./response_types.ts";
 export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
-export type { SchemaIssue, SchemaRegistry } from "./openapi/convert.ts";
+export type { SchemaIssue } from "./openapi/convert.ts";
 export {
   type ApiRoute,
   buildOpenApiDocument,

@@ -55,7 +55,7 @@ interface ZodMembers {
 /**
  * Creates a schema that was compiled ahead of time. It accepts values without zod. Everything else,
  * such as the issues of a value that does not fit, comes from the schema itself, which is then
- * loaded.
+ * loaded. It is a `Proxy`, because zod and applications read any member of a schema.
  *
  * @param parts The parser, and how the schema is loaded.
  * @returns A schema that behaves like the loaded one.
@@ -83,7 +83,7 @@ export function definePrecompiledSchema(parts: PrecompiledParts): $ZodType {
 
 /** Creates the members that accept a value without zod. */
 function fastMembers(parts: PrecompiledParts, load: () => $ZodType): ZodMembers {
-  const getMembers = () => load() as unknown as ZodMembers;
+  const getMembers = () => load() as $ZodType & ZodMembers;
   /** Parses a value; parameters such as other messages are left to zod. */
   const parse = (value: unknown, parameters: unknown[]) =>
     parameters.length === 0 ? parts.parse(value) : ASK_ZOD;

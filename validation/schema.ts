@@ -27,7 +27,7 @@ class IssueList {
   }
 }
 
-const safeParse = _safeParse(IssueList as unknown as $ZodErrorClass);
+const safeParse = _safeParse(IssueList as $ZodErrorClass);
 
 /**
  * Validates a value.
@@ -71,7 +71,7 @@ export async function validateSchemaAsync<T>(
   schema: $ZodType<T>,
   data: unknown,
 ): Promise<ValidationResult<T>> {
-  return toResult(await _safeParseAsync(IssueList as unknown as $ZodErrorClass)(schema, data));
+  return toResult(await _safeParseAsync(IssueList as $ZodErrorClass)(schema, data));
 }
 
 /**

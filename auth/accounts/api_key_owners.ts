@@ -11,6 +11,7 @@ interface Condition {
 interface Adapter {
   delete(input: { model: string; where: Condition[] }): Promise<void>;
   deleteMany(input: { model: string; where: Condition[] }): Promise<number>;
+  findOne(input: { model: string; where: Condition[] }): Promise<object | null>;
   transaction<T>(run: (inner: Adapter) => Promise<T>): Promise<T>;
 }
 
@@ -22,26 +23,31 @@ const OWNERS: readonly string[] = ["user", "organization"];
  * better-auth's plugin leaves them.
  *
  * @param factory The function that creates the adapter.
+ * @param sharesIds True if a user and an organization can have the same id, with `generateId: "serial"`. The keys of two owners
+ * with one id cannot be told apart, and stay: checks of keys refuse those without an owner.
  */
 export function deleteOwnedKeys<Options, T extends object>(
   factory: (options: Options) => T,
+  sharesIds: boolean,
 ): (options: Options) => T {
   return function createAdapter(options) {
     const adapter = factory(options);
-    watchDeletes(adapter as unknown as Adapter);
+    watchDeletes(adapter as Adapter, sharesIds);
     return adapter;
   };
 }
 
-function watchDeletes(adapter: Adapter): Adapter {
+function watchDeletes(adapter: Adapter, sharesIds: boolean): Adapter {
   const { delete: remove, deleteMany, transaction } = adapter;
   adapter.delete = async function deleteWithKeys(input) {
     await remove(input);
     const [{ field, value }, ...others] = input.where;
     if (!OWNERS.includes(input.model) || field !== "id" || others.length > 0) return;
+    const model = OWNERS.find((each) => each !== input.model)!;
+    if (sharesIds && await adapter.findOne({ model, where: [{ field, value }] }) !== null) return;
     await deleteMany({ model: "apikey", where: [{ field: "referenceId", value }] });
   };
-  adapter.transaction = (run) => transaction((inner) => run(watchDeletes(inner)));
+  adapter.transaction = (run) => transaction((inner) => run(watchDeletes(inner, sharesIds)));
   return adapter;
 }
 
@@ -79,7 +85,7 @@ export function refuseBannedOwners(
       }
       return result;
     }
-    return { matcher, handler: Object.assign(checkOwner, handler) as unknown as typeof handler };
+    return { matcher, handler: Object.assign(checkOwner, handler) as typeof handler };
   }
 
   return { ...plugin, hooks: { ...plugin.hooks, before: before.map(refuseBanned) } };

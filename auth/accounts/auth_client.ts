@@ -2,7 +2,7 @@ import type { Table } from "drizzle-orm";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { findSqlState } from "../../errors/driver_error.ts";
 import type { BetterAuthLibrary } from "../better_auth/load_better_auth.ts";
-import { addStatement, runInTransaction } from "../better_auth/statement_scope.ts";
+import { addStatement, noteFailure, runInTransaction } from "../better_auth/statement_scope.ts";
 import { findRowProblem } from "./row_problem.ts";
 
 /** Options of {@link createAuthClient}. */
@@ -154,6 +154,7 @@ function isOfQuery(error: unknown): boolean {
  */
 function toSafeError(error: unknown): unknown {
   if (!isOfQuery(error)) return error;
+  noteFailure();
   const { message, sqlState, queryName, details } = DatabaseError.from(
     error,
     "of better-auth",

@@ -24,17 +24,21 @@ export function getBasePath({ baseURL, library }: AuthSettings): string {
  *
  * @param event The event.
  * @param settings The validated configuration.
- * @throws {ValidationError} If the method, path or headers are invalid.
+ * @throws {ValidationError} If the method, path or headers are invalid, or there are too many headers.
  */
 export function toAuthRequest(event: ApiEvent, settings: AuthSettings): Request {
   const { origin, pathname } = new URL(settings.baseURL);
   const query = getQueryString(event);
   const method = getMethod(event);
   const body = method === "GET" || method === "HEAD" ? undefined : readRawBody(event);
+  const given = listHeaders(event);
+  if (given.length > MAX_HEADERS) {
+    throw new ValidationError(`The request has more than ${MAX_HEADERS} headers`);
+  }
   try {
     return new Request(`${origin}${getRoutePath(event, pathname)}${query && `?${query}`}`, {
       method,
-      headers: readHeaders(event, settings.clientAddress),
+      headers: readHeaders(event, given, settings.clientAddress),
       body: body?.byteLength ? body : undefined,
     });
   } catch (error) {
@@ -59,14 +63,23 @@ function getRoutePath(event: ApiEvent, basePath: string): string {
   return route.startsWith("/") ? route : `/${route}`;
 }
 
-function readHeaders(event: ApiEvent, source: ClientAddressSource): Headers {
-  const headers = new Headers();
+/** More than any client sends. `Request` takes the square of the number of headers on Deno. */
+const MAX_HEADERS = 500;
+
+function listHeaders(event: ApiEvent): [name: string, value: unknown][] {
   const several = (event as RestApiEvent).multiValueHeaders;
-  for (const [name, value] of Object.entries(several ?? event.headers ?? {})) {
-    for (const item of Array.isArray(value) ? value : [value]) {
-      if (typeof item === "string") headers.append(name, item);
-    }
-  }
+  return Object.entries(several ?? event.headers ?? {}).flatMap(([name, value]) =>
+    [value].flat().map((item): [string, unknown] => [name, item])
+  );
+}
+
+function readHeaders(
+  event: ApiEvent,
+  given: readonly (readonly [name: string, value: unknown])[],
+  source: ClientAddressSource,
+): Headers {
+  const headers = new Headers();
+  for (const [name, value] of given) if (typeof value === "string") headers.append(name, value);
   const cookies = readCookieHeader(event);
   // `append` joins with commas, but cookies are separated by semicolons
   if (cookies !== undefined) headers.set("cookie", cookies);

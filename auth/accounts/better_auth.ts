@@ -84,7 +84,6 @@ export async function startBetterAuth(
   const { social, custom } = typeof providers === "function" ? await providers() : providers;
   const loaded = await loadBetterAuth();
   const { betterAuth, drizzleAdapter } = loaded;
-  checkProviders(Object.keys(social), loaded.socialProviderList);
   const schema: AuthSchema = {
     ...AUTH_SCHEMA_MAPPING,
     rateLimit: rateLimits,
@@ -95,7 +94,7 @@ export async function startBetterAuth(
   const tables = acceptTextAsUuid(schema);
   // a mail that could not be written must fail its transaction; PostgreSQL would answer its COMMIT with
   // a silent rollback
-  if (mail !== undefined) guardTransactions(db as unknown as DrizzleClient);
+  if (mail !== undefined) guardTransactions(db as DrizzleClient);
   const plain = drizzleAdapter(
     createAuthClient(db, { schema, tables, APIError: loaded.APIError }),
     {
@@ -107,7 +106,9 @@ export async function startBetterAuth(
     },
   );
   const hasKeys = plugins.some(({ id }) => id === "api-key");
-  const adapter = hasKeys ? deleteOwnedKeys(plain) : plain;
+  const sharesIds = options.advanced?.database?.generateId === "serial" &&
+    plugins.some(({ id }) => id === "organization");
+  const adapter = hasKeys ? deleteOwnedKeys(plain, sharesIds) : plain;
   const audit = settings.audit === false ? undefined : await import("../audit/audit.ts");
   const auditSettings = settings.audit === true ? {} : settings.audit as AuditSettings;
   const limits = createAuthLimits(db, settings, schema.rateLimit, loaded);
@@ -150,9 +151,7 @@ export async function startBetterAuth(
   const basePath = getBasePath(settings);
   const served = withTakenAddresses(audit?.auditHandler(auth.handler) ?? auth.handler, basePath);
   const routes = withSilentFailures(served, basePath);
-  const handler = mail === undefined
-    ? routes
-    : withMailRoutes(routes, db as unknown as JobClient, basePath);
+  const handler = mail === undefined ? routes : withMailRoutes(routes, db as JobClient, basePath);
   return {
     api: audit?.auditApi(auth.api) ?? auth.api,
     handler: scopeRequests(handler, limits),
@@ -204,15 +203,6 @@ async function addMails(
   const library = mail.addTo(settings.library);
   const loaded = { ...settings, library, mail: mail as AccountMails };
   return [loaded, { ...toBetterAuthOptions(loaded), logger }];
-}
-
-function checkProviders(providers: readonly string[], known: readonly string[]): void {
-  const unknown = providers.filter((id) => !known.includes(id));
-  if (unknown.length === 0) return;
-  throw new ConfigurationError(
-    `socialProviders has no built-in provider ${unknown.join(", ")}; ` +
-      `known are ${known.join(", ")}. Any other goes under socialProviders.custom`,
-  );
 }
 
 /** Creates the plugins of the settings, and those for bearer tokens and custom providers. */

@@ -13,6 +13,7 @@ import {
   removeExpiredAuthRows,
 } from "./cleanup.ts";
 import type { BetterAuthInstance } from "./instance.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link createAuthCleanupHandler}. */
 export interface AuthCleanupHandlerOptions
@@ -56,7 +57,7 @@ export function createAuthCleanupHandler(
 ): AuthCleanupHandler {
   const { retentionDays, batchSize, ...trigger } = options;
   const operationName = trigger.operationName || "AuthCleanup";
-  return defineScheduleHandler({ ...trigger, operationName })(
+  const handler = defineScheduleHandler({ ...trigger, operationName })(
     async function cleanUpAuth({ context }): Promise<AuthCleanupResult> {
       const result = await removeExpiredAuthRows(await getAuthInstance(), {
         ...retentionDays !== undefined && { retentionDays },
@@ -68,6 +69,7 @@ export function createAuthCleanupHandler(
       return result;
     },
   );
+  return record("createAuthCleanupHandler", [getAuthInstance, options], handler);
 }
 
 function getStop(context: LambdaContext): Pick<AuthCleanupOptions, "stopAtMs"> {

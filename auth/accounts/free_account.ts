@@ -103,6 +103,9 @@ export function canFreeAccounts({ plugins = [], secondaryStorage }: BetterAuthOp
  * passwords, linked accounts, all rows of plugins that refer to the user, pending verifications, and
  * the other ways to sign in. Links that change the address are refused by {@link isFromBeforeProof}.
  *
+ * Rows are removed in batches, because anybody can add as many as they like. If one fails, the proof fails, and the next
+ * proof removes the rest.
+ *
  * @param context The endpoint's context.
  * @param user The user.
  * @param schema Drizzle's tables by model.
@@ -118,33 +121,93 @@ export async function freeAccount(
   const tables: Tables = context.tables;
   const owner = { field: "userId", value: user.id };
   await internalAdapter.deleteUserSessions(user.id);
-  for (const [model, fields] of findUserFields(tables, schema)) {
+  for (const [model, fields] of findUserFields(tables, schema, isUnique(user.id))) {
     const where = fields.map((field) => ({ field, value: user.id, connector: "OR" as const }));
-    await adapter.deleteMany({ model, where });
+    await removeRows(adapter, model, where);
   }
   const others = { field: "providerId", operator: "ne" as const, value: "credential" };
-  await adapter.deleteMany({ model: "account", where: keepsPassword ? [owner, others] : [owner] });
-  await adapter.deleteMany({
-    model: "verification",
-    where: ["identifier", "value"].flatMap((field) =>
-      [user.id, user.email].map((value) => ({
-        field,
-        value,
-        operator: "contains" as const,
-        connector: "OR" as const,
-      }))
-    ),
-  });
+  await removeRows(adapter, "account", keepsPassword ? [owner, others] : [owner]);
+  const mentioned = ["identifier", "value"].flatMap((field) =>
+    [user.id, user.email].map((value) => ({
+      field,
+      value,
+      operator: "contains" as const,
+      connector: "OR" as const,
+    }))
+  );
+  await removeRows(
+    adapter,
+    "verification",
+    mentioned,
+    ({ identifier, value }) => [identifier, value].some((text) => mentionsUser(String(text), user)),
+  );
   const resets = Object.entries(USER_RESETS).filter(([name]) => name in tables.user.fields);
   if (resets.length > 0) await internalAdapter.updateUser(user.id, Object.fromEntries(resets));
   await noteProof(context, user.id);
 }
 
+type Adapter = GenericEndpointContext["context"]["adapter"];
+type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
+
+/** Rows that one statement removes. A transaction of Aurora DSQL changes up to 3,000. */
+const BATCH_SIZE = 500;
+
+/** Removes rows in batches: those of a search that also fit, because a search by `LIKE` finds others too. */
+async function removeRows(
+  adapter: Adapter,
+  model: string,
+  where: Where,
+  fits: (row: Readonly<Record<string, unknown>>) => boolean = () => true,
+): Promise<void> {
+  for (let after: Where = [];;) {
+    const found = await adapter.findMany<{ id: string } & Record<string, unknown>>({
+      model,
+      where: [...where, ...after],
+      limit: BATCH_SIZE,
+      sortBy: { field: "id", direction: "asc" },
+    });
+    const value = found.filter(fits).map(({ id }) => id);
+    if (value.length > 0) {
+      await adapter.deleteMany({ model, where: [{ field: "id", operator: "in", value }] });
+    }
+    if (found.length < BATCH_SIZE) return;
+    after = [{ field: "id", operator: "gt", value: found[BATCH_SIZE - 1].id }];
+  }
+}
+
+/** Checks that an id is nothing else by chance. Other tables have the same numbers, with `generateId: "serial"`. */
+function isUnique(id: string): boolean {
+  return id.length >= 16;
+}
+
+/** Checks whether the text of a verification names a user. */
+function mentionsUser(text: string, { id, email }: ProvenUser): boolean {
+  if (isUnique(id) ? text.includes(id) : text === id || text.includes(JSON.stringify(id))) {
+    return true;
+  }
+  for (let at = text.indexOf(email); at >= 0; at = text.indexOf(email, at + 1)) {
+    // `ada@example.com` is neither `nada@example.com` nor `ada@example.com.au`
+    const isWhole = !/[\w.+]$/.test(text.slice(0, at)) &&
+      !/^[.-]?\w/.test(text.slice(at + email.length));
+    if (isWhole) return true;
+  }
+  return false;
+}
+
+/** Names of texts that hold the id of a user or of another owner. */
+const OWNER_FIELD = /^(?:user|owner|reference|inviter|creator)(?:Id)?$|By$/;
+
 /**
  * Lists the columns that may hold a user's id, by model: references to users, and texts that refer
  * to nothing else. Tables that refer to another one come before it.
+ *
+ * @param isUnique False to list only texts with the name of an owner.
  */
-function findUserFields(tables: Tables, schema: AuthSchema): Map<string, string[]> {
+function findUserFields(
+  tables: Tables,
+  schema: AuthSchema,
+  isUnique: boolean,
+): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const visited = new Set<string>();
   const visit = (model: string): void => {
@@ -156,7 +219,8 @@ function findUserFields(tables: Tables, schema: AuthSchema): Map<string, string[
     const fields = Object.entries(tables[model].fields)
       .filter(([name, { type, references, fieldName = name }]) =>
         references === undefined
-          ? type === "string" && isText(schema[model], fieldName)
+          ? type === "string" && isText(schema[model], fieldName) &&
+            (isUnique || OWNER_FIELD.test(name))
           : references.model === tables.user.modelName
       )
       .map(([name]) => name);

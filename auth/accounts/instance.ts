@@ -217,6 +217,7 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
 
 type Endpoint = (...inputs: unknown[]) => Promise<unknown>;
 
+/** Creates the endpoints. A `Proxy`, because better-auth is not loaded, and only it knows their names. */
 function lazyApi(start: () => Promise<StartedBetterAuth>): BetterAuthApi {
   return new Proxy({}, {
     get(target, name): unknown {
@@ -225,8 +226,7 @@ function lazyApi(start: () => Promise<StartedBetterAuth>): BetterAuthApi {
         return Reflect.get(target, name);
       }
       return async function callEndpoint(...inputs: unknown[]): Promise<unknown> {
-        const endpoint =
-          ((await start()).api as unknown as Record<string, Endpoint | undefined>)[name];
+        const endpoint = ((await start()).api as Record<string, Endpoint | undefined>)[name];
         if (endpoint === undefined) throw new TypeError(`better-auth has no endpoint "${name}"`);
         return await endpoint(...inputs);
       };

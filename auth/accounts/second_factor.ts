@@ -150,13 +150,11 @@ async function claim(
   const { options: { secondaryStorage, verification }, internalAdapter } = context;
   const isStored = secondaryStorage === undefined || verification?.storeInDatabase === true;
   for (const at of [span, span + 1]) {
-    const row = { identifier: `totp-${hash}-${at}`, value: "used", expiresAt };
-    if (isStored) {
-      if (!await internalAdapter.reserveVerificationValue(row)) return false;
-    } else {
-      if (await internalAdapter.findVerificationValue(row.identifier)) return false;
-      await internalAdapter.createVerificationValue(row);
-    }
+    const identifier = `totp-${hash}-${at}`;
+    const isFirst = isStored
+      ? await internalAdapter.reserveVerificationValue({ identifier, value: "used", expiresAt })
+      : await secondaryStorage.increment(identifier, 2 * spanMs / 1000) === 1;
+    if (!isFirst) return false;
   }
   return true;
 }

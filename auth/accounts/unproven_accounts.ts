@@ -16,9 +16,10 @@ type Library = Pick<
 /** What is used of the context of a started instance. */
 interface StartedContext {
   options: BetterAuthOptions;
-  readonly internalAdapter: {
-    updateUser: GenericEndpointContext["context"]["internalAdapter"]["updateUser"];
-  };
+  readonly internalAdapter: Pick<
+    GenericEndpointContext["context"]["internalAdapter"],
+    "deleteSessions" | "deleteUserSessions" | "listSessions" | "updateUser"
+  >;
 }
 
 type CookieCache = NonNullable<NonNullable<BetterAuthOptions["session"]>["cookieCache"]>;
@@ -59,6 +60,9 @@ export function protectUnprovenAccounts(
     session: { ...session, ...cache && { cookieCache: readUnverifiedSessions(cache) } },
   };
   nameUpdatedUsers(context.internalAdapter);
+  if (context.options.secondaryStorage === undefined) {
+    deleteSessionsInParts(context.internalAdapter);
+  }
 }
 
 /**
@@ -83,6 +87,28 @@ const USER_ID = Symbol("userId");
 function nameUpdatedUsers(adapter: StartedContext["internalAdapter"]): void {
   const { updateUser } = adapter;
   adapter.updateUser = (userId, data) => updateUser(userId, { ...data, [USER_ID]: userId });
+}
+
+/** Sessions that one statement may delete with all of a user's; better-auth lists up to 100 at once. */
+const SESSIONS_AT_ONCE = 50;
+
+/**
+ * Makes better-auth delete many sessions of a user in several statements: a stranger can add as many as they like, and a
+ * transaction of Aurora DSQL changes up to 3,000 rows.
+ */
+function deleteSessionsInParts(adapter: StartedContext["internalAdapter"]): void {
+  const { deleteUserSessions } = adapter;
+  adapter.deleteUserSessions = async (userId) => {
+    const asked = new Set<string>();
+    for (;;) {
+      const tokens = (await adapter.listSessions(userId)).map(({ token }) => token);
+      // a hook of the application may keep sessions
+      if (tokens.length <= SESSIONS_AT_ONCE || tokens.every((token) => asked.has(token))) break;
+      await adapter.deleteSessions(tokens);
+      for (const token of tokens) asked.add(token);
+    }
+    await deleteUserSessions(userId);
+  };
 }
 
 /** Frees an unverified account before a provider that has verified the address is linked to it. */
@@ -158,7 +184,7 @@ export function createResetPlugin(library: Library, schema: AuthSchema): BetterA
   });
 
   const after = createAuthMiddleware(async (context) => {
-    const userId = (context as unknown as Record<string, unknown>)[RESET_USER];
+    const userId = (context as Record<string, unknown>)[RESET_USER];
     const { internalAdapter, returned } = context.context;
     if (typeof userId !== "string" || returned instanceof Error) return;
     await internalAdapter.deleteUserSessions(userId);

@@ -28,7 +28,7 @@ interface Adapter {
  * @returns The adapter.
  */
 export function recordWrites<T extends object>(adapter: T, settings: AuditSettings): T {
-  const target = adapter as unknown as Adapter;
+  const target = adapter as Adapter;
   const { create, update, updateMany, delete: remove, findOne, transaction, incrementOne } = target;
 
   async function record(events: readonly AuditEvent[]): Promise<void> {

@@ -11,7 +11,6 @@ import type { openAPI } from "better-auth/plugins";
 import type { bearer } from "better-auth/plugins/bearer";
 import type { getAuthTables, revokeUnprovenAccountAccess } from "better-auth/db";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
-import type { socialProviderList } from "better-auth/social-providers";
 import { explainMissing } from "../../env/optional_package.ts";
 import { AUTH_PACKAGES } from "./optional_packages.ts";
 
@@ -26,7 +25,6 @@ export interface BetterAuthLibrary {
   readonly getOAuthState: typeof getOAuthState;
   readonly getSessionFromCtx: typeof getSessionFromCtx;
   readonly revokeUnprovenAccountAccess: typeof revokeUnprovenAccountAccess;
-  readonly socialProviderList: typeof socialProviderList;
 }
 
 /**
@@ -49,7 +47,6 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
     } = await import("better-auth/api");
     const { revokeUnprovenAccountAccess } = await import("better-auth/db");
     const { bearer } = await import("better-auth/plugins/bearer");
-    const { socialProviderList } = await import("better-auth/social-providers");
     return {
       betterAuth,
       drizzleAdapter,
@@ -60,7 +57,6 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
       getOAuthState,
       getSessionFromCtx,
       revokeUnprovenAccountAccess,
-      socialProviderList,
     };
   } catch (error) {
     return explain("Signing in")(error);

@@ -8,6 +8,8 @@ interface Counter {
   statements: number;
   /** Mails to the outbox. */
   mails: number;
+  /** Whether a statement has failed. */
+  hasFailed: boolean;
 }
 
 /** The running request of the auth routes. */
@@ -35,9 +37,17 @@ function runInScope<T>(scope: StatementScope, run: () => T): T {
 export async function countStatements<T>(
   run: () => Promise<T>,
 ): Promise<{ readonly result: T } & Readonly<Counter>> {
-  const counter = { statements: 0, mails: 0 };
+  const outer = storage?.getStore()?.counter;
+  const counter = { statements: 0, mails: 0, hasFailed: false };
   const result = await runInScope({ counter }, run);
+  if (outer !== undefined) outer.hasFailed ||= counter.hasFailed;
   return { result, ...counter };
+}
+
+/** Notes that a statement of the current request has failed. */
+export function noteFailure(): void {
+  const counter = storage?.getStore()?.counter;
+  if (counter !== undefined) counter.hasFailed = true;
 }
 
 /** Counts a statement of the current request. */
@@ -67,7 +77,7 @@ export function findAuthTransaction(): JobClient | undefined {
 export function runInTransaction<T>(
   begin: (inScope: <R>(transaction: JobClient, work: () => R) => R) => T,
 ): T {
-  const counter = storage?.getStore()?.counter ?? { statements: 0, mails: 0 };
+  const counter = storage?.getStore()?.counter ?? { statements: 0, mails: 0, hasFailed: false };
   // BEGIN and COMMIT
   counter.statements += 2;
   return begin((transaction, work) => runInScope({ counter, transaction }, work));

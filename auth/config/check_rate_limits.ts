@@ -13,13 +13,6 @@ export function resolveAccountLimits(
   defaults: Required<AccountLimits>,
 ): Required<AccountLimits> {
   for (const [name, rule] of Object.entries(limits)) {
-    if (!Object.hasOwn(defaults, name)) {
-      throw new ConfigurationError(
-        `AuthConfig.accountLimits has no option ${name}: it has ${
-          Object.keys(defaults).join(", ")
-        }`,
-      );
-    }
     if (rule !== undefined && !isRule(rule)) {
       throw new ConfigurationError(
         `AuthConfig.accountLimits.${name} is ${JSON.stringify(rule)}: it must be such as ` +

@@ -4,8 +4,11 @@ import {
   checkOptions,
   OBJECT_OPTION,
   type OptionRule,
+  unknownOption,
 } from "../../core/option_rules.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { CUSTOM_PROVIDER_TREE, PROVIDER_TREE } from "./library_option_tree.ts";
+import { checkOptionTree, type OptionTree } from "./option_tree.ts";
 
 /** Credentials and options of one identity provider. */
 export interface SocialProviderConfig {
@@ -121,9 +124,14 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
     }
     given.set(id, key);
     const name = `socialProviders.${key}`;
+    if (!Object.hasOwn(PROVIDER_TREE, id)) {
+      const known = [...Object.keys(NEUTRAL_NAMES), ...Object.keys(PROVIDER_TREE), "custom"];
+      throw unknownOption("socialProviders", key, known);
+    }
     checkOptions(name, provider, getSocialRules(), `${name}.`);
     const { clientId, clientSecret, enabled, appBundleIdentifier, options } =
       provider as SocialProviderConfig;
+    checkProviderOptions(name, options, PROVIDER_TREE[id]);
     if (enabled === false) continue;
     checkCredentials(name, clientId, clientSecret);
     const bundle = id === "apple" && appBundleIdentifier !== undefined
@@ -136,6 +144,7 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
     const name = `socialProviders.custom[${position}]`;
     checkOptions(name, provider, getCustomRules(), `${name}.`);
     const { providerId, clientId, clientSecret, enabled, options = {} } = provider;
+    checkProviderOptions(name, options, CUSTOM_PROVIDER_TREE);
     if (enabled === false) continue;
     if (typeof providerId !== "string" || providerId === "") {
       throw new ConfigurationError(`${name}.providerId is missing`);
@@ -157,6 +166,12 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
     custom.push({ ...options, providerId, clientId, clientSecret });
   }
   return { social, custom };
+}
+
+/** Refuses options that the provider does not have, and those that stand beside `options`. */
+function checkProviderOptions(name: string, options: unknown, tree: OptionTree): void {
+  const { clientId: _, clientSecret: __, enabled: ___, providerId: ____, ...others } = tree;
+  checkOptionTree(`${name}.options`, options, others);
 }
 
 function checkCredentials(name: string, clientId: unknown, clientSecret: unknown): void {

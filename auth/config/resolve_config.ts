@@ -14,7 +14,9 @@ import type { AuthConfig, AuthSettings } from "./config.ts";
 import { checkLibraryOptions } from "./check_library_options.ts";
 import { withCheckedOrigins } from "./check_trusted_origins.ts";
 import { LIBRARY_RULES, type LibraryOptions } from "../better_auth/library_options.ts";
+import { LIBRARY_TREE } from "./library_option_tree.ts";
 import { isLoopbackHost } from "./loopback.ts";
+import { checkOptionTree, type OptionTree, type OptionTreeOf } from "./option_tree.ts";
 import { type ResolvedProviders, resolveProviders } from "./providers.ts";
 import { resolveRateLimits } from "./rate_limit_settings.ts";
 import { checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
@@ -58,11 +60,36 @@ const OWN_RULES = {
 
 const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
 
+const LIMIT = { limit: true, windowSeconds: true } as const;
+
+const OWN_TREE = {
+  accountLimits: { failuresPerAddress: LIMIT, failures: LIMIT, messages: LIMIT },
+  audit: { exclude: true },
+  clientAddress: { header: true, trustedProxies: true },
+} as const satisfies OptionTreeOf<Pick<AuthConfig, "accountLimits" | "audit" | "clientAddress">>;
+
+/** Their values are checked elsewhere, or are objects of the application. */
+const OTHERS = Object.fromEntries(Object.keys(OWN_RULES).map((name) => [name, true] as const));
+
+const TREE: OptionTree = { ...OTHERS, ...OWN_TREE, ...LIBRARY_TREE };
+
 const DAY_SECONDS = 86_400;
 const MIN_SECRET_LENGTH = 32;
 const NO_PROVIDERS: ResolvedProviders = { social: {}, custom: [] };
 /** Limit of RFC 6265bis, section 5.5. better-auth rejects sign-ins above it. */
 const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
+
+/**
+ * Refuses options that do not exist, at any depth, and values of another type. Values that depend on the environment, such
+ * as the secret, are left to {@link resolveAuthConfig}.
+ *
+ * @param config The configuration of the application.
+ * @throws {ConfigurationError} If there is one.
+ */
+export function checkAuthOptions(config: AuthConfig): void {
+  checkOptions("AuthConfig", config, RULES, "AuthConfig.");
+  checkOptionTree("AuthConfig", config, TREE);
+}
 
 /**
  * Validates a configuration and adds defaults.
@@ -73,7 +100,7 @@ const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
  * set twice. The message never contains the secret.
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
-  checkOptions("AuthConfig", config, RULES, "AuthConfig.");
+  checkAuthOptions(config);
   const {
     secret,
     baseURL,

@@ -51,8 +51,15 @@ class BuiltInTable {
         new BuiltInColumn(this, column, type),
       ]),
     );
-    Object.assign(this, this[COLUMNS]);
   }
+}
+
+function createTable<Property extends string>(
+  name: string,
+  columns: Readonly<Record<Property, readonly [string, SqlType]>>,
+): ModelTable<Property> {
+  const table = new BuiltInTable(name, columns);
+  return Object.assign(table, table[COLUMNS] as Readonly<Record<Property, SqlColumn>>);
 }
 
 const TIMES = {
@@ -88,12 +95,9 @@ export type UserTable = ModelTable<keyof typeof USER_COLUMNS>;
 /** A table of sessions. */
 export type SessionTable = ModelTable<keyof typeof SESSION_COLUMNS>;
 
-const USERS = /* @__PURE__ */ new BuiltInTable("users", USER_COLUMNS) as unknown as UserTable;
+const USERS = /* @__PURE__ */ createTable("users", USER_COLUMNS);
 
-const SESSIONS = /* @__PURE__ */ new BuiltInTable(
-  "sessions",
-  SESSION_COLUMNS,
-) as unknown as SessionTable;
+const SESSIONS = /* @__PURE__ */ createTable("sessions", SESSION_COLUMNS);
 
 /** Tables of an application by better-auth's model names. */
 export type AuthSchema = Readonly<Record<string, unknown>>;

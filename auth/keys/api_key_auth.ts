@@ -8,6 +8,7 @@ import {
   resolveApiKeyOptions,
 } from "./api_key_options.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
+import { record } from "../../env/recording.ts";
 
 /**
  * Configures the check of handlers with auth `api-key`: the keys of better-auth's plugin
@@ -39,6 +40,7 @@ export function configureApiKeyAuth(
   getDb: () => Promise<AuthDatabase>,
   options: ApiKeyAuthOptions,
 ): void {
+  record("configureApiKeyAuth", [getDb, options], undefined);
   const check = createApiKeyCheck(getDb, options);
   setConfiguredMethod("api-key", (needs) => ({
     mode: "api-key",

@@ -7,10 +7,40 @@ import {
 } from "../../core/option_rules.ts";
 import { getColumns, isTable } from "../../database/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { checkOptionTree } from "../config/option_tree.ts";
 import type { ModelTable } from "../config/session_tables.ts";
 
-/** The options of better-auth's plugin `apiKey` that checks of keys read. It takes the others, too. */
-export interface ApiKeyConfiguration {
+/**
+ * The options of better-auth's plugin `apiKey`, as its own type `ApiKeyOptions` has them. Checks of keys read those with a
+ * description.
+ */
+export interface ApiKeyConfiguration extends
+  Partial<
+    Record<
+      | "customAPIKeyGetter"
+      | "customAPIKeyValidator"
+      | "customKeyGenerator"
+      | "customStorage"
+      | "defaultKeyLength"
+      | "defaultPrefix"
+      | "deferUpdates"
+      | "enableMetadata"
+      | "enableSessionForAPIKeys"
+      | "fallbackToDatabase"
+      | "keyExpiration"
+      | "maximumNameLength"
+      | "maximumPrefixLength"
+      | "minimumNameLength"
+      | "minimumPrefixLength"
+      | "permissions"
+      | "requireName"
+      | "schema"
+      | "startingCharactersConfig"
+      | "storage",
+      // deno-lint-ignore no-explicit-any -- the plugin has their types, which are in an optional package
+      any
+    >
+  > {
   /** Name of the configuration, if the plugin has several. */
   configId?: string;
   /**
@@ -35,8 +65,44 @@ export interface ApiKeyConfiguration {
      * @default true
      */
     enabled?: boolean;
+    timeWindow?: number;
+    maxRequests?: number;
   };
 }
+
+/** The plugin's options. A test compares them with its types. */
+export const PLUGIN_TREE = {
+  apiKeyHeaders: true,
+  configId: true,
+  customAPIKeyGetter: true,
+  customAPIKeyValidator: true,
+  customKeyGenerator: true,
+  customStorage: true,
+  defaultKeyLength: true,
+  defaultPrefix: true,
+  deferUpdates: true,
+  disableKeyHashing: true,
+  enableMetadata: true,
+  enableSessionForAPIKeys: true,
+  fallbackToDatabase: true,
+  keyExpiration: {
+    defaultExpiresIn: true,
+    disableCustomExpiresTime: true,
+    maxExpiresIn: true,
+    minExpiresIn: true,
+  },
+  maximumNameLength: true,
+  maximumPrefixLength: true,
+  minimumNameLength: true,
+  minimumPrefixLength: true,
+  permissions: { defaultPermissions: true },
+  rateLimit: { enabled: true, maxRequests: true, timeWindow: true },
+  references: true,
+  requireName: true,
+  schema: true,
+  startingCharactersConfig: { charactersLength: true, shouldStore: true },
+  storage: true,
+} as const;
 
 /** Options of {@link configureApiKeyAuth}. */
 export interface ApiKeyAuthOptions {
@@ -134,7 +200,10 @@ export function resolveApiKeyOptions(options: ApiKeyCheckOptions): ApiKeySetting
   checkOptions("configureApiKeyAuth", options, RULES);
   const { plugin = {}, configId } = options;
   const configurations = [plugin].flat() as readonly ApiKeyConfiguration[];
-  for (const each of configurations) checkSupported(each);
+  for (const each of configurations) {
+    checkOptionTree("configureApiKeyAuth.plugin", each, PLUGIN_TREE);
+    checkSupported(each);
+  }
   const lookup = configurations.find((each) => each.configId === configId) ??
     findDefault(configurations);
   return {
@@ -213,5 +282,5 @@ function checkTable(table: unknown): ApiKeyTable {
         "better-auth's plugin",
     );
   }
-  return table as unknown as ApiKeyTable;
+  return table as typeof table & ApiKeyTable;
 }

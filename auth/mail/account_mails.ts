@@ -25,6 +25,7 @@ import {
   type AccountMailKind,
   type AccountMailTemplate,
 } from "./account_templates.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link createAccountMails}. */
 export interface AccountMailsOptions {
@@ -136,7 +137,7 @@ export function createAccountMails(options: AccountMailsOptions): AccountMails {
     onExistingUserSignUp: ({ user }) =>
       send("existingAccount", user.email, { name: user.name ?? "" }),
   };
-  return {
+  return record("createAccountMails", [options], {
     ...senders,
     jobs: KINDS.map((kind) => mails[kind].job),
     addTo: (options) => addLinkSenders(options, senders),
@@ -151,7 +152,7 @@ export function createAccountMails(options: AccountMailsOptions): AccountMails {
         code: otp,
         purpose: "two-factor",
       }),
-  };
+  });
 }
 
 type SendMail = (

@@ -36,13 +36,15 @@ import {
   isMounted,
 } from "../better_auth/auth_routes.ts";
 import type { StartedBetterAuth } from "../accounts/better_auth.ts";
-import { readAuthBody, refuseFailure, refuseInput } from "./check_body.ts";
+import { countStatements } from "../better_auth/statement_scope.ts";
+import { readAuthBody, refuseFailure, refuseInput, toClientError } from "./check_body.ts";
 import { type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
 import { withLocalAccess } from "../accounts/local_access.ts";
 import { createRedirectCheck } from "./redirects.ts";
 import { readSessionCookies } from "../cookies/session_cookies.ts";
 import { readSessionToken } from "../cookies/session_token.ts";
 import { isSessionActive } from "../sessions/sessions.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
@@ -171,11 +173,12 @@ export function createAuthHandler(
     const { settings, start } = getInternals(await getAuthInstance());
     return { settings, library: await start() };
   });
-  return withPreflight(handler, async (event) => {
+  withPreflight(handler, async (event) => {
     const { settings } = getInternals(await getAuthInstance());
     const response = buildPreflightResponse(event, await cors.getHeaders(event, settings));
     return toGatewayResult(event, getSource(event), response, {});
   });
+  return record("createAuthHandler", [getAuthInstance, options], handler);
 }
 
 /** Returns the path after the base path; empty outside of it, which no route matches. */
@@ -206,8 +209,10 @@ async function serve(
   const refused = redirects.refuseTargets(body?.value) ??
     await refuseInput(input, library.context.tables.user.fields);
   if (refused !== undefined) return refused;
-  const response = await library.handler(request)
-    .catch((error: unknown) => refuseFailure(error, input));
+  const { result, hasFailed } = await countStatements(() =>
+    library.handler(request).catch((error: unknown) => refuseFailure(error, input))
+  );
+  const response = hasFailed ? result : await toClientError(result, input, library.context);
   return await redirects.refuseLocation(response) ?? response;
 }
 

@@ -1,8 +1,11 @@
+import { decodeBase64 } from "../../core/http/base64.ts";
 import { parseJson } from "../../core/http/parse_json.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
+import { hasMoreThan, MAX_FIELDS } from "../../validation/read_body.ts";
+import type { BetterAuthContext } from "../accounts/better_auth.ts";
 import type { AuthRoute, SchemaIssue } from "../better_auth/auth_routes.ts";
 
 /** A parsed body. */
@@ -15,7 +18,7 @@ export interface AuthBody {
  *
  * @param request The request.
  * @returns The body; `undefined` if it is of another type or a malformed form, which better-auth refuses.
- * @throws {ValidationError} If it is malformed JSON, nested too deep, or could change a prototype.
+ * @throws {ValidationError} If it is malformed JSON, nested too deep, has too many fields, or could change a prototype.
  */
 export async function readAuthBody(request: Request): Promise<AuthBody | undefined> {
   if (request.body === null) return { value: undefined };
@@ -27,8 +30,14 @@ export async function readAuthBody(request: Request): Promise<AuthBody | undefin
   }
   try {
     if (!/application\/x-www-form-urlencoded|multipart\/form-data/i.test(type)) return undefined;
+    // of a form with fields, and of one with parts
+    const text = await request.clone().text();
+    if (["&", "\n--"].some((separator) => hasMoreThan(text, separator, MAX_FIELDS))) {
+      throw new ValidationError(`The body has more than ${MAX_FIELDS} fields`);
+    }
     return { value: Object.fromEntries(await request.clone().formData()) };
-  } catch {
+  } catch (error) {
+    if (isAppError(error)) throw error;
     return undefined;
   }
 }
@@ -134,6 +143,50 @@ export async function refuseFailure(error: unknown, input: AuthInput): Promise<R
     : await refuseBySchema(input.body, input.route);
   if (refused === undefined) throw error;
   return refused;
+}
+
+/**
+ * Replaces better-auth's 500 to a passkey that cannot be registered, which is the client's fault: made on a page of another
+ * origin, or malformed. better-auth logs the reason.
+ *
+ * @param response The response of better-auth. None of the request's statements has failed.
+ * @param input The request.
+ * @param context better-auth's own context.
+ */
+export async function toClientError(
+  response: Response,
+  { path, request, body }: AuthInput,
+  { options }: BetterAuthContext,
+): Promise<Response> {
+  if (response.status !== 500 || path !== "/passkey/verify-registration") return response;
+  const answer = await response.clone().json().catch(() => undefined);
+  if (answer?.code !== "FAILED_TO_VERIFY_REGISTRATION") return response;
+  const plugin = options.plugins?.find(({ id }) => id === "passkey")?.options as PasskeyOptions;
+  const expected = [plugin?.origin ?? request.headers.get("origin")].flat();
+  if (!expected.includes(readPasskeyOrigin(body?.value))) {
+    return Response.json({ message: "Invalid origin", code: "INVALID_ORIGIN" }, { status: 403 });
+  }
+  // a function of the application may have thrown
+  if (plugin?.registration?.afterVerification !== undefined) return response;
+  return Response.json(answer, { status: 400 });
+}
+
+/** The options of the plugin that are read. */
+type PasskeyOptions = {
+  readonly origin?: string | readonly string[] | null;
+  readonly registration?: { readonly afterVerification?: unknown };
+} | undefined;
+
+/** Reads the origin of the page on which a passkey was made (WebAuthn Level 3, section 5.8.1). */
+function readPasskeyOrigin(body: unknown): string | null {
+  try {
+    const { response: { response } } = body as {
+      response: { response: { clientDataJSON: string } };
+    };
+    return JSON.parse(new TextDecoder().decode(decodeBase64(response.clientDataJSON))).origin;
+  } catch {
+    return null;
+  }
 }
 
 /** Formats issues as better-call does. */

@@ -80,7 +80,7 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
       : { ...settings.providers, custom: [] },
     plugins: [...plugins, ...own],
   }, { ...toBetterAuthOptions(settings), logger: { disabled: true } });
-  const { generateOpenAPISchema } = library.api as unknown as {
+  const { generateOpenAPISchema } = library.api as typeof library.api & {
     generateOpenAPISchema(): Promise<LibraryDocument>;
   };
   const { paths, components } = await generateOpenAPISchema();

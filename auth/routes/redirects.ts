@@ -98,7 +98,7 @@ function isTrustedPage(
     return isTrustedOrigin(url.href, origins) && isSameAlone(text, url);
   }
   // addresses of native applications
-  return context.isTrustedOrigin.call({ trustedOrigins: [...origins] } as never, text);
+  return context.isTrustedOrigin.call({ trustedOrigins: [...origins] }, text);
 }
 
 /** Checks that an address means the same without a base, which `https:evil.example` does not. */

@@ -5,8 +5,9 @@ import type { BetterAuthInstance } from "../accounts/instance.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthConfig } from "../config/config.ts";
 import { identifyConfig } from "../config/identify_config.ts";
-import { type Auth, defineAuth } from "../define_auth.ts";
+import { type Auth, createMethods } from "../define_auth.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
+import { record } from "../../env/recording.ts";
 
 /** The configuration of handlers with auth `session`. */
 let configured:
@@ -28,7 +29,7 @@ export function allowReconfiguration(): void {
  * @param getDb Returns the database client, such as `() => getDrizzleClient(config)`. It should
  * cache.
  * @param config As for {@link createAuth}.
- * @throws {ConfigurationError} If it was called before with another database or configuration.
+ * @throws {ConfigurationError} If the configuration is invalid, or it was called before with another database or configuration.
  *
  * @example
  * ```ts
@@ -50,7 +51,8 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
         "would lose: call it once, or use the value session() of defineAuth(getDb, config) in the handlers of each",
     );
   }
-  const auth = defineAuth(getDb, config);
+  record("configureSessionAuth", [getDb, config], undefined);
+  const auth = createMethods(getDb, config);
   configured = { auth, getDb, identity };
   setTrustedOriginCheck(createOriginCheck(config));
   setConfiguredMethod("session", auth.session);

@@ -50,7 +50,7 @@ export function findOrganization(
   if (typeof joined?.id !== "string" || typeof joined.memberId !== "string") {
     throw new ForbiddenError("The session has no active organization that the user belongs to");
   }
-  const organization = joined as unknown as ActiveOrganization;
+  const organization = joined as typeof joined & ActiveOrganization;
   if (role === undefined || hasRole(organization.role, [role].flat())) return organization;
   throw new ForbiddenError("The user has none of the required roles in the organization");
 }

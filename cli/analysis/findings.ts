@@ -1,15 +1,6 @@
+import { compareText, type Finding } from "../project/findings.ts";
 import type { Project } from "./project.ts";
 import type { ts } from "./typescript.ts";
-
-/** A message about a source location. */
-export interface Finding {
-  /** Relative to the project. */
-  readonly file: string;
-  readonly line: number;
-  readonly message: string;
-  /** Names of the functions that reach this code. */
-  readonly functions: readonly string[];
-}
 
 /** Collects findings with the functions that reach them. */
 export interface Findings {
@@ -35,14 +26,4 @@ export function createFindings(project: Project): Findings {
         compareText(a.file, b.file) || a.line - b.line || compareText(a.message, b.message)
       ),
   };
-}
-
-/**
- * Compares strings independent of the locale.
- *
- * @param b Another.
- */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

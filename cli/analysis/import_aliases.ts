@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { parseJsonc } from "../jsonc.ts";
 import { listParentFolders } from "../parent_folders.ts";
 import { getPackageName } from "./package_specifier.ts";
-import { ts } from "./typescript.ts";
 
 /** Conditions of `imports` and `exports` in package.json, preferring those that lead to sources. */
 const CONDITIONS = [
@@ -44,16 +44,12 @@ export class ImportAliases {
 
   #readJson(path: string): JsonObject | undefined {
     if (!this.#files.has(path)) {
-      const text = existsSync(path) ? readFileSync(path, "utf8") : undefined;
-      const { config, error } = text === undefined
-        ? { config: undefined, error: undefined }
-        : ts.parseConfigFileTextToJson(path, text);
-      if (error !== undefined) {
-        throw new SyntaxError(
-          `${path}: ${ts.flattenDiagnosticMessageText(error.messageText, " ")}`,
-        );
+      try {
+        const text = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+        this.#files.set(path, text === undefined ? undefined : parseJsonc(text) as JsonObject);
+      } catch (cause) {
+        throw new SyntaxError(`${path}: ${(cause as Error).message}`, { cause });
       }
-      this.#files.set(path, config);
     }
     return this.#files.get(path);
   }

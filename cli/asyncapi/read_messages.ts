@@ -1,15 +1,30 @@
-import { createEvaluator } from "../analysis/evaluate.ts";
-import { readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { Project } from "../analysis/project.ts";
-import { Slicer } from "../analysis/schema_slice.ts";
-import type { Slice, SliceUse, SourceLocation } from "../analysis/slice.ts";
+import type { JsonSchema } from "../../validation/json_schema.ts";
+import { Components } from "../../validation/openapi/components.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { getSchema } from "../openapi/handler_schemas.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
-import { type DeclaredJob, readJobs } from "./read_jobs.ts";
+import { type AnySchema, getDefinitionPlace } from "../openapi/read_responses.ts";
+import { type OpenApiFinding, SchemaFindings } from "../openapi/schema_findings.ts";
+import { listNamedSchemas, nameSchemas } from "../openapi/schema_names.ts";
+import { checkFacts, type TogetherModule } from "../project/load_together.ts";
+import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
+import type { Place } from "../project/source_map.ts";
+import type { AnyNode } from "../project/syntax_nodes.ts";
+
+/** A channel of a document. */
+export interface Channel {
+  readonly id: string;
+  /** Name of the queue, topic, bus or job; streams have an ARN instead. */
+  readonly address: string | null;
+  readonly title: string;
+  readonly "x-event-pattern"?: unknown;
+}
+
+/** Replaces the characters that ids of a document cannot have. */
+export function toId(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_");
+}
 
 /** The kinds of functions that receive messages, with the functions that define them. */
-const DEFINERS: Readonly<Record<string, string>> = {
+export const DEFINERS: Readonly<Record<string, string>> = {
   queue: "defineQueueHandler",
   topic: "defineTopicHandler",
   event: "defineEventHandler",
@@ -18,45 +33,140 @@ const DEFINERS: Readonly<Record<string, string>> = {
   kafka: "defineKafkaHandler",
 };
 
-/** A function that receives messages, as described by its source file. */
-export interface MessageReceiver extends SourceLocation {
-  readonly fn: FunctionFile;
-  /** The schema of the message; without it any message is accepted. */
-  readonly schema?: SliceUse;
+/** The URL of this module, which the loading process imports. */
+export const MESSAGES_READER: string = import.meta.url;
+
+/** What the reader needs besides the modules. */
+export interface MessagesData {
+  /** The functions that receive messages, with files relative to the project and their channels. */
+  readonly receivers: readonly (Pick<FunctionFile, "name" | "kind" | "file"> & {
+    readonly channel: Channel;
+  })[];
 }
 
-/** The receivers and the jobs of a project. */
-export interface MessageReceivers {
-  readonly receivers: readonly MessageReceiver[];
-  readonly jobs: readonly DeclaredJob[];
-  /** All schemas with everything needed to evaluate them. */
-  readonly slice: Slice;
+/** Parts of an AsyncAPI document. */
+export interface ReadMessages {
+  readonly channels: Readonly<Record<string, unknown>>;
+  readonly operations: Readonly<Record<string, unknown>>;
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
   readonly findings: readonly OpenApiFinding[];
 }
 
-/**
- * Reads the functions that receive messages of queues, topics, event buses and streams, and the jobs of all
- * functions. Static analysis only.
- */
-export function readMessages(root: string, files: readonly FunctionFile[]): MessageReceivers {
-  const project = new Project(root);
-  const evaluator = createEvaluator(project);
-  const slicer = new Slicer(project);
-  const findings: OpenApiFinding[] = [];
-  const receivers = files.filter(({ kind }) => Object.hasOwn(DEFINERS, kind)).flatMap((fn) => {
-    const definition = readHandlerDefinition(project, evaluator, fn.file);
-    for (const { node, message } of definition.unresolved) {
-      findings.push({ ...project.getLocation(node), message });
-    }
-    // other handlers of a queue, such as a worker of jobs, have messages of their own
-    if (definition.definer !== DEFINERS[fn.kind]) return [];
-    const expression = getSchema(definition, evaluator, "schema");
-    const schema = expression && slicer.add(expression);
-    return [{ fn, ...project.getLocation(definition.node), schema }];
+/** A message of a channel. */
+interface Message extends Place {
+  readonly name: string;
+  readonly channel: Channel;
+  readonly schema?: unknown;
+  /** What the application does with it, by the name of the operation. */
+  readonly actions: readonly (readonly [operation: string, action: "receive" | "send"])[];
+}
+
+/** Describes the messages of the loaded functions and jobs. Runs in the process that loads them. */
+export function read(fn: LoadedFunction): ReadMessages {
+  const { modules, data } = fn.module as unknown as TogetherModule<MessagesData>;
+  const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
+  const messages = [
+    ...data.receivers.flatMap(({ name, kind, file, channel }): Message[] => {
+      const { handler } = modules[file] ?? {};
+      const definition = fn.definitions.findLast(({ value }) => value === handler);
+      // other handlers of a queue, such as a worker of jobs, have messages of their own
+      if (definition?.name !== DEFINERS[kind]) return [];
+      const { schema } = (definition.args[0] ?? {}) as { schema?: unknown };
+      return [{ ...definition.place, name, channel, schema, actions: [[name, "receive"]] }];
+    }),
+    ...readJobs(fn, schemas),
+  ].map((message): Message & { readonly value?: AnySchema } => ({
+    ...message,
+    value: schemas.use(message.schema, message, "schema"),
+  }));
+  const components = new Components({
+    schemaNames: nameSchemas(schemas.named).names,
+    onIssue: (issue) => schemas.addIssue(issue.schema, issue),
   });
-  const jobs = readJobs(
-    { project, evaluator, slicer, findings },
-    files.map(({ file }) => file),
+  const channels: Record<string, { address: string | null; messages: Record<string, unknown> }> =
+    {};
+  const operations: Record<string, unknown> = {};
+  for (const { name, channel: { id, ...channel }, actions, value } of messages) {
+    channels[id] ??= { ...channel, messages: {} };
+    channels[id].messages[name] = {
+      name,
+      payload: value === undefined ? {} : components.describe(value, "input", `${name}Message`),
+    };
+    const reference = `#/channels/${id}`;
+    for (const [operation, action] of actions) {
+      operations[operation] = {
+        action,
+        channel: { $ref: reference },
+        messages: [{ $ref: `${reference}/messages/${name}` }],
+      };
+    }
+  }
+  const { document, schemas: described } = components.finish({ channels });
+  return checkFacts({
+    channels: document.channels,
+    operations,
+    schemas: described,
+    findings: schemas.findings,
+  });
+}
+
+/** Reads the jobs that the project defines, in alphabetical order, and which of them its code enqueues. */
+function readJobs(fn: LoadedFunction, schemas: SchemaFindings): Message[] {
+  const definitions = fn.list("defineJob").filter((definition) => isOfProject(fn, definition));
+  const jobs = definitions.flatMap((definition) => {
+    const { name, schema } = definition.args[0] as { name: string; schema: unknown };
+    const place = getDefinitionPlace(fn, definition);
+    if (!hasFixedName(fn, definition)) {
+      const message =
+        "the name of the job cannot be determined: it may differ each time. Write a literal";
+      schemas.add({ ...place, message });
+      return [];
+    }
+    return [{ ...place, job: name, schema, isEnqueued: isEnqueued(fn, definition) }];
+  }).sort((one, other) => one.job < other.job ? -1 : 1);
+  return jobs.map(({ job, schema, isEnqueued, file, line }, index): Message => {
+    if (job === jobs[index - 1]?.job) {
+      schemas.add({ file, line, message: `another job has the name ${job} too` });
+    }
+    const name = toId(job);
+    return {
+      file,
+      line,
+      name,
+      channel: { id: `job_${name}`, address: job, title: "Background job" },
+      schema,
+      actions: [
+        [`run_${name}`, "receive"],
+        ...isEnqueued ? [[`enqueue_${name}`, "send"] as const] : [],
+      ],
+    };
+  });
+}
+
+/** Checks for `defineJob({ … })(…)` in a source of the project: this package defines jobs too. */
+function isOfProject(fn: LoadedFunction, definition: PlacedDefinition): boolean {
+  const { callee } = (fn.findCall(definition)?.callee ?? {}) as { callee?: AnyNode };
+  return callee !== undefined && fn.syntax.findExport(callee)?.name === "defineJob";
+}
+
+/** Checks that no call makes the name of a job. */
+function hasFixedName(fn: LoadedFunction, definition: PlacedDefinition): boolean {
+  const call = fn.findCall(definition)?.callee as AnyNode | undefined;
+  const [options] = (call?.arguments ?? []) as AnyNode[];
+  const properties = options?.type === "ObjectExpression" ? options.properties as AnyNode[] : [];
+  const name = properties.findLast(({ key }) =>
+    (key as { name?: string } | undefined)?.name === "name"
   );
-  return { receivers, jobs, slice: slicer.finish(), findings };
+  return name === undefined || fn.evaluate(name.value as AnyNode).isKnown;
+}
+
+/** Checks for `sendMail.enqueue(…)` and `sendMail.enqueueMany(…)`. */
+function isEnqueued(fn: LoadedFunction, definition: PlacedDefinition): boolean {
+  const name = fn.findName(definition);
+  if (name === undefined) return false;
+  return fn.syntax.listReferences(name).some((reference) => {
+    const parent = fn.syntax.getParent(reference);
+    if (parent?.type !== "MemberExpression" || parent.object !== reference) return false;
+    return /^enqueue(?:Many)?$/.test((parent.property as { name?: string }).name ?? "");
+  });
 }

@@ -52,7 +52,12 @@ async function findProblem(
   const described = await describeAuthTables(config);
   const { models } = described;
   const own = toAuthTables(described, config.schema);
-  const unnamed = describeUnnamedTables(options.root, options.schemaFile, own, config.schema);
+  const unnamed = await describeUnnamedTables(
+    options.root,
+    options.schemaFile,
+    own,
+    config.schema,
+  );
   return unnamed ?? describeMissingTables(
     models.map(({ name, fields }) => ({
       name,

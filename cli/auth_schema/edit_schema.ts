@@ -1,13 +1,15 @@
-import { readTableColumns } from "../analysis/table_columns.ts";
-import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
-import { createEvaluator } from "../analysis/evaluate.ts";
-import { Project } from "../analysis/project.ts";
-import { getFirstCall } from "../analysis/serial_columns.ts";
-import { ts } from "../analysis/typescript.ts";
-import type { Evaluator } from "../analysis/values.ts";
+import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { loadEsbuild } from "../build/load_esbuild.ts";
+import { toBuildError } from "../dev/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { importBundle } from "../import_bundle.ts";
+import { toPortablePath } from "../inside_folder.ts";
 import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
+import { isSameType } from "./plan_migration.ts";
 import {
-  type Imports,
   listImports,
   renderColumn,
   renderEntry,
@@ -29,127 +31,224 @@ export interface SchemaEdit {
   readonly kept: readonly string[];
 }
 
-interface Insertion {
-  readonly at: number;
-  readonly end?: number;
-  readonly text: string;
-}
-
-/** A table that the file defines. */
-interface PresentTable {
-  readonly name: string;
-  readonly call: ts.CallExpression;
-  readonly columns: ReadonlyMap<string, { readonly name: string }> | undefined;
+/** What a table of the file lacks. */
+interface Need {
+  readonly table: AuthTable;
+  readonly isNew: boolean;
+  readonly columns: readonly AuthColumn[];
+  readonly indexes: readonly AuthIndex[];
 }
 
 /**
- * Adds missing tables and columns to a file. Everything else in the file stays.
+ * Adds missing tables and columns to a file. Everything else in the file stays. The file is loaded
+ * before and after: a text in which the additions have no effect is not written.
  *
  * @param file Absolute path of the file.
- * @returns The new text.
- * @throws {SyntaxError} If the file cannot be parsed.
+ * @returns The new text; a finding with the code to add, if the file cannot be changed.
+ * @throws {ConfigurationError} If the file cannot be loaded.
  */
-export function editSchemaFile(
+export async function editSchemaFile(
   root: string,
   file: string,
   tables: readonly AuthTable[],
-): SchemaEdit {
-  const project = new Project(root);
-  const { source } = project.read(file);
-  const present = listTables(source, createEvaluator(project, PACKAGE_TABLES));
-  const edits = tables.map((table) => ({ table, edit: editTable(table, present.get(table.name)) }));
-  const added = edits.filter(({ edit }) => edit.isNew).map(({ table }) => table);
-  const mapping = editMapping(source, tables);
-  const end = mapping.start ?? source.text.length;
-  const insertions = [
-    ...edits.flatMap(({ edit }) => edit.insertions),
-    ...added.map((table) => ({ at: end, text: `${renderTable(table)}\n` })),
-    ...mapping.insertions,
-  ];
-  const columns = [
-    ...edits.flatMap(({ edit }) => edit.columns),
-    ...added.flatMap((table) =>
-      table.columns.filter(({ property }) => !table.spreadProperties.has(property))
-    ),
-  ];
-  const indexes = [
-    ...edits.flatMap(({ edit }) => edit.indexes),
-    ...added.flatMap((table) => table.indexes),
-  ];
-  const imports = listImports(added, columns, indexes);
+): Promise<SchemaEdit> {
+  const text = readFileSync(file, "utf8");
+  const present = await loadTables(root, file, text);
+  const needs = tables.map((table) => describeNeed(table, present.tables.get(table.name)));
+  const missing = needs.filter(({ columns }) => columns.length > 0);
+  const models = tables.filter(({ model }) =>
+    present.mapping === undefined || !Object.hasOwn(present.mapping, model)
+  );
+  const findings = tables.flatMap((table) => findOtherTypes(table, present.tables.get(table.name)));
+  const kept = listKept(tables, present);
+  if (missing.length === 0 && models.length === 0) return { text, added: [], findings, kept };
+
+  const edited = applyNeeds(text, missing, tables, models);
+  if (edited === undefined || !await isComplete(root, file, edited, tables, present)) {
+    const path = toPortablePath(root, file);
+    return {
+      text,
+      added: [],
+      kept,
+      findings: [...findings, describeMissing(path, missing, models)],
+    };
+  }
   return {
-    text: applyInsertions(source.text, [...insertions, ...editImports(source, imports)]),
-    added: edits.flatMap(({ table, edit }) =>
-      edit.isNew ? [table.name] : edit.columns.map(({ name }) => `${table.name}.${name}`)
+    text: edited,
+    added: missing.flatMap(({ table, isNew, columns }) =>
+      isNew ? [table.name] : columns.map(({ name }) => `${table.name}.${name}`)
     ),
-    findings: edits.flatMap(({ edit }) => edit.findings),
-    kept: [...mapping.kept, ...listKeptColumns(tables, present)],
+    findings,
+    kept,
   };
 }
 
-function listTables(source: ts.SourceFile, evaluator: Evaluator): Map<string, PresentTable> {
-  const found = new Map<string, PresentTable>();
-  function visit(node: ts.Node): void {
-    if (
-      ts.isCallExpression(node) && /(?:^|\.)(?:pgTable|table)$/.test(node.expression.getText()) &&
-      node.arguments.length > 1 && ts.isStringLiteralLike(node.arguments[0])
-    ) {
-      const name = node.arguments[0].text;
-      found.set(name, { name, call: node, columns: readTableColumns(evaluator, node) });
-    }
-    ts.forEachChild(node, visit);
-  }
-  visit(source);
-  return found;
+/** The tables of a loaded file by name, and its export `authSchema`. */
+interface LoadedSchema {
+  readonly tables: ReadonlyMap<string, Table>;
+  readonly mapping: object | undefined;
 }
 
-interface TableEdit {
-  readonly isNew: boolean;
-  readonly insertions: readonly Insertion[];
-  readonly columns: readonly AuthColumn[];
-  readonly indexes: readonly AuthIndex[];
-  readonly findings: readonly string[];
-}
-
-const NO_EDIT: TableEdit = { isNew: false, insertions: [], columns: [], indexes: [], findings: [] };
-
-function editTable(table: AuthTable, present: PresentTable | undefined): TableEdit {
-  if (present === undefined) return { ...NO_EDIT, isNew: true };
-  if (present.columns === undefined) {
+async function loadTables(root: string, file: string, text: string): Promise<LoadedSchema> {
+  const path = toPortablePath(root, file);
+  const { build } = await loadEsbuild("trellis generate auth-schema");
+  try {
+    const { outputFiles } = await build({
+      stdin: { contents: text, resolveDir: dirname(file), sourcefile: file, loader: "ts" },
+      absWorkingDir: root,
+      ...LOCAL_BUILD,
+      plugins: [localResolver(root, new Map())],
+    }).catch((error) => {
+      throw toBuildError(path, error);
+    });
+    const code = outputFiles[0].text;
+    const { authSchema, ...exports } = await importBundle<Record<string, unknown>>(
+      root,
+      "auth-schema",
+      code,
+    );
+    const isMapping = typeof authSchema === "object" && authSchema !== null;
+    const values = [...Object.values(isMapping ? authSchema : {}), ...Object.values(exports)];
+    const tables = values.filter((value): value is Table => is(value, Table));
     return {
-      ...NO_EDIT,
-      findings: [`${table.name}: its columns cannot be read from the file; compare it yourself`],
+      tables: new Map(tables.map((table) => [getTableName(table), table])),
+      mapping: isMapping ? authSchema : undefined,
     };
+  } catch (cause) {
+    throw new ConfigurationError(`${path} cannot be loaded: ${(cause as Error).message}`, {
+      cause,
+    });
   }
-  const { columns: declared, call } = present;
-  const missing = table.columns.filter(({ property }) => !declared.has(property));
-  const properties = new Set(missing.map(({ property }) => property));
+}
+
+function describeNeed(table: AuthTable, present: Table | undefined): Need {
+  if (present === undefined) return { table, isNew: true, ...table };
+  const declared = getTableColumns(present);
+  const columns = table.columns.filter(({ property }) => !Object.hasOwn(declared, property));
+  const properties = new Set(columns.map(({ property }) => property));
   const indexes = table.indexes.filter((index) =>
     index.properties.some((each) => properties.has(each))
   );
-  const findings = findOtherTypes(table, call);
-  const placed = missing.length === 0 ? [] : insertColumns(call.arguments[1], missing);
-  const extra = indexes.length === 0 ? [] : insertIndexes(call, indexes);
-  if (placed === undefined || extra === undefined) {
-    return {
-      ...NO_EDIT,
-      findings: [
-        ...findings,
-        `${table.name} lacks ${
-          missing.map(({ property, code }) => `${property}: ${code}`).join(", ")
-        }: its definition is not an object literal, so add ${
-          missing.length === 1 ? "it" : "them"
-        } yourself`,
-      ],
-    };
-  }
-  return { isNew: false, insertions: [...placed, ...extra], columns: missing, indexes, findings };
+  return { table, isNew: false, columns, indexes };
 }
 
-function insertColumns(
-  node: ts.Expression,
-  columns: readonly AuthColumn[],
-): Insertion[] | undefined {
+function findOtherTypes(table: AuthTable, present: Table | undefined): string[] {
+  const declared = present === undefined ? {} : getTableColumns(present);
+  return table.columns.flatMap(({ property, type }) => {
+    const current = Object.hasOwn(declared, property) ? declared[property].getSQLType() : undefined;
+    return current === undefined || isSameType(current, type) ? [] : [
+      `${table.name}.${property} is ${current} in the file, but ${
+        type.split(" ")[0]
+      } is needed: change it yourself`,
+    ];
+  });
+}
+
+function listKept(tables: readonly AuthTable[], present: LoadedSchema): string[] {
+  const models = new Set(tables.map(({ model }) => model));
+  return [
+    ...Object.keys(present.mapping ?? {}).filter((key) => !models.has(key)).map((key) =>
+      `the table under the key ${key}`
+    ),
+    ...tables.flatMap((table) => {
+      const needed = new Set(table.columns.map(({ property }) => property));
+      const found = present.tables.get(table.name);
+      return Object.keys(found === undefined ? {} : getTableColumns(found))
+        .filter((property) => !needed.has(property))
+        .map((property) => `${table.name}.${property}`);
+    }),
+  ];
+}
+
+/** Checks that a text has all tables and columns that are needed, and those that were there before. */
+async function isComplete(
+  root: string,
+  file: string,
+  text: string,
+  tables: readonly AuthTable[],
+  before: LoadedSchema,
+): Promise<boolean> {
+  const after = await loadTables(root, file, text).catch(() => undefined);
+  const has = (name: string, properties: readonly string[]) => {
+    const table = after?.tables.get(name);
+    return table !== undefined &&
+      properties.every((property) => Object.hasOwn(getTableColumns(table), property));
+  };
+  return tables.every(({ name, columns, model }) =>
+    has(name, columns.map(({ property }) => property)) &&
+    Object.hasOwn(after?.mapping ?? {}, model)
+  ) && [...before.tables].every(([name, table]) => has(name, Object.keys(getTableColumns(table))));
+}
+
+function describeMissing(
+  path: string,
+  needs: readonly Need[],
+  models: readonly AuthTable[],
+): string {
+  const entries = models.map(renderEntry).join(", ");
+  return [
+    `${path} cannot be changed by the command. Add to it:`,
+    ...needs.map(({ table, isNew, columns, indexes }) =>
+      isNew ? renderTable(table) : [
+        `to ${table.name}: ${
+          columns.map(({ property, code }) => `${property}: ${code}`).join(", ")
+        }`,
+        ...indexes.map(renderIndex),
+      ].join(", ")
+    ),
+    ...models.length === 0 ? [] : [`to authSchema: ${entries}`],
+  ].join("\n");
+}
+
+/** Returns the changed text; `undefined` if a place for an addition is not found. */
+function applyNeeds(
+  text: string,
+  needs: readonly Need[],
+  tables: readonly AuthTable[],
+  models: readonly AuthTable[],
+): string | undefined {
+  let edited: string | undefined = text;
+  for (const need of needs) if (!need.isNew) edited = edited && addColumns(edited, need);
+  if (edited === undefined) return undefined;
+  const added = needs.filter(({ isNew }) => isNew).map(({ table }) => table);
+  const mapping = /^(?:\/\*\*.*\*\/\r?\n)?export const authSchema = \{/m.exec(edited);
+  const end = mapping?.index ?? edited.length;
+  const code = added.map((table) => `${renderTable(table)}\n`).join("");
+  edited = edited.slice(0, end) + code + edited.slice(end);
+  if (mapping === null) edited += renderMapping(tables);
+  else if (models.length > 0) {
+    const [open] = splitList(edited, end + code.length + mapping[0].length - 1);
+    const lines = models.map((table) => `  ${renderEntry(table)},`).join("\n");
+    edited = insertAtEnd(edited, open, lines);
+  }
+  const columns = needs.flatMap(({ table, isNew, columns }) =>
+    isNew ? columns.filter(({ property }) => !table.spreadProperties.has(property)) : columns
+  );
+  const indexes = needs.flatMap(({ indexes }) => indexes);
+  for (const [module, names] of listImports(added, columns, indexes)) {
+    if (names.size > 0) edited = addImports(edited, module, names);
+  }
+  return edited;
+}
+
+function addColumns(text: string, { table, columns, indexes }: Need): string | undefined {
+  const call = new RegExp(String.raw`\b(?:pgTable|table)\(\s*(["'])${table.name}\1\s*,`, "g");
+  const [found, other] = text.matchAll(call);
+  if (found === undefined || other !== undefined) return undefined;
+  const open = found.index + found[0].indexOf("(");
+  const [, definition, extra] = splitList(text, open);
+  let edited = text;
+  if (indexes.length > 0) {
+    const lines = indexes.map((index) => `  ${renderIndex(index)},`).join("\n");
+    if (extra === undefined) {
+      const code = `, (table) => [\n${lines}\n]`;
+      edited = edited.slice(0, definition.end) + code + edited.slice(definition.end);
+    } else {
+      const start = /^\(?table\)? => (?=\[)/.exec(edited.slice(extra.start, extra.end))?.[0];
+      if (start === undefined) return undefined;
+      edited = insertAtEnd(edited, { ...extra, start: extra.start + start.length }, lines);
+    }
+  }
   // a required column is empty in rows that exist, see planMigration
   const lines = columns.map((column) =>
     renderColumn(
@@ -158,143 +257,74 @@ function insertColumns(
         : column,
     )
   ).join("\n");
-  if (ts.isIdentifier(node)) {
-    const text = `{\n  ...${node.text},\n${lines}\n}`;
-    return [{ at: node.getStart(), end: node.end, text }];
+  const given = text.slice(definition.start, definition.end);
+  if (/^\w+$/.test(given)) {
+    const code = `{\n  ...${given},\n${lines}\n}`;
+    return edited.slice(0, definition.start) + code + edited.slice(definition.end);
   }
-  return ts.isObjectLiteralExpression(node)
-    ? [insertLines(node, node.properties, lines)]
-    : undefined;
+  return given.startsWith("{") ? insertAtEnd(edited, definition, lines) : undefined;
 }
 
-/** Inserts lines after the last entry of an object or array. */
-function insertLines(
-  node: ts.Node,
-  entries: ts.NodeArray<ts.Node>,
-  lines: string,
-): Insertion {
-  const last = entries.at(-1);
-  if (last === undefined) return { at: node.end - 1, text: `\n${lines}\n` };
-  return entries.hasTrailingComma
-    ? { at: entries.end, text: `\n${lines}` }
-    : { at: last.end, text: `,\n${lines}` };
+/** A part of a text, without white space around it. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
-function insertIndexes(
-  call: ts.CallExpression,
-  indexes: readonly AuthIndex[],
-): Insertion[] | undefined {
-  const lines = indexes.map((index) => `  ${renderIndex(index)},`).join("\n");
-  const extra = call.arguments[2];
-  if (extra === undefined) {
-    return [{ at: call.arguments[1].end, text: `, (table) => [\n${lines}\n]` }];
-  }
-  if (!ts.isArrowFunction(extra) || !ts.isArrayLiteralExpression(extra.body)) return undefined;
-  const [parameter] = extra.parameters;
-  return parameter?.name.getText() === "table"
-    ? [insertLines(extra.body, extra.body.elements, lines)]
-    : undefined;
+/** Inserts lines before the closing bracket of an object or array. */
+function insertAtEnd(text: string, { start, end }: Span, lines: string): string {
+  const inner = text.slice(start + 1, end - 1).trimEnd();
+  const comma = inner === "" || inner.endsWith(",") ? "" : ",";
+  return `${text.slice(0, start + 1)}${inner}${comma}\n${lines}\n${text.slice(end - 1)}`;
 }
 
-/** drizzle's functions whose columns store the same values for better-auth. */
-const KINDS: readonly (readonly string[])[] = [
-  ["text", "varchar", "char", "uuid"],
-  ["bigint", "integer", "smallint", "numeric", "serial", "bigserial"],
-  ["json", "jsonb"],
-];
+/** Texts and comments, in which brackets and commas mean nothing, and the signs that do. */
+const SIGNS =
+  /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\/\/[^\n]*|\/\*[\s\S]*?\*\/|[()[\]{},]/g;
 
-function findOtherTypes(table: AuthTable, call: ts.CallExpression): string[] {
-  const node = call.arguments[1];
-  if (!ts.isObjectLiteralExpression(node)) return [];
-  return node.properties.flatMap((property) => {
-    if (!ts.isPropertyAssignment(property)) return [];
-    const column = table.columns.find((each) => each.property === property.name.getText());
-    const builder = getFirstCall(property.initializer)?.expression.getText();
-    if (column === undefined || builder === undefined || builder === column.builder) return [];
-    const isSame = KINDS.some((kind) => kind.includes(builder) && kind.includes(column.builder));
-    return isSame ? [] : [
-      `${table.name}.${column.property} is ${builder}() in the file, but ${column.builder}() is needed: change it yourself`,
-    ];
-  });
-}
-
-interface MappingEdit {
-  /** Position of the statement, where new tables are inserted. */
-  readonly start?: number;
-  readonly insertions: readonly Insertion[];
-  readonly kept: readonly string[];
-}
-
-function editMapping(source: ts.SourceFile, tables: readonly AuthTable[]): MappingEdit {
-  const statement = source.statements.find((node): node is ts.VariableStatement =>
-    ts.isVariableStatement(node) &&
-    node.declarationList.declarations.some(({ name }) => name.getText() === "authSchema")
-  );
-  const value = statement?.declarationList.declarations[0].initializer;
-  if (statement === undefined || value === undefined || !ts.isObjectLiteralExpression(value)) {
-    const isMissing = statement === undefined;
-    return {
-      insertions: isMissing ? [{ at: source.text.length, text: renderMapping(tables) }] : [],
-      kept: [],
-    };
-  }
-  const keys = value.properties.map((property) => property.name?.getText().replaceAll('"', ""));
-  const missing = tables.filter(({ model }) => !keys.includes(model));
-  const models = new Set(tables.map(({ model }) => model));
-  const lines = missing.map((table) => `  ${renderEntry(table)},`).join("\n");
-  return {
-    start: statement.getFullStart() + getLeadingSpace(statement),
-    insertions: missing.length === 0 ? [] : [insertLines(value, value.properties, lines)],
-    kept: keys.filter((key) => key !== undefined && !models.has(key)).map((key) =>
-      `the table under the key ${key}`
-    ),
+/**
+ * Splits a list in brackets at its commas. The text is not parsed: what comes of a wrong split is
+ * found when the result is loaded.
+ *
+ * @param open Position of the opening bracket.
+ * @returns The entries; of a list in braces its whole text.
+ */
+function splitList(text: string, open: number): Span[] {
+  const isWhole = text[open] === "{";
+  const entries: Span[] = [];
+  let depth = 0;
+  let start = open + 1;
+  const add = (end: number) => {
+    const entry = text.slice(start, end);
+    const from = start + entry.length - entry.trimStart().length;
+    if (entry.trim() !== "") entries.push({ start: from, end: from + entry.trim().length });
+    start = end + 1;
   };
-}
-
-/** Returns the length of the line breaks before a statement and its comment. */
-function getLeadingSpace(node: ts.Node): number {
-  const text = node.getFullText();
-  return text.length - text.trimStart().length;
-}
-
-function listKeptColumns(
-  tables: readonly AuthTable[],
-  present: ReadonlyMap<string, PresentTable>,
-): string[] {
-  return tables.flatMap((table) => {
-    const needed = new Set(table.columns.map(({ property }) => property));
-    const columns = [...present.get(table.name)?.columns?.keys() ?? []];
-    return columns.filter((property) => !needed.has(property)).map((property) =>
-      `${table.name}.${property}`
-    );
-  });
-}
-
-function editImports(source: ts.SourceFile, needed: Imports): Insertion[] {
-  const last = source.statements.findLast((node) => ts.isImportDeclaration(node));
-  return [...needed].flatMap(([module, names]) => {
-    if (names.size === 0) return [];
-    const found = source.statements.find((node): node is ts.ImportDeclaration =>
-      ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier) &&
-      node.moduleSpecifier.text === module && node.importClause?.isTypeOnly !== true &&
-      node.importClause?.namedBindings !== undefined &&
-      ts.isNamedImports(node.importClause.namedBindings)
-    );
-    const bindings = found?.importClause?.namedBindings as ts.NamedImports | undefined;
-    const present = bindings?.elements.map((element) => element.getText()) ?? [];
-    if ([...names].every((name) => present.includes(name))) return [];
-    const text = renderImport(module, [...present, ...names]);
-    if (found !== undefined) return [{ at: found.getStart(), end: found.end, text }];
-    return [{ at: last?.end ?? 0, text: last === undefined ? `${text}\n` : `\n${text}` }];
-  });
-}
-
-function applyInsertions(text: string, insertions: readonly Insertion[]): string {
-  let result = text;
-  const ordered = insertions.map((insertion, place) => ({ ...insertion, place }))
-    .sort((a, b) => b.at - a.at || b.place - a.place);
-  for (const { at, end = at, text } of ordered) {
-    result = result.slice(0, at) + text + result.slice(end);
+  for (const { 0: sign, index } of text.slice(open).matchAll(SIGNS)) {
+    const at = open + index;
+    if (/^[([{]$/.test(sign)) depth++;
+    else if (/^[)\]}]$/.test(sign) && --depth === 0) {
+      if (isWhole) return [{ start: open, end: at + 1 }];
+      add(at);
+      return entries;
+    } else if (sign === "," && depth === 1) add(at);
   }
-  return result;
+  return [];
+}
+
+function addImports(text: string, module: string, names: ReadonlySet<string>): string {
+  const statement = new RegExp(
+    String.raw`^import \{([^{}]*)\} from (["'])${module}\2;?`,
+    "m",
+  ).exec(text);
+  if (statement === null) {
+    const last = [...text.matchAll(/^import .*;\r?\n|^\} from .*;\r?\n/gm)].at(-1);
+    const at = last === undefined ? 0 : last.index + last[0].length;
+    return `${text.slice(0, at)}${renderImport(module, names)}\n${text.slice(at)}`;
+  }
+  const present = statement[1].split(",").map((name) => name.trim()).filter((name) => name !== "");
+  if ([...names].every((name) => present.includes(name))) return text;
+  const { index } = statement;
+  return text.slice(0, index) + renderImport(module, [...present, ...names]) +
+    text.slice(index + statement[0].length);
 }

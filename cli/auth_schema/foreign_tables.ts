@@ -1,11 +1,15 @@
+import { type Expression, parse, type SpreadElement } from "acorn";
 import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
-import { createEvaluator } from "../analysis/evaluate.ts";
-import { Project } from "../analysis/project.ts";
-import { readTableColumns } from "../analysis/table_columns.ts";
-import { ts } from "../analysis/typescript.ts";
+import {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  AUTH_VERIFICATION_COLUMNS,
+} from "../../auth/columns.ts";
+import { loadEsbuild } from "../build/load_esbuild.ts";
+import { toBuildError } from "../dev/build_error.ts";
 import { toPortablePath } from "../inside_folder.ts";
 import { findSources } from "../load_modules.ts";
 import { snakeCase } from "../snake_case.ts";
@@ -70,15 +74,15 @@ interface OwnTable {
  * @param tables The tables that the configuration needs.
  * @returns What to do, with the line to write; `undefined` if there are none.
  */
-export function describeUnnamedTables(
+export async function describeUnnamedTables(
   root: string,
   file: string,
   tables: readonly AuthTable[],
   schema: Readonly<Record<string, unknown>> = {},
-): string | undefined {
+): Promise<string | undefined> {
   const needed = tables.filter(({ model }) => !is(schema[model], Table));
   if (needed.length === 0) return undefined;
-  const own = listOwnTables(root, file);
+  const own = await listOwnTables(root, file);
   const found = needed.flatMap((table) => {
     const match = own.find((each) => storesModel(each, table));
     return match === undefined ? [] : [{ model: table.model, ...match }];
@@ -97,31 +101,92 @@ export function describeUnnamedTables(
   }`;
 }
 
-function listOwnTables(root: string, file: string): OwnTable[] {
-  const project = new Project(root);
-  const evaluator = createEvaluator(project, PACKAGE_TABLES);
+async function listOwnTables(root: string, file: string): Promise<OwnTable[]> {
+  const { transform } = await loadEsbuild("trellis generate auth-schema");
   const found: OwnTable[] = [];
-  function visit(node: ts.Node): void {
-    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer) {
-      const value = evaluator.evaluate(node.initializer);
-      const definition = value.kind === "table" ? value.node : undefined;
-      if (value.kind === "table" && definition?.getSourceFile() === node.getSourceFile()) {
-        const columns = readTableColumns(evaluator, definition);
-        found.push({
-          constant: node.name.text,
-          location: `${project.getPath(node)}:${project.getLine(node)}`,
-          names: [node.name.text, value.table.name],
-          properties: columns && new Set(columns.keys()),
-        });
-      }
-    }
-    ts.forEachChild(node, visit);
-  }
   for (const path of findSources(root, root, /drizzle-orm\/pg-core/)) {
-    const absolute = resolve(root, path);
-    if (absolute !== file) visit(project.read(absolute).source);
+    if (resolve(root, path) === file) continue;
+    const text = readFileSync(resolve(root, path), "utf8");
+    const { code } = await transform(text, {
+      sourcefile: path,
+      loader: path.endsWith("x") ? "tsx" : "ts",
+      logLevel: "silent",
+    }).catch((error) => {
+      throw toBuildError(path, error);
+    });
+    found.push(
+      ...readTables(code).map(({ name, ...table }) => ({
+        ...table,
+        names: [table.constant, name],
+        location: `${path}:${findLine(text, table.constant)}`,
+      })),
+    );
   }
   return found;
+}
+
+/** The exported columns of this package, by the names that tables spread. */
+const AUTH_COLUMNS: Readonly<Record<string, object>> = {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  AUTH_VERIFICATION_COLUMNS,
+};
+
+interface ReadTable extends Pick<OwnTable, "constant" | "properties"> {
+  readonly name: string;
+}
+
+/** Reads `const users = pgTable("users", { … })`, with any function: projects have creators of tables. */
+function readTables(code: string): ReadTable[] {
+  const { body } = parse(code, { sourceType: "module", ecmaVersion: "latest" });
+  const constants = new Map<string, Expression>();
+  for (const node of body) {
+    const declaration = node.type === "ExportNamedDeclaration" ? node.declaration : node;
+    if (declaration?.type !== "VariableDeclaration") continue;
+    for (const { id, init } of declaration.declarations) {
+      if (id.type === "Identifier" && init) constants.set(id.name, init);
+    }
+  }
+  return [...constants].flatMap(([constant, init]) => {
+    if (init.type !== "CallExpression") return [];
+    const [name, columns] = init.arguments;
+    const isTable = name?.type === "Literal" && typeof name.value === "string" &&
+      columns !== undefined && /table/i.test(code.slice(init.callee.start, init.callee.end));
+    if (!isTable) return [];
+    const keys = listKeys(columns, constants);
+    return [{ constant, name: String(name.value), properties: keys && new Set(keys) }];
+  });
+}
+
+/** Lists the keys of an object; `undefined` if a part is not in the file. */
+function listKeys(
+  node: Expression | SpreadElement,
+  constants: ReadonlyMap<string, Expression>,
+): string[] | undefined {
+  if (node.type === "SpreadElement") return listKeys(node.argument, constants);
+  if (node.type === "Identifier") {
+    if (Object.hasOwn(AUTH_COLUMNS, node.name)) return Object.keys(AUTH_COLUMNS[node.name]);
+    const known = constants.get(node.name);
+    return known === undefined ? undefined : listKeys(known, constants);
+  }
+  // (t) => ({ id: t.uuid() })
+  if (node.type === "ArrowFunctionExpression" && node.body.type !== "BlockStatement") {
+    return listKeys(node.body, constants);
+  }
+  if (node.type !== "ObjectExpression") return undefined;
+  const keys = node.properties.map((property) => {
+    if (property.type === "SpreadElement") return listKeys(property, constants);
+    if (property.computed) return undefined;
+    const { key } = property;
+    return [key.type === "Identifier" ? key.name : String((key as { value?: unknown }).value)];
+  });
+  return keys.every((each) => each !== undefined) ? keys.flat() : undefined;
+}
+
+function findLine(text: string, constant: string): number {
+  const at = new RegExp(String.raw`\b(?:const|let|var)\s+${constant}\b`).exec(text)?.index ?? 0;
+  return text.slice(0, at).split("\n").length;
 }
 
 /** Columns that tables of every kind have. */

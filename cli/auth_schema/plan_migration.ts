@@ -141,7 +141,8 @@ const KINDS: readonly (readonly string[])[] = [
   ["json", "jsonb"],
 ];
 
-function isSameType(one: string, other: string): boolean {
+/** Returns whether columns of two types of SQL store the same values for better-auth. */
+export function isSameType(one: string, other: string): boolean {
   const first = (type: string) => type.toLowerCase().split(/[\s(]/)[0];
   const kind = KINDS.find((types) => types.includes(first(one)));
   return kind === undefined ? first(one) === first(other) : kind.includes(first(other));

@@ -11,6 +11,7 @@ import {
   getOutputPath,
 } from "./bundle_batch.ts";
 import { type BundleError, toBundleError } from "./bundle_error.ts";
+import { BesideFiles, besideFilesEditor } from "./beside_files.ts";
 import { bundledProjectPlugin } from "./bundled_project.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
@@ -106,7 +107,7 @@ async function createBuild(
   const isDeno = denoConfig !== undefined;
   const sources = createSourceReader(esbuild, root);
   const shared = { esbuild, root, settings, common, paths, isDeno, isExternal, createResolvers };
-  return { ...shared, sources, readProject };
+  return { ...shared, sources, besideFiles: new BesideFiles(), readProject };
 }
 
 const SOURCE_MAPS = { beside: "linked", apart: "external", none: false } as const;
@@ -178,14 +179,17 @@ interface ReadCode {
 }
 
 async function readOwnCode(
-  { esbuild, common, settings, paths, sources, isExternal, createResolvers }: Build,
+  { esbuild, common, settings, paths, sources, besideFiles, isExternal, createResolvers }: Build,
   functions: readonly FunctionFile[],
 ): Promise<ReadCode> {
   const labels = settings.precompile && !isExternal("zod") ? new SchemaLabels(paths) : undefined;
   const imports: PackageImports = new Map();
   const codes = new Map<FunctionFile, OwnCode>();
   for (const batch of batches(functions)) {
-    const editors = labels === undefined ? [] : [labels.createLabelEditor()];
+    const editors = [
+      besideFilesEditor(paths, besideFiles),
+      ...labels === undefined ? [] : [labels.createLabelEditor()],
+    ];
     const plugins = [editedSourcesPlugin(sources, editors), ...createResolvers()];
     const options = { ...common, entryPoints: getEntryPoints(batch), plugins };
     const linked = await linkOwnCode(esbuild, options, paths, imports);
@@ -231,7 +235,7 @@ function createPlugins(
   const { paths, sources, settings: { awsCredentials }, isDeno, isExternal, createResolvers } =
     build;
   const { providers, ...auth } = parts;
-  const { readProject } = build;
+  const { readProject, besideFiles } = build;
   return [
     optionalPartsPlugin({ ...auth, paths, isExternal }),
     // Deno downloads packages
@@ -243,7 +247,11 @@ function createPlugins(
       isExternal,
     }),
     bundledProjectPlugin(paths, readProject),
-    editedSourcesPlugin(sources, [...auth.betterAuth ? [] : [authConfigEditor(paths)], ...editors]),
+    editedSourcesPlugin(sources, [
+      besideFilesEditor(paths, besideFiles),
+      ...auth.betterAuth ? [] : [authConfigEditor(paths)],
+      ...editors,
+    ]),
     lazyBuiltinsPlugin(),
     ...createResolvers(),
   ];

@@ -1,16 +1,18 @@
 import type { BuildOptions, Metafile, Plugin } from "esbuild";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
-import type { BundleError } from "./bundle_error.ts";
+import { type BundleError, explainNative } from "./bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import type { BesideFiles } from "./beside_files.ts";
 import type { SourceReader } from "./edited_sources.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
-import type { Parts } from "./optional_parts.ts";
+import { isNativePackage, type Parts } from "./optional_parts.ts";
 import type { SourcePosition } from "./source_positions.ts";
 import type { BuildSettings } from "../config/build.ts";
 import { toPortablePath } from "../inside_folder.ts";
-import { getSizes, type ModuleSize } from "./sizes.ts";
+import { getSizes, listIncluded, type ModuleSize } from "./sizes.ts";
 
 /** The bundle of a function. */
 export interface Bundle {
@@ -25,6 +27,8 @@ export interface Bundle {
   readonly parts: Parts;
   /** The position of a provider that cannot be determined; the bundle then has all drivers. */
   readonly unreadProvider?: SourcePosition;
+  /** The files that its code reads, by their path in the folder `files` beside it. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
   /** Set with `build.precompile`, if the function has schemas. */
   readonly schemas?: SchemaUse;
 }
@@ -55,6 +59,7 @@ export interface Build {
   readonly isExternal: (name: string) => boolean;
   readonly createResolvers: () => Plugin[];
   readonly sources: SourceReader;
+  readonly besideFiles: BesideFiles;
   /** Reads the migrations and grants for migration functions. */
   readonly readProject: () => BundledProject;
 }
@@ -71,7 +76,7 @@ export interface BundleMetadata {
  * @param onMetadata Called with the metadata of each bundle.
  */
 export async function bundleBatch(
-  { esbuild, root, common, paths }: Build,
+  { esbuild, root, common, paths, besideFiles }: Build,
   batch: readonly FunctionFile[],
   plugins: Plugin[],
   onMetadata?: (fn: FunctionFile, metadata: BundleMetadata) => void,
@@ -91,8 +96,45 @@ export async function bundleBatch(
       return { file: source, line: 1, column: 1, message: "does not export a handler" };
     }
     const { code, map } = addCommonJsGlobals(texts.get(path)!, texts.get(`${path}.map`));
-    return { name: fn.name, source, code, map, modules: getSizes(output, root, paths) };
+    const native = findNativePackage({ metafile, output }, root, paths);
+    if (native !== undefined) return native;
+    const files = besideFiles.listUsed(code);
+    return { name: fn.name, source, code, map, files, modules: getSizes(output, root, paths) };
   });
+}
+
+/** Finds a package with native code in a bundle, and the line of the project that imports it. */
+function findNativePackage(
+  { metafile, output }: BundleMetadata,
+  root: string,
+  paths: ModulePaths,
+): BundleError | undefined {
+  const isNative = new Map<string, boolean>();
+  const findName = (path: string): string | undefined => {
+    const file = resolve(root, path);
+    const folder = paths.getPackageFolder(file);
+    if (folder === undefined) return undefined;
+    if (!isNative.has(folder)) isNative.set(folder, isNativePackage(folder));
+    return isNative.get(folder) ? paths.getPackage(file) : undefined;
+  };
+  const included = listIncluded(output);
+  const name = included.map(findName).find((each) => each !== undefined);
+  if (name === undefined) return undefined;
+  const [importer, specifier] = included.filter((path) => findName(path) === undefined).flatMap((
+    path,
+  ) => {
+    const found = metafile.inputs[path].imports.find((each) => findName(each.path) === name);
+    return found === undefined ? [] : [[path, found.original ?? name]];
+  })[0] ?? [name, name];
+  const file = resolve(root, importer);
+  const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  const line = Math.max(0, lines.findIndex((text) => text.includes(specifier)));
+  return {
+    file: importer,
+    line: line + 1,
+    column: 1,
+    message: explainNative(name),
+  };
 }
 
 /** Returns the entry points of functions by output path. */

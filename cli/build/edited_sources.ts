@@ -1,10 +1,9 @@
-import type { BuildFailure, PartialMessage, Plugin } from "esbuild";
+import type { BuildFailure, PartialMessage, Plugin, PluginBuild } from "esbuild";
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { loadEsbuild } from "./load_esbuild.ts";
 import { createPositions, type FindPosition } from "./source_positions.ts";
-import { applyEdits, type Edit, parseSyntax, type SyntaxTree } from "./syntax.ts";
+import { applyEdits, type Edit, parseSyntax, type SyntaxTree, visitNodes } from "./syntax.ts";
 
 /** A module without its types. */
 export interface SourceModule extends SyntaxTree {
@@ -23,7 +22,7 @@ export interface SourceReader {
 
 /** Creates the reader of the modules of a project; each module is read once. */
 export function createSourceReader(
-  esbuild: Awaited<ReturnType<typeof loadEsbuild>>,
+  esbuild: Pick<PluginBuild["esbuild"], "build">,
   root: string,
 ): SourceReader {
   const modules = new Map<string, Promise<SourceModule>>();
@@ -40,13 +39,20 @@ export function createSourceReader(
       sourcemap: "external",
       sourcesContent: false,
       charset: "utf8",
+      // without decorators, which the parser does not know
+      target: "es2022",
       logLevel: "silent",
     });
-    const [map, code] = ["module.js.map", "module.js"].map((name) =>
+    const [map, written] = ["module.js.map", "module.js"].map((name) =>
       outputFiles.find((each) => each.path.endsWith(name))!.text
     );
-    const tree = parseSyntax(code);
-    return { ...tree, path, map, findPosition: createPositions(code, map, outfile, root) };
+    const code = restoreNames(written, await readFile(path, "utf8"));
+    return {
+      ...parseSyntax(code),
+      path,
+      map,
+      findPosition: createPositions(code, map, outfile, root),
+    };
   }
 
   return {
@@ -59,6 +65,27 @@ export function createSourceReader(
       return found;
     },
   };
+}
+
+/**
+ * Undoes that esbuild renames what has the name of something around it: the function `listNotes` in
+ * `const listNotes = define…(async function listNotes() {})` becomes `listNotes2`. Handlers, queries and jobs
+ * are named after functions.
+ *
+ * @param code The code that esbuild wrote.
+ * @param source The source, whose words are the names.
+ */
+function restoreNames(code: string, source: string): string {
+  const words = new Set(source.match(/[\p{ID_Continue}$]+/gu));
+  const edits: Edit[] = [];
+  visitNodes(parseSyntax(code).program, (node) => {
+    if (node.type !== "Identifier" || words.has(node.name)) return;
+    const name = /^(.*?)\d+$/.exec(node.name)?.[1] ?? "";
+    // _a2 is a variable that esbuild adds
+    const isRenamed = words.has(name) && !/^_[a-z]$/.test(name);
+    if (isRenamed) edits.push({ start: node.start, end: node.end, text: name });
+  });
+  return applyEdits(code, edits);
 }
 
 /** The changes of an editor. */
@@ -105,9 +132,9 @@ export function editedSourcesPlugin(
         const appended = found.map((each) => each.appended ?? "").join("");
         if (edits.length === 0 && appended === "") return undefined;
         const map = Buffer.from(module.map).toString("base64");
+        const url = `//# sourceMappingURL=data:application/json;base64,${map}`;
         return {
-          contents: `${applyEdits(module.code, edits)}${appended}
-//# sourceMappingURL=data:application/json;base64,${map}`,
+          contents: `${applyEdits(module.code, edits)}${appended}\n${url}`,
           loader: "js",
           resolveDir: dirname(path),
         };

@@ -9,6 +9,8 @@ export interface ModulePaths {
   trellisRoot(path: string): string | undefined;
   /** Returns the package of a module: `zod`; `undefined` for project files. */
   getPackage(path: string): string | undefined;
+  /** Returns the folder of the package of a module; `undefined` for project files and remote modules. */
+  getPackageFolder(path: string): string | undefined;
   /**
    * Checks whether a package depends on `@trellis/fn`, directly or through others, so that it may
    * open a database or use the auth library.
@@ -67,12 +69,16 @@ export function createModulePaths(project: string): ModulePaths {
     return trellisRoot(path) === undefined ? name : TRELLIS;
   }
 
+  function getPackageFolder(path: string): string | undefined {
+    return (CACHED.exec(path) ?? INSTALLED.exec(path))?.[0];
+  }
+
   function usesTrellis(path: string): boolean {
     const found = CACHED.exec(path) ?? INSTALLED.exec(path);
     return found === null || wrapsTrellis(found[2].replaceAll("\\", "/"), found[0]);
   }
 
-  return { trellisRoot, getPackage, usesTrellis };
+  return { trellisRoot, getPackage, getPackageFolder, usesTrellis };
 }
 
 function readManifest(file: string): Manifest {

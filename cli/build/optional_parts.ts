@@ -1,4 +1,6 @@
 import type { Plugin } from "esbuild";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
 import type { DatabaseProvider } from "../../database/config.ts";
 import type { BuildSettings } from "../config/build.ts";
@@ -39,6 +41,24 @@ export function createExternalCheck(configured: readonly string[]): (name: strin
     external.some((each) =>
       each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1)))
     );
+}
+
+/** Packages that load native code for others. */
+const NATIVE_LOADERS =
+  /^(?:bindings|(?:@mapbox\/)?node-pre-gyp|node-gyp-build(?:-optional-packages)?|prebuild-install)$/;
+/** Matches packages with the native code of one platform, such as `@img/sharp-linux-x64`. */
+const NATIVE_PARTS = /linux[-_](?:x64|arm64)|(?:x64|arm64)[-_]linux/;
+
+/** Checks whether a package loads native code, which a bundle does not contain. */
+export function isNativePackage(folder: string): boolean {
+  if (existsSync(join(folder, "binding.gyp"))) return true;
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return false;
+  const { gypfile, dependencies = {}, optionalDependencies = {} } = JSON.parse(
+    readFileSync(file, "utf8"),
+  );
+  return gypfile === true || Object.keys(dependencies).some((name) => NATIVE_LOADERS.test(name)) ||
+    Object.keys(optionalDependencies).some((name) => NATIVE_PARTS.test(name));
 }
 
 /**

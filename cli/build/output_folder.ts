@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { isAlive } from "../dev/instance_lock.ts";
+import { FILES_FOLDER } from "./beside_files.ts";
 import { MARKER } from "./bundle.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
 
@@ -28,6 +29,7 @@ export interface OutputFolder {
    * @param code The content of `index.mjs`.
    * @param map The content of `index.mjs.map`, if there is one.
    * @param schemas The content of `schemas.cjs` and of its map, if the schemas are compiled.
+   * @param besides The files in the folder `files`, by their path in it.
    * @returns The change that {@link OutputFolder.commit} will make.
    */
   stage(
@@ -35,6 +37,7 @@ export interface OutputFolder {
     code: string,
     map?: string,
     schemas?: { readonly code: string; readonly map?: string },
+    besides?: ReadonlyMap<string, Uint8Array>,
   ): BundleChange;
   /**
    * Moves the bundles to the output folder and removes bundles of deleted functions. Synchronous,
@@ -64,6 +67,8 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
   const aside = join(dir, `${TEMPORARY}${process.pid}`);
   /** The new files of changed functions; a file without a text is removed. */
   const staged = new Map<string, ReadonlyMap<string, string | undefined>>();
+  /** The functions whose folder `files` is replaced. */
+  const stagedFiles = new Set<string>();
   const getFolder = (file: string) => MAPS.includes(file) ? mapsDir : dir;
   const discard = () => rmSync(aside, { recursive: true, force: true });
   // a signal may exit the process before the bundles are moved
@@ -76,8 +81,8 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
       );
     },
 
-    stage(name, code, map, schemas): BundleChange {
-      if (staged.size === 0) removeLeftovers(dir);
+    stage(name, code, map, schemas, besides = new Map()): BundleChange {
+      if (staged.size + stagedFiles.size === 0) removeLeftovers(dir);
       const files = new Map<string, string | undefined>();
       for (const file of SOURCES) {
         const text = file === CODE ? { code, map } : schemas;
@@ -91,8 +96,12 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
         }
         staged.set(name, files);
       }
+      if (!hasContents(join(dir, name, FILES_FOLDER), besides)) {
+        for (const [file, bytes] of besides) write(join(aside, name, FILES_FOLDER, file), bytes);
+        stagedFiles.add(name);
+      }
       if (!existsSync(join(dir, name, CODE))) return "created";
-      return SOURCES.some(isChanged) ? "updated" : "unchanged";
+      return SOURCES.some(isChanged) || stagedFiles.has(name) ? "updated" : "unchanged";
     },
 
     commit(names): string[] {
@@ -109,11 +118,18 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
             if (folder !== join(dir, name)) rmSync(join(dir, name, file), { force: true });
           }
         }
+        for (const name of stagedFiles) {
+          const folder = join(dir, name, FILES_FOLDER);
+          const replacement = join(aside, name, FILES_FOLDER);
+          rmSync(folder, { recursive: true, force: true });
+          if (existsSync(replacement)) renameSync(replacement, folder);
+        }
         const kept = new Set(names);
         const stale = listFolders(dir).filter((name) =>
           !kept.has(name) && readIfThere(join(dir, name, CODE))?.startsWith(MARKER)
         );
         for (const name of stale) {
+          rmSync(join(dir, name, FILES_FOLDER), { recursive: true, force: true });
           for (const folder of new Set([dir, mapsDir])) {
             for (const file of FILES) rmSync(join(folder, name, file), { force: true });
             removeIfEmpty(join(folder, name));
@@ -136,7 +152,7 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
   };
 }
 
-function write(file: string, text: string): void {
+function write(file: string, text: string | Uint8Array): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
@@ -149,6 +165,17 @@ function write(file: string, text: string): void {
 
 function readIfThere(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** Checks whether a folder has exactly these files. */
+function hasContents(folder: string, files: ReadonlyMap<string, Uint8Array>): boolean {
+  const present = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+    : [];
+  return present.length === files.size && [...files].every(([name, bytes]) => {
+    const file = join(folder, name);
+    return existsSync(file) && readFileSync(file).equals(bytes);
+  });
 }
 
 function listFolders(dir: string): string[] {

@@ -127,14 +127,17 @@ export interface Edit {
 /**
  * Replaces parts of a text. Lines keep their numbers, so that a source map stays valid.
  *
- * @param edits The replacements; one in another is omitted.
+ * @param edits The replacements; those in another replacement are omitted. Insertions at the same place
+ * keep their order.
  */
 export function applyEdits(code: string, edits: readonly Edit[]): string {
+  const isInsertion = ({ start, end }: Edit) => start === end;
+  const sorted = [...edits].sort((a, b) =>
+    a.start - b.start || Number(isInsertion(b)) - Number(isInsertion(a)) || b.end - a.end
+  );
   let result = "";
   let at = 0;
-  for (
-    const { start, end, text } of [...edits].sort((a, b) => a.start - b.start || b.end - a.end)
-  ) {
+  for (const { start, end, text } of sorted) {
     if (start < at) continue;
     const lines = code.slice(start, end).split("\n").length - text.split("\n").length;
     result += code.slice(at, start) + text + "\n".repeat(Math.max(0, lines));

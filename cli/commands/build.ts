@@ -18,6 +18,7 @@ import { type BuiltFunction, printReport } from "../build/build_report.ts";
 /** The command `trellis build`. */
 export const build: Command = {
   name: "build",
+  packages: ["acorn", "esbuild"],
   summary: "Bundles each function into one deployable file.",
   description: [
     "Writes dist/<Function>/index.mjs: a minified, tree-shaken ES module that exports `handler`, with\n" +
@@ -129,7 +130,7 @@ function checkSettings(
 }
 
 function toBuiltFunction(
-  { name, source, code, map, modules, parts, unreadProvider, schemas }: Bundle,
+  { name, source, code, map, files, modules, parts, unreadProvider, schemas }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -143,7 +144,7 @@ function toBuiltFunction(
     name,
     source,
     path: `${dir.split(sep).join("/").replace(/\/$/, "")}/${name}/index.mjs`,
-    change: target?.stage(name, code, map, compiled) ?? "unchanged",
+    change: target?.stage(name, code, map, compiled, files) ?? "unchanged",
     bytes,
     gzipBytes: gzipSync(code).length,
     mapBytes: map === undefined ? 0 : byteLength(map),

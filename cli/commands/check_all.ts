@@ -127,6 +127,7 @@ interface CheckOutcome {
 export function createCheckAll(checks: readonly ProjectCheck[]): Command {
   return {
     name: "check all",
+    packages: ["acorn", "esbuild"],
     summary: "Runs every check: generated files, migrations and database grants.",
     description: [
       `Runs ${

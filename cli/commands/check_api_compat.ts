@@ -21,6 +21,7 @@ import { resolve } from "node:path";
 /** The command `trellis check api-compat`. */
 export const checkApiCompat: Command = {
   name: "check api-compat",
+  packages: ["acorn", "esbuild"],
   summary: "Compares the API with another version and reports changes that break clients.",
   description: [
     "Builds the OpenAPI document of the sources and compares it with the one in a commit, branch or\n" +

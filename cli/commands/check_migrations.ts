@@ -37,7 +37,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     import("../database/migration_target.ts"),
     import("../../database/migrations/plan_folder.ts"),
   ]);
-  const { migrationsFolder, folder } = findMigrationsFolder(context);
+  const { migrationsFolder, folder } = await findMigrationsFolder(context);
   const { files, unlisted, findings } = checkMigrationFolder(migrationsFolder);
   const exitCode = unlisted.length > 0 ? ExitCode.Found : ExitCode.Done;
   printFindings(output, findings, folder);

@@ -41,7 +41,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     import("../../database/migrations/mark_applied.ts"),
     import("../database/reaching.ts"),
   ]);
-  const { target, label, folder } = findMigrations(context);
+  const { target, label, folder } = await findMigrations(context);
   const database = { config: target.database, label };
   const marked = await withDatabase(database, () => markMigrationApplied({ ...target, tag }));
   printFindings(output, marked.findings, folder);

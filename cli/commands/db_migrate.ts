@@ -70,7 +70,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       import("../../database/migrations/run.ts"),
       import("../database/reaching.ts"),
     ]);
-  const { target, label, folder } = findMigrations(context);
+  const { target, label, folder } = await findMigrations(context);
   const database = { config: target.database, label };
   return await withDatabase(database, async () => {
     const status = await getMigrationStatus(target);

@@ -56,7 +56,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     import("../../database/migrations/status.ts"),
     import("../database/reaching.ts"),
   ]);
-  const { target, label, folder, release } = findMigrationsOrLocal(context);
+  const { target, label, folder, release } = await findMigrationsOrLocal(context);
   const database = { config: target.database, label };
   const status = await withDatabase(database, () => getMigrationStatus(target)).finally(release);
   const lines = toLines(status);

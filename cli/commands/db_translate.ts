@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import process from "node:process";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
-import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
-import type { SqlSource } from "../../database/migrations/translate_sources.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
+import type { SqlSource } from "../../distsql/translate/translate_sources.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
@@ -217,7 +217,7 @@ async function planFolder(
   choices: DistSqlOptions,
 ): Promise<Omit<Sources, "folder">> {
   const { planMigrationFolder } = await import("../../database/migrations/plan_folder.ts");
-  const { files, findings } = planMigrationFolder(
+  const { files, findings } = await planMigrationFolder(
     absolute,
     to,
     choices,

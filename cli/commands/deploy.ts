@@ -20,6 +20,7 @@ import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 /** The command `trellis deploy`. */
 export const deploy: Command = {
   name: "deploy",
+  packages: ["acorn", "esbuild"],
   summary: "Deploys a stage: build, plan, database, Terraform, and a request to see that it works.",
   description: [
     "Uses Terraform or OpenTofu, with the state of the stage only. The steps are: check that generated\n" +

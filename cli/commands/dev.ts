@@ -16,6 +16,7 @@ const DATABASES: readonly string[] = [
 /** The command `trellis dev`. */
 export const dev: Command = {
   name: "dev",
+  packages: ["acorn", "esbuild"],
   summary: "Runs all functions locally with a database and an inspector page.",
   description: [
     "Requests become events of a REST API, and each function is called like in Lambda. A changed\n" +

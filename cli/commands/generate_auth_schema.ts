@@ -15,6 +15,7 @@ import { readProjectConfig } from "../read_project.ts";
 /** The command `trellis generate auth-schema`. */
 export const generateAuthSchema: Command = {
   name: "generate auth-schema",
+  packages: ["acorn", "esbuild"],
   summary: "Generates drizzle tables and a migration for the options and plugins of better-auth.",
   description: [
     "Loads the modules that call defineAuth, without a database and without secrets: a\n" +
@@ -22,7 +23,7 @@ export const generateAuthSchema: Command = {
     "from better-auth's own description of its options and plugins.",
     "Adds missing tables and columns to src/auth_schema.ts and writes a migration with the difference\n" +
     "to what the present migrations create. Nothing else in the file is changed, and nothing is\n" +
-    "removed. What needs a decision, such as another type, is reported.",
+    "removed. What needs a decision, such as another type, is reported, with the code to write.",
     "Tables of better-auth that the project defines elsewhere and AuthConfig.schema does not name are an\n" +
     "error, which has the line to write.",
     "The migration runs on PostgreSQL and Aurora DSQL. Set schema: authSchema in AuthConfig once.",
@@ -56,7 +57,7 @@ export const generateAuthSchema: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
-  // imported on demand: help needs neither the parser nor better-auth
+  // imported on demand: help needs no better-auth
   const [{ loadAuthConfig }, { describeAuthTables }, { toAuthTables }] = await Promise.all([
     import("../auth_schema/load_config.ts"),
     import("../../auth/accounts/describe_tables.ts"),
@@ -124,12 +125,12 @@ async function planChanges(
     ]);
   const file = resolve(root, config.auth.schemaFile);
   const path = toProjectPath(root, config.auth.schemaFile);
-  const unnamed = describeUnnamedTables(root, file, tables, schema);
+  const unnamed = await describeUnnamedTables(root, file, tables, schema);
   if (unnamed !== undefined) throw new ConfigurationError(unnamed);
   const foreign = findForeignTables(root, file, tables, schema);
   const own = tables.filter((table) => !foreign.tables.has(table.name));
   const edit = existsSync(file)
-    ? { ...editSchemaFile(root, file, own), change: "updated" as const }
+    ? { ...await editSchemaFile(root, file, own), change: "updated" as const }
     : {
       text: renderFile(own),
       added: own.map(({ name }) => name),

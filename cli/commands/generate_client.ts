@@ -6,17 +6,17 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { finishGenerated } from "../finish_generated.ts";
 import { count } from "../generated_report.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { readProject, readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis generate client`. */
 export const generateClient: Command = {
   name: "generate client",
+  packages: ["acorn", "esbuild"],
   summary: "Generates the types of all routes for createClient of @trellis/fn/client.",
   description: [
-    "Builds the OpenAPI document in memory, as trellis generate openapi does, and converts it to types\n" +
-    "with openapi-typescript, which must be installed. The file contains types only: the client has\n" +
-    "the same size for any number of routes.",
+    "Builds the OpenAPI document in memory, as trellis generate openapi does, and converts it to types.\n" +
+    "The file contains types only: the client has the same size for any number of routes.",
     "Writes api_types.ts, or client.file. Files that were not generated are never changed. trellis dev\n" +
     "updates the file while it runs.",
   ],
@@ -37,16 +37,14 @@ export const generateClient: Command = {
     [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
       "A schema or option cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
-    [ExitCode.Failed]:
-      "It could not run: openapi-typescript or a folder is missing, or a file is " +
-      "invalid.",
+    [ExitCode.Failed]: "It could not run: a folder is missing, or a file is invalid.",
   },
   run,
 };
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
-  // imported on demand: help needs neither the parser nor zod
+  // imported on demand: help needs no zod
   const { planClientTypes } = await import("../client/client_types.ts");
   const { config, document, findings } = typeof options.from === "string"
     ? await readGiven(context, options.from)
@@ -54,7 +52,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const paths = Object.keys(document.paths);
   return finishGenerated(generateClient, context, {
     errors: findings,
-    changes: findings.length > 0 ? [] : await planClientTypes(root, config.client.file, document),
+    changes: findings.length > 0 ? [] : planClientTypes(root, config.client.file, document),
     summary: output.bold(count(paths.length, "path")),
     result: { paths },
   });

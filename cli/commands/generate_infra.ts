@@ -9,6 +9,7 @@ import type { Output } from "../output.ts";
 /** The command `trellis generate infra`. */
 export const generateInfra: Command = {
   name: "generate infra",
+  packages: ["acorn", "esbuild"],
   summary: "Generates Terraform: functions with triggers, environment variables and IAM policies.",
   description: [
     "Reads every function's file and its imports without executing them. Timeout, memory, concurrency,\n" +

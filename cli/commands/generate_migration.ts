@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
-import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFiles } from "../auth_schema/migration_file.ts";
 import type { Command, CommandContext, CommandResult } from "../command.ts";
 import { ExitCode, UsageError } from "../command.ts";
@@ -19,6 +19,7 @@ import type { Step } from "../schema_migration/step.ts";
 /** The command `trellis generate migration`. */
 export const generateMigration: Command = {
   name: "generate migration",
+  packages: ["acorn", "esbuild"],
   summary: "Writes the migration of a change of the drizzle schema.",
   description: [
     "Applies the migrations to an embedded PostgreSQL in memory, creates the tables of src/schema.ts\n" +

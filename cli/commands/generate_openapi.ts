@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
-import type { SourceLocation } from "../analysis/slice.ts";
+import type { Place } from "../project/source_map.ts";
 import type { Command, CommandContext, CommandResult } from "../command.ts";
 import { ExitCode, UsageError } from "../command.ts";
 import { isOpenApiVersion } from "../config/openapi.ts";
@@ -8,13 +8,14 @@ import { finishGenerated } from "../finish_generated.ts";
 import { toProjectPath } from "../generated_files.ts";
 import { count, formatDiagnostic, summarizeList } from "../generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
-import type { OpenApiFinding } from "../openapi/read_operations.ts";
+import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import type { Output } from "../output.ts";
 import { readProject } from "../read_project.ts";
 
 /** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {
   name: "generate openapi",
+  packages: ["acorn", "esbuild"],
   summary: "Generates an OpenAPI document of all HTTP functions.",
   description: [
     "Reads every file in api/: the schemas of defineApiHandler (schema, querySchema, pathSchema,\n" +
@@ -69,7 +70,7 @@ export const generateOpenapi: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
-  // imported on demand: help needs neither the parser nor zod
+  // imported on demand: help needs no zod
   const [{ buildProjectDocument }, { planOpenApiFiles }] = await Promise.all([
     import("../openapi/project_document.ts"),
     import("../openapi/openapi_files.ts"),
@@ -82,9 +83,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     root,
     functions,
     { ...config, openapi },
-    (done, total) => output.progress("Reading functions", done, total),
   );
-  output.endProgress();
   const errors = [...findings].sort(compareLocations);
   const htmlFile = openapi.htmlFile ??
     (options.html ? openapi.file.slice(0, -extname(openapi.file).length) + ".html" : undefined);
@@ -126,7 +125,7 @@ function readTryIt(
   return String(folder);
 }
 
-function warnOmitted(output: Output, undescribed: readonly SourceLocation[]): void {
+function warnOmitted(output: Output, undescribed: readonly Place[]): void {
   if (undescribed.length === 0) return;
   output.warn(
     `${

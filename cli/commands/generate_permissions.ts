@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
-import type { Finding } from "../analysis/findings.ts";
-import { findMissingTables } from "../analysis/missing_tables.ts";
-import { MARKER, renderPermissionFiles } from "../analysis/permission_files.ts";
-import type { FunctionPermissions, PermissionsAnalysis } from "../analysis/permissions.ts";
+import type { Finding } from "../project/findings.ts";
+import { findMissingTables } from "../grants/missing_tables.ts";
+import { MARKER, renderPermissionFiles } from "../grants/permission_files.ts";
+import type { FunctionPermissions, PermissionsAnalysis } from "../grants/permissions.ts";
 import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import {
@@ -20,17 +20,18 @@ import { readProject } from "../read_project.ts";
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
   name: "generate permissions",
+  packages: ["acorn", "esbuild"],
   summary: "Generates a database role with minimal grants for each function.",
   description: [
-    "Reads every function's file and its imports without executing them; only the auth configuration is\n" +
-    "loaded, to compare its tables with what its plugins need. A function is granted the\n" +
-    "tables that its reachable queries declare (defineQuery, definePreparedQuery, RequiresTable) or that its\n" +
-    "statements use (defineStatement), and those that its use of @trellis/fn/auth needs. Importing a file\n" +
-    "alone grants nothing.",
+    "Bundles every function and loads it in a process of its own, without the variables of the environment,\n" +
+    "without the network and without a database. A function is granted the tables that the queries in its\n" +
+    "bundle declare (defineQuery, definePreparedQuery, RequiresTable) or that the SQL of its statements names\n" +
+    "(defineStatement), and those that its use of @trellis/fn/auth needs. Importing a file alone grants nothing:\n" +
+    "queries that the function does not use are not in its bundle.",
     "Writes one SQL file for each function that uses the database, for applyPermissions, and a\n" +
     "Terraform map from functions to roles. Files without the generated first line are never changed;\n" +
     "stale generated files are removed.",
-    "If something cannot be determined statically, file and " +
+    "If a function cannot be loaded, or something is only known at run time, file and " +
     "line are reported and nothing is written. Tables and columns that no migration creates are warnings.",
   ],
   options: [{ name: "check", description: "Write nothing; exit with 1 if a file is stale." }],
@@ -44,8 +45,7 @@ export const generatePermissions: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: every file is up to date.",
-    [ExitCode.Found]:
-      "Something cannot be determined statically, a declaration misses a table or\n" +
+    [ExitCode.Found]: "A function cannot be loaded, a declaration misses a table or\n" +
       "operation (the files are written without it), an unmanaged file " +
       "exists at an output path, or (--check) a file is stale.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
@@ -55,23 +55,20 @@ export const generatePermissions: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
-  // imported on demand: help does not need the parser
-  const [{ analysePermissions }, { checkAuthTables }, { checkStatements }] = await Promise.all([
-    import("../analysis/permissions.ts"),
+  // imported on demand: help does not need them
+  const [{ analysePermissions }, { checkAuthTables }] = await Promise.all([
+    import("../grants/permissions.ts"),
     import("../auth_schema/check_tables.ts"),
-    import("../check_statements.ts"),
   ]);
   const project = await readProject(context);
   const { config } = project;
-  for (const check of [checkAuthTables, checkStatements]) {
-    const unchecked = await check(root, config);
-    if (unchecked !== undefined) output.warn(unchecked);
-  }
+  const unchecked = await checkAuthTables(root, config);
+  if (unchecked !== undefined) output.warn(unchecked);
   const analysis = await analysePermissions({
     root,
     functions: project.functions,
     extra: config.permissions.functions,
-    onProgress: (done, total) => output.progress("Reading functions", done, total),
+    onProgress: (done, total) => output.progress("Loading functions", done, total),
   });
   output.endProgress();
   const { functions } = analysis;
@@ -185,7 +182,7 @@ function report(output: Output, report: Report): void {
   if (errors.length > 0) {
     return output.line(
       `Nothing was written: ${count(errors.length, "error")}. ` +
-        "Use literal values, or list the grants in permissions.functions of trellis.config.ts",
+        "Correct them, or list the grants in permissions.functions of trellis.config.ts",
     );
   }
   reportChanges(output, changes, isCheck, (path) =>

@@ -83,8 +83,8 @@ export interface ResolvedConfig {
 }
 
 /**
- * Types the configuration in `trellis.config.ts`. The file is parsed and never executed, so every
- * value must be a literal or a constant.
+ * Types the configuration in `trellis.config.ts`. The commands load the file, so it may compute its
+ * values.
  *
  * @param config The configuration.
  * @returns The configuration, unchanged.
@@ -114,7 +114,7 @@ export function defineConfig(config: TrellisConfig): TrellisConfig {
 export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (!isObject(config)) {
     throw new ConfigurationError(
-      `${file} does not export a configuration. Write  export default defineConfig({ … })`,
+      `${file} does not export a configuration. Write export default defineConfig({ … })`,
     );
   }
   checkLevel(config, "", file, {
@@ -134,7 +134,7 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       return [name, { ...defaults, ...withoutUndefined(settings) }];
     }),
   );
-  return { functionsDir, folders, functionNames, ...groups } as unknown as ResolvedConfig;
+  return { functionsDir, folders, functionNames, ...groups } as ResolvedConfig;
 }
 
 type Checks = Readonly<Record<string, readonly [what: string, check: Check]>>;
@@ -156,7 +156,7 @@ function checkLevel(
     const [what, check] = checks[key];
     if (!check(value)) {
       throw new ConfigurationError(
-        `${file}: ${name} must be ${what}, got ${JSON.stringify(value)}`,
+        `${file}: ${name} must be ${what}, got ${describe(value)}`,
       );
     }
   }
@@ -164,4 +164,13 @@ function checkLevel(
 
 function withoutUndefined(level: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(level).filter(([, value]) => value !== undefined));
+}
+
+/** Describes a value that a configuration computed, which may be no JSON. */
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? `a ${typeof value}`;
+  } catch {
+    return `a ${typeof value}`;
+  }
 }

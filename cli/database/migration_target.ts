@@ -4,7 +4,7 @@ import process from "node:process";
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { CommandContext } from "../command.ts";
-import { readConfig } from "../analysis/read_config.ts";
+import { readConfig } from "../config/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { requireDatabase } from "./database_target.ts";
 import { findDatabaseOrLocal } from "./local_database_target.ts";
@@ -25,9 +25,9 @@ export interface ProjectMigrations {
  * @returns Folder, tables and database.
  * @throws {ConfigurationError} If the folder does not exist or no database is configured.
  */
-export function findMigrations(context: CommandContext): ProjectMigrations {
+export async function findMigrations(context: CommandContext): Promise<ProjectMigrations> {
   const { options, root } = context;
-  const found = findMigrationsFolder(context);
+  const found = await findMigrationsFolder(context);
   const { settings } = found;
   return toMigrations(found, requireDatabase({ options, settings, env: process.env, root }));
 }
@@ -40,11 +40,11 @@ export function findMigrations(context: CommandContext): ProjectMigrations {
  * cannot start until then.
  * @throws {ConfigurationError} If there is no database, or `trellis dev` is running and uses it.
  */
-export function findMigrationsOrLocal(
+export async function findMigrationsOrLocal(
   context: CommandContext,
-): ProjectMigrations & { release(): void } {
+): Promise<ProjectMigrations & { release(): void }> {
   const { options, root } = context;
-  const found = findMigrationsFolder(context);
+  const found = await findMigrationsFolder(context);
   const { target, release } = findDatabaseOrLocal(
     { options, settings: found.settings, env: process.env, root },
     "trellis dev applies new migrations and reports their state: see its terminal, or stop it first",
@@ -82,10 +82,10 @@ export interface ProjectMigrationsFolder {
  * @returns The folder and the settings.
  * @throws {ConfigurationError} If the folder does not exist.
  */
-export function findMigrationsFolder(
+export async function findMigrationsFolder(
   { options, root, cwd }: CommandContext,
-): ProjectMigrationsFolder {
-  const settings = readConfig(root, options.config as string | undefined).database;
+): Promise<ProjectMigrationsFolder> {
+  const settings = (await readConfig(root, options.config as string | undefined)).database;
   const folder = (options.migrations as string | undefined) ?? settings.migrationsDir;
   const migrationsFolder = resolve(root, folder);
   if (!existsSync(migrationsFolder)) {

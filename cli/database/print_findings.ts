@@ -1,4 +1,4 @@
-import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { count } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 

@@ -5,7 +5,7 @@ import { readDeclaredSchema } from "../../distsql/schema/read_declared.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withSession } from "../../database/session/with_session.ts";
-import { analysePermissions } from "../analysis/permissions.ts";
+import { analysePermissions } from "../grants/permissions.ts";
 import { printTable, type TableName } from "../analysis/values.ts";
 import type { Project } from "../read_project.ts";
 

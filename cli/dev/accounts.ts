@@ -106,7 +106,7 @@ export class LocalAccounts {
 async function findUser({ library: { context } }: LocalAuth, id: string): Promise<Row> {
   const user = await context.internalAdapter.findUserById(id);
   if (user === null) throw new NotFoundError("The user does not exist");
-  return user as unknown as Row;
+  return user as Row;
 }
 
 function mentionsAuth({ file }: FunctionFile): boolean {

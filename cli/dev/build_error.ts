@@ -1,4 +1,5 @@
 import type { Message, PartialMessage } from "esbuild";
+import { explainMessage } from "../build/bundle_error.ts";
 import { isInsideFolder, toPortablePath } from "../inside_folder.ts";
 
 /** A word of a stack trace that may contain a location. */
@@ -55,7 +56,7 @@ export function renderSourceError(error: SourceError): string {
 export function toBuildError(functionName: string, error: unknown): BuildError {
   const { errors } = error as { errors?: (Message | PartialMessage)[] };
   const sourceErrors = errors?.map(({ text, location }): SourceError => ({
-    message: text ?? "",
+    message: explainMessage(text ?? ""),
     ...(location && {
       file: location.file,
       line: location.line,

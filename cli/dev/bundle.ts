@@ -1,4 +1,5 @@
 import type { BuildOptions, BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -6,7 +7,14 @@ import { isInsideFolder } from "../inside_folder.ts";
 import { ImportAliases } from "../analysis/import_aliases.ts";
 import { getPackageName } from "../analysis/package_specifier.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { besideFilesEditor } from "../build/beside_files.ts";
+import {
+  createSourceReader,
+  editedSourcesPlugin,
+  type SourceEditor,
+} from "../build/edited_sources.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
+import { createModulePaths } from "../build/module_paths.ts";
 import { toBuildError } from "./build_error.ts";
 import { getStamp, type Inputs } from "./file_stamps.ts";
 import { resolveOwnModule } from "./own_modules.ts";
@@ -74,17 +82,40 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
   return { code: result.outputFiles[0].text };
 }
 
+/** Creates the editor for code that reads files beside itself: it finds them where the sources are. */
+function localFilesEditor(root: string, inputs: Inputs): SourceEditor {
+  return besideFilesEditor(createModulePaths(root), {
+    add(path) {
+      const stamp = getStamp(path);
+      inputs.set(path, stamp);
+      // the function is loaded again when the file has changed
+      const version = statSync(path).isFile() ? `?${encodeURIComponent(stamp)}` : "";
+      return pathToFileURL(path).href + version;
+    },
+  });
+}
+
 /**
- * Creates the plugin that resolves imports of a project. Packages stay external.
+ * Creates the plugin that resolves imports of a project. Packages stay external. Code that reads files
+ * beside itself finds them where the sources are.
  *
  * @param inputs Receives the stamps of the sources.
+ * @param editors Other changes of the project's modules.
+ * @param usesInstalled True to load packages of a Deno project from its node_modules, too.
  */
-export function localResolver(root: string, inputs: Inputs): Plugin {
+export function localResolver(
+  root: string,
+  inputs: Inputs,
+  editors: readonly SourceEditor[] = [],
+  usesInstalled = false,
+): Plugin {
   // created for each build, because the files that define aliases may have changed
   const aliases = new ImportAliases();
   return {
     name: "trellis",
     setup(build): void {
+      const reader = createSourceReader(build.esbuild, root);
+      editedSourcesPlugin(reader, [localFilesEditor(root, inputs), ...editors]).setup(build);
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
         if (
           args.kind === "entry-point" || args.path.startsWith("node:") ||
@@ -106,8 +137,14 @@ export function localResolver(root: string, inputs: Inputs): Plugin {
             ? { errors: [{ text: `Unknown entry point ${found.name}` }] }
             : { path: own, external: true };
         }
-        if (isDeno) return { path: denoSpecifier(args, aliases), external: true };
-        if (isInsideFolder(root, args.importer)) return { path: found.name, external: true };
+        const specifier = isDeno ? denoSpecifier(args, aliases) : undefined;
+        const isRegistered = /^(?:npm|jsr|https?):/.test(specifier ?? "");
+        if (specifier !== undefined && (isRegistered || !usesInstalled)) {
+          return { path: specifier, external: true };
+        }
+        if (specifier === undefined && isInsideFolder(root, args.importer)) {
+          return { path: found.name, external: true };
+        }
         // packages of a linked package cannot be resolved from the bundle's folder
         const { path } = await build.resolve(found.name, {
           kind: args.kind,

@@ -62,7 +62,7 @@ async function generate(options: ClientWatchOptions): Promise<string | undefined
   const { root, config, list, onWritten } = options;
   const { document, findings: [finding] } = await buildProjectDocument(root, list(), config);
   if (finding !== undefined) return `${finding.file}:${finding.line}: ${finding.message}`;
-  const changes = await planClientTypes(root, config.client.file, document);
+  const changes = planClientTypes(root, config.client.file, document);
   applyGeneratedFiles(root, changes);
   for (const { path, change } of changes) if (change === "updated") onWritten(path);
   return undefined;

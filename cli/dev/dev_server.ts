@@ -72,6 +72,7 @@ async function start(
   const services = { options, project, server, invoker, pending, dataDir, cleanup };
   const answer = createLocalEndpoints(services);
 
+  await store.scan();
   const functions = store.list();
   await preloadFunctions(store, functions);
   terminal.flush();

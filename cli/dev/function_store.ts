@@ -6,7 +6,6 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { findFunctionFiles, type FunctionFile, sortRoutes } from "../discovery/function_files.ts";
 import type { FunctionNaming } from "../discovery/function_naming.ts";
-import { readRouterRoutes } from "../discovery/router_routes.ts";
 import type { Route } from "../../router/define_router.ts";
 import { importFile } from "../import_file.ts";
 import { BuildError, toLoadError } from "./build_error.ts";
@@ -57,15 +56,18 @@ interface State {
   building?: Promise<LoadedFunction>;
 }
 
-/** The functions of a project. Each is built on its first call and rebuilt after a change. */
+/**
+ * The functions of a project. Each is built on its first call and rebuilt after a change. Routers
+ * have no routes before the first scan.
+ */
 export class FunctionStore {
   readonly #options: FunctionStoreOptions;
   readonly #states = new Map<string, State>();
   #folders: Inputs = new Map();
   #functions: readonly FunctionFile[] = [];
   #routes: readonly FunctionFile[] = [];
-  /** The files that declare the routes of routers. */
-  #routers: Inputs = new Map();
+  /** The sources of routers; `undefined` until they are loaded. */
+  #routers: Inputs | undefined;
   // module URLs must be unique: importing the same URL again returns the cached module
   readonly #prefix = Date.now().toString(36);
   #bundles = 0;
@@ -77,36 +79,51 @@ export class FunctionStore {
     allowReconfiguration();
     rmSync(this.#options.outDir, { recursive: true, force: true });
     mkdirSync(this.#options.outDir, { recursive: true });
-    this.scan();
+    this.#readFiles();
+    this.#routes = sortRoutes(this.#functions);
   }
 
-  /** Scans for added and removed files; returns true if a folder has changed. */
-  scan(): boolean {
+  /**
+   * Scans for added and removed files, and loads the routers, whose routes are in their handlers.
+   *
+   * @returns True if a folder or a router has changed.
+   */
+  async scan(): Promise<boolean> {
     const isKnown = this.#folders.size > 0 && !isChanged(this.#folders);
-    if (isKnown && !isChanged(this.#routers)) return false;
+    if (isKnown && this.#routers !== undefined && !isChanged(this.#routers)) return false;
+    if (!isKnown) this.#readFiles();
+    const routers: Inputs = new Map();
+    const routes = await Promise.all(
+      this.#functions.filter(({ isRouter }) => isRouter).map((fn) => this.#readRouter(fn, routers)),
+    );
+    this.#routers = routers;
+    this.#routes = sortRoutes([...this.#functions, ...routes.flat()]);
+    return true;
+  }
+
+  #readFiles(): void {
     // stamped before reading, so that a concurrent change is detected by the next scan
     const present = stampFolders(this.#options.functionsDir);
     const { functionsDir, naming } = this.#options;
     const found = findFunctionFiles(functionsDir, naming);
     const files = new Set(found.map(({ file }) => file));
-    this.#routes = sortRoutes([...found, ...this.#readRouters(found)]);
     this.#functions = found;
     this.#folders = present;
     for (const file of this.#states.keys()) if (!files.has(file)) this.#states.delete(file);
-    return true;
   }
 
-  #readRouters(functions: readonly FunctionFile[]): FunctionFile[] {
-    this.#routers = new Map();
-    return functions.filter(({ isRouter }) => isRouter).flatMap((fn) => {
-      const { routes, errors, files } = readRouterRoutes(this.#options.root, fn);
-      for (const file of files) this.#routers.set(file, getStamp(file));
-      if (errors.length > 0) {
-        const errorList = errors.map((message) => ({ message }));
-        this.#options.onFailed?.(fn, new BuildError(fn.name, errorList));
-      }
-      return routes;
-    });
+  /** Loads a router. One that cannot be loaded keeps its routes: their requests are answered with the error. */
+  async #readRouter(fn: FunctionFile, routers: Inputs): Promise<FunctionFile[]> {
+    try {
+      const { routes = [] } = await this.load(fn);
+      return routes.map(({ method, path }) => ({ ...fn, method, path }));
+    } catch (error) {
+      if (!(error instanceof BuildError)) throw error;
+      return this.#routes.filter(({ file, path }) => file === fn.file && path !== undefined);
+    } finally {
+      const inputs = this.#states.get(fn.file)?.inputs ?? [];
+      for (const [file, stamp] of inputs) routers.set(file, stamp);
+    }
   }
 
   /** Loads a function, or reloads it if a source has changed. */
@@ -200,7 +217,7 @@ export class FunctionStore {
 
   /** Reloads the loaded functions that have changed. */
   async refresh(): Promise<void> {
-    this.scan();
+    await this.scan();
     const known = this.#functions.filter(({ file }) => this.#states.has(file));
     await Promise.allSettled(known.map((fn) => this.load(fn)));
   }

@@ -5,7 +5,7 @@ import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import { executeRows } from "../../database/execute.ts";
-import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
+import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";

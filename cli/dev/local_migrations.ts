@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
+import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";
@@ -38,15 +38,18 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
   const { folder, database, terminal } = options;
   const warned = new Set<string>();
   let stamps = readStamps(folder);
-  let work = Promise.resolve();
 
   function warnOnce(text: string): void {
     if (!warned.has(text)) terminal.warn(text);
     warned.add(text);
   }
 
+  async function warn(): Promise<void> {
+    (await listRefused(options)).forEach(warnOnce);
+  }
+
   async function apply(): Promise<void> {
-    listRefused(options).forEach(warnOnce);
+    await warn();
     try {
       const applied = await database.migrate?.() ?? 0;
       if (applied > 0) terminal.progress(`${count(applied, "migration")} applied`);
@@ -55,7 +58,7 @@ export function createMigrationWatch(options: MigrationWatchOptions): MigrationW
     }
   }
 
-  listRefused(options).forEach(warnOnce);
+  let work = warn();
   return {
     folders: () => [folder, join(folder, "meta")].filter((path) => existsSync(path)),
     update(): void {
@@ -87,13 +90,13 @@ function hasEmptyFile(folder: string): boolean {
 }
 
 /** Lists what Aurora DSQL refuses, one line each; none if the local database refuses it itself. */
-function listRefused(
+async function listRefused(
   { folder, database, config, namesDistSql }: MigrationWatchOptions,
-): string[] {
+): Promise<string[]> {
   const isOther = database.migrate !== undefined && database.config?.provider !== "distsql";
   if (!isOther || !existsSync(folder) || !isDeployedToDistSql(config, namesDistSql)) return [];
   try {
-    const { findings } = planMigrationFolder(folder, "distsql", config.database.translation);
+    const { findings } = await planMigrationFolder(folder, "distsql", config.database.translation);
     return findings.filter(({ severity }) => severity === "error")
       .map((finding) => `Aurora DSQL will refuse ${formatPlanFinding(finding)}`);
   } catch {

@@ -18,7 +18,7 @@ export interface LocalMatch {
  */
 export function createLocalRouter(
   store: FunctionStore,
-): (method: string, path: string) => LocalMatch {
+): (method: string, path: string) => Promise<LocalMatch> {
   let builtFrom: readonly FunctionFile[] | undefined;
   let match: (method: string, path: string) => RouteMatch;
   let functions: Map<LocalRoute, FunctionFile>;
@@ -36,10 +36,10 @@ export function createLocalRouter(
       : found;
   }
 
-  return function findFunction(method, path): LocalMatch {
+  return async function findFunction(method, path): Promise<LocalMatch> {
     let found = lookUp(method, path);
     // scanning is slow, so it runs only if no function was found or its file is gone
-    if ((!("fn" in found) || !existsSync(found.fn.file)) && store.scan()) {
+    if ((!("fn" in found) || !existsSync(found.fn.file)) && await store.scan()) {
       found = lookUp(method, path);
     }
     if ("fn" in found) return found;

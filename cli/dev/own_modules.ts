@@ -3,13 +3,14 @@ import { TRELLIS } from "../analysis/resolve_module.ts";
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",
   auth: "auth/mod",
-  "auth/jwt": "auth/jwt",
+  "auth/jwt": "auth/jwt/mod",
   "auth/schema": "auth/schema",
   cli: "cli/mod",
   client: "client/mod",
   core: "core/mod",
   database: "database/mod",
   "database/orm": "database/orm",
+  distsql: "distsql/mod",
   env: "env/mod",
   errors: "errors/mod",
   idempotency: "idempotency/mod",
@@ -38,4 +39,14 @@ export function resolveOwnModule(specifier: string): string | undefined {
   if (!Object.hasOwn(ENTRY_POINTS, entry)) return undefined;
   const extension = /\.[a-z]+$/.exec(new URL(import.meta.url).pathname)?.[0] ?? ".js";
   return new URL(`../../${ENTRY_POINTS[entry]}${extension}`, import.meta.url).href;
+}
+
+/** Returns the specifiers of the entry points by the URL that {@link resolveOwnModule} gives. */
+export function listOwnModules(): Map<string, string> {
+  return new Map(
+    Object.keys(ENTRY_POINTS).map((entry) => {
+      const specifier = entry === "" ? TRELLIS : `${TRELLIS}/${entry}`;
+      return [resolveOwnModule(specifier)!, specifier];
+    }),
+  );
 }

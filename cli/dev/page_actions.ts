@@ -57,7 +57,7 @@ export function createPageActions(options: PageActionsOptions): PageActions {
   return {
     async invoke(name, input): Promise<unknown> {
       let fn = find(name);
-      if (fn === undefined && store.scan()) fn = find(name);
+      if (fn === undefined && await store.scan()) fn = find(name);
       if (fn === undefined) throw new NotFoundError(`Unknown function ${name}`);
       return await run(fn, toTriggerEvent(fn, input), `${fn.name} (${fn.kind})`);
     },

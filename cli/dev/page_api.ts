@@ -135,7 +135,7 @@ async function read(
   [area, name, action]: ApiPath,
   params: URLSearchParams,
 ): Promise<unknown> {
-  if (area === "state") return describeState(source);
+  if (area === "state") return await describeState(source);
   if (area === "calls" && name !== undefined) {
     const call = source.recorder.calls.find(({ id }) => id === name);
     if (call !== undefined) return call;
@@ -157,10 +157,10 @@ async function read(
     : await readRows(config, name, action ?? "", readOffset(params));
 }
 
-function describeState(
+async function describeState(
   { project, url, database, recorder, store, sent, mails, secrets }: PageSource,
-): Record<string, unknown> {
-  store.scan();
+): Promise<Record<string, unknown>> {
+  await store.scan();
   return {
     project,
     url,

@@ -40,7 +40,7 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
   ): Promise<ProxyResult | undefined> {
     const requested = getRequestedMethod(request);
     if (requested === undefined) return undefined;
-    const { fn, parameters } = findFunction(requested, url.pathname);
+    const { fn, parameters } = await findFunction(requested, url.pathname);
     const { handler } = await store.load(fn);
     const requestId = crypto.randomUUID();
     const parts = { resource: fn.path!, parameters, body: await readBody(request), requestId };
@@ -53,7 +53,7 @@ export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
     if (environment.refresh()) store.invalidate();
     let found: LocalMatch;
     try {
-      found = findFunction(method, url.pathname);
+      found = await findFunction(method, url.pathname);
     } catch (error) {
       const preflight = await findPreflight(request, url).catch((error) =>
         toGatewayFailure(request, error)

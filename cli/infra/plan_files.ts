@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { toPortablePath } from "../inside_folder.ts";
-import type { Finding } from "../analysis/findings.ts";
-import { readConfig } from "../analysis/read_config.ts";
+import type { Finding } from "../project/findings.ts";
+import { readConfig } from "../config/read_config.ts";
 import type { CommandContext } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles } from "../discovery/function_files.ts";
@@ -45,7 +45,7 @@ export async function planFiles(
   { root, options, output }: Pick<CommandContext, "root" | "options" | "output">,
 ): Promise<FilePlan> {
   const given = options.config as string | undefined;
-  const config = readConfig(root, given);
+  const config = await readConfig(root, given);
   const { infra } = config;
   const dir = toProjectPath(root, infra.dir);
   const modules = await findModules(root, dir, options["modules-path"] ?? infra.modulesPath);

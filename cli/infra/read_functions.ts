@@ -5,7 +5,7 @@ import {
   FUNCTION_RULES,
 } from "../../core/function_options.ts";
 import { DEFAULT_API_KEY_HEADER, readApiKeyHeaders } from "../analysis/api_key_headers.ts";
-import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
+import { PACKAGE_TABLES } from "../grants/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
 import { readDatabaseClients } from "../analysis/database_clients.ts";
@@ -13,7 +13,8 @@ import { readEnvironment } from "../analysis/environment_variables.ts";
 import { describeInvalidAuth } from "../analysis/auth_mode.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { createFindings, type Finding, type Findings } from "../analysis/findings.ts";
+import { createFindings, type Findings } from "../analysis/findings.ts";
+import type { Finding } from "../project/findings.ts";
 import { Project } from "../analysis/project.ts";
 import type { Evaluator, TableName } from "../analysis/values.ts";
 import { readRouterDefinition, type RouteDefinition } from "../analysis/router_definition.ts";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readConfig } from "../analysis/read_config.ts";
+import { readConfig } from "../config/read_config.ts";
 import { findDenoConfig } from "../build/deno_graph.ts";
 import { type CommandResult, ExitCode } from "../command.ts";
 import { summarizeList } from "../generated_report.ts";
@@ -14,8 +14,8 @@ import { ciFiles } from "./ci_files.ts";
  * @param folder Absolute path of the project.
  * @param output The output of the command.
  */
-export function addCi(folder: string, output: Output): CommandResult {
-  const name = readConfig(folder).infra.projectName ?? readProjectName(folder);
+export async function addCi(folder: string, output: Output): Promise<CommandResult> {
+  const name = (await readConfig(folder)).infra.projectName ?? readProjectName(folder);
   const files = ciFiles(name, findDenoConfig(folder) === undefined ? "node" : "deno");
   const paths = Object.keys(files);
   const present = paths.filter((path) => existsSync(join(folder, path)));

@@ -31,7 +31,8 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
 |
 |// import this file first: functions read the environment when they are loaded
 |process.env.AUTH_SECRET = "only for tests: 32 characters or more";
-|process.env.LOG_LEVEL = "SILENT";
+|// a handler that fails writes its error, which its response does not have
+|process.env.LOG_LEVEL = "ERROR";
 |process.env.METRICS_DISABLED = "true";
 |
 |/** Runs a test with a new database that has all tables. Import functions inside of the test. */

@@ -33,9 +33,9 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       // signs with profiles of this machine; functions sign with the variables that Lambda sets
       ...pick("@aws-sdk/dsql-signer", "@electric-sql/pglite"),
       "@types/node": NODE_TOOLS["@types/node"],
-      ...pick("esbuild"),
+      ...pick("acorn", "esbuild", "libpg-query"),
       tsx: NODE_TOOLS.tsx,
-      ...pick("typescript"),
+      typescript: NODE_TOOLS.typescript,
     },
     ...template.packages.includes("better-auth") && {
       "//overrides": PLUGIN_OVERRIDES_REASON,

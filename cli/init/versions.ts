@@ -9,11 +9,12 @@ export const VERSIONS = {
   "@aws-sdk/client-sqs": "3.1169.0",
   "@aws-sdk/dsql-signer": "3.1142.0",
   "@electric-sql/pglite": "0.5.16",
+  acorn: "8.19.0",
   "better-auth": "^1.7.25",
   "drizzle-orm": "0.45.4",
   esbuild: "0.28.2",
+  "libpg-query": "18.1.5",
   postgres: "3.4.9",
-  typescript: "5.9.3",
   zod: "4.6.7",
 } as const;
 
@@ -21,6 +22,7 @@ export const VERSIONS = {
 export const NODE_TOOLS = {
   "@types/node": "22.20.5",
   tsx: "4.23.15",
+  typescript: "^7.0.2",
 } as const;
 
 /** Why a Node.js project has {@link PLUGIN_OVERRIDES}. A package.json has no comments. */

@@ -3,11 +3,11 @@ import {
   findUnknownPatterns,
   isRouteMounted,
 } from "../../auth/better_auth/auth_routes.ts";
-import type { SourceLocation } from "../analysis/slice.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
+import type { Place } from "../project/source_map.ts";
 
 /** A function that `createAuthHandler` creates, as described by its source file. */
-export interface AuthFunction extends SourceLocation {
+export interface AuthFunction extends Place {
   readonly fn: FunctionFile;
   /** The option `routes`; omitted to mount every route. */
   readonly routes?: readonly string[];

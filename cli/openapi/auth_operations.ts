@@ -4,7 +4,7 @@ import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { type AuthFunction, type MountedRoute, mountRoutes } from "./auth_functions.ts";
 import { allowNulls, completeResponses } from "./auth_corrections.ts";
 import { getAuthSchemaName, toJsonSchema } from "./auth_schemas.ts";
-import type { OpenApiFinding } from "./read_operations.ts";
+import type { OpenApiFinding } from "./schema_findings.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,5 +1,19 @@
-import type { OpenApiFinding, SourceOperation } from "./read_operations.ts";
-import { getLocation } from "./schema_values.ts";
+import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import type { PlacedDefinition } from "../project/loaded_function.ts";
+import type { Place } from "../project/source_map.ts";
+import type { OpenApiFinding } from "./schema_findings.ts";
+
+/** An operation with its function. */
+export interface SourceOperation extends Place {
+  readonly fn: FunctionFile;
+  /** The name of the handler's function, if it has one. */
+  readonly functionName?: string;
+  readonly operationName?: string;
+  readonly openapi: OpenApiMetadata;
+  readonly registered: RegisteredOperation;
+  readonly definition: PlacedDefinition;
+}
 
 /**
  * Assigns operation ids: explicit ones, else the handler's function name if it is unique, else the
@@ -29,7 +43,8 @@ export function nameOperations(
     const other = owners.get(id);
     if (other !== undefined) {
       find({
-        ...getLocation(operation),
+        file: operation.file,
+        line: operation.line,
         message:
           `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
       });

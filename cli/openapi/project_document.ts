@@ -1,16 +1,18 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isAppError } from "../../errors/app_error.ts";
-import type { OpenApiDocument } from "../../validation/openapi/document.ts";
-import type { SourceLocation } from "../analysis/slice.ts";
+import { buildOpenApiDocument, type OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { BuildError } from "../dev/build_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { AuthFunction } from "./auth_functions.ts";
-import { buildDocument } from "./build_document.ts";
+import { toPortablePath } from "../inside_folder.ts";
+import { loadTogether } from "../project/load_together.ts";
+import type { Place } from "../project/source_map.ts";
 import { readInfo } from "./openapi_files.ts";
-import { createPackageLoader } from "./package_loader.ts";
 import { prefixSchemas } from "./prefix_schemas.ts";
-import { type OpenApiFinding, readOperations } from "./read_operations.ts";
+import { OPERATIONS_READER, type OperationsData, type ReadOperations } from "./read_operations.ts";
+import type { OpenApiFinding } from "./schema_findings.ts";
 
 /** The document of a project with its errors and warnings. */
 export interface ProjectDocument {
@@ -18,51 +20,46 @@ export interface ProjectDocument {
   readonly findings: readonly OpenApiFinding[];
   readonly warnings: readonly OpenApiFinding[];
   /** Functions that are not described. */
-  readonly undescribed: readonly SourceLocation[];
+  readonly undescribed: readonly Place[];
 }
 
-/**
- * Builds the document of a project: its handlers, and the routes of better-auth that it mounts.
- *
- * @param onProgress Called with the number of finished files.
- */
+/** Builds the document of a project: its handlers, and the routes of better-auth that it mounts. */
 export async function buildProjectDocument(
   root: string,
   functions: readonly FunctionFile[],
   config: ResolvedConfig,
-  onProgress?: (done: number, total: number) => void,
 ): Promise<ProjectDocument> {
   const { openapi } = config;
-  const sources = await readOperations(
+  const routes = functions.filter(({ kind }) => kind === "api");
+  const data: OperationsData = {
+    functions: routes.map((fn) => ({ ...fn, file: toPortablePath(root, fn.file) })),
+    additionalSchemas: openapi.additionalSchemas,
+    info: readInfo(root, openapi),
+    servers: openapi.servers,
+    version: openapi.openapiVersion,
+  };
+  const additional = openapi.additionalSchemas.map((label) => resolve(root, label.split("#")[0]));
+  const loaded = await loadTogether<ReadOperations>({
     root,
-    functions,
-    onProgress,
-    openapi.additionalSchemas,
-  );
-  const { authFunctions, undescribed } = sources;
-  const info = readInfo(root, openapi);
-  const built = await buildDocument(
-    sources,
-    info,
-    openapi.servers,
-    createPackageLoader(),
-    openapi.openapiVersion,
-  );
-  const withPrefix = (document: OpenApiDocument) => prefixSchemas(document, openapi.schemaPrefix);
-  const warnings = [...sources.warnings, ...built.warnings];
-  const findings = [...sources.findings, ...built.findings];
-  if (authFunctions.length === 0) {
-    return { document: withPrefix(built.document), findings, warnings, undescribed };
+    files: [...new Set([...routes.map(({ file }) => file), ...additional.filter(existsSync)])],
+    reader: OPERATIONS_READER,
+    data,
+  });
+  if (loaded.facts === undefined) {
+    const document = buildOpenApiDocument(data.info, [], data.servers);
+    return { document, findings: loaded.errors, warnings: [], undescribed: [] };
   }
-  const { document, findings: more } = await describeAuth(
-    root,
-    config,
-    authFunctions,
-    built.document,
-  );
+  const { facts } = loaded;
+  const { undescribed, authFunctions } = facts;
+  const warnings = [...facts.warnings, ...loaded.warnings];
+  const withPrefix = (document: OpenApiDocument) => prefixSchemas(document, openapi.schemaPrefix);
+  if (authFunctions.length === 0) {
+    return { ...facts, warnings, document: withPrefix(facts.document) };
+  }
+  const { document, findings } = await describeAuth(root, config, authFunctions, facts.document);
   return {
     document: withPrefix(document),
-    findings: [...findings, ...more],
+    findings: [...facts.findings, ...findings],
     warnings,
     undescribed,
   };

@@ -1,182 +1,175 @@
 import {
-  API_KEY_RULES,
-  type AuthMethodMode,
-  isRestricted,
-  SESSION_RULES,
-} from "../../core/http/auth_method.ts";
-import { describeInvalidAuth, getAuthOptions } from "../analysis/auth_mode.ts";
-import { createEvaluator } from "../analysis/evaluate.ts";
-import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { asObject, readProperty } from "../analysis/object_literals.ts";
-import { Project } from "../analysis/project.ts";
-import { readRouterDefinition } from "../analysis/router_definition.ts";
-import { createResponseReader } from "../analysis/reachable_responses.ts";
-import { Slicer } from "../analysis/schema_slice.ts";
-import type { Evaluator } from "../analysis/values.ts";
-import type { Slice, SliceUse, SourceLocation } from "../analysis/slice.ts";
-import { ts, unwrap } from "../analysis/typescript.ts";
+  type ApiRoute,
+  buildOpenApiDocument,
+  type OpenApiDocument,
+  type OpenApiInfo,
+  type OpenApiVersion,
+} from "../../validation/openapi/document.ts";
+import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
+import type { AuthMethod } from "../../core/http/auth_method.ts";
+import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
+import type { Router } from "../../router/define_router.ts";
+import type { ConfiguredServer } from "../config/openapi.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { ROUTE_METHODS } from "../discovery/route_files.ts";
-import type { IdempotencyMetadata } from "../../core/idempotency.ts";
-import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
-import { type AdditionalSchema, readAdditionalSchemas } from "./additional_schemas.ts";
-import { findApiKeyHeader } from "./api_key_header.ts";
+import { nameRoute, ROUTE_METHODS } from "../discovery/route_files.ts";
+import { checkFacts, type TogetherModule } from "../project/load_together.ts";
+import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
+import type { Place } from "../project/source_map.ts";
+import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
-import { getSchema, readDeclaredResponses } from "./handler_schemas.ts";
-import { readIdempotency } from "./read_idempotency.ts";
+import { nameOperations, type SourceOperation } from "./operation_ids.ts";
+import { type AnySchema, createResponseReader, getDefinitionPlace } from "./read_responses.ts";
+import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
+import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
 
-/** Handler options that are schemas. */
-export const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"] as const;
+/** The URL of this module, which the loading process imports. */
+export const OPERATIONS_READER: string = import.meta.url;
 
-/** A handler option that is a schema. */
-export type SchemaOption = typeof SCHEMA_OPTIONS[number];
-
-/** A message about code that cannot be resolved or described. */
-export interface OpenApiFinding extends SourceLocation {
-  readonly message: string;
+/** What the reader needs besides the modules. */
+export interface OperationsData {
+  /** The HTTP functions, with files relative to the project. */
+  readonly functions: readonly FunctionFile[];
+  /** `src/events.ts#NoteEvent` */
+  readonly additionalSchemas: readonly string[];
+  readonly info: OpenApiInfo;
+  readonly servers?: readonly (string | ConfiguredServer)[];
+  readonly version: OpenApiVersion;
 }
 
-/** A successful response of a handler; without a schema its body is unknown. */
-export interface SuccessUse {
-  readonly status: number;
-  readonly hasBody: boolean;
-  /** `isDeclared` is true for the option `responses`, false for an argument in the handler's code. */
-  readonly schema?: SliceUse & { readonly isDeclared: boolean };
-}
-
-/** An operation as described by its source file. */
-export interface SourceOperation extends SourceLocation {
-  readonly fn: FunctionFile;
-  /** The name of the handler's function, if it has one. */
-  readonly functionName?: string;
-  readonly operationName?: string;
-  readonly auth: AuthMethodMode;
-  /** True if an option refuses authenticated callers with 403. */
-  readonly isRestricted: boolean;
-  /** True if the handler admits callers without a session. */
-  readonly isOptional: boolean;
-  /** True if an option limits the rate of requests. */
-  readonly isRateLimited: boolean;
-  /** True if the option `errorBody` replaces the bodies of errors. */
-  readonly hasErrorBody: boolean;
-  /** Headers with signatures of webhooks that the handler checks. */
-  readonly signatures: readonly string[];
-  readonly openapi: OpenApiMetadata;
-  readonly idempotency?: IdempotencyMetadata;
-  readonly schemas: Readonly<Partial<Record<SchemaOption, SliceUse>>>;
-  /** Statuses of success with the schemas of their bodies. */
-  readonly successes: readonly SuccessUse[];
-  /** Error statuses that the handler's code can end with. */
-  readonly statuses: readonly number[];
-}
-
-/** The operations of a project. */
-export interface SourceOperations {
-  readonly operations: readonly SourceOperation[];
-  /** Schemas that no operation uses. */
-  readonly additional: readonly AdditionalSchema[];
-  /** All schemas with everything needed to evaluate them. */
-  readonly slice: Slice;
+/** The document of a project's handlers. */
+export interface ReadOperations {
+  readonly document: OpenApiDocument;
+  /** Errors: the document is incomplete or wrong. */
   readonly findings: readonly OpenApiFinding[];
-  /** Errors whose status is only known at run time. */
   readonly warnings: readonly OpenApiFinding[];
-  /** The header of API keys; omitted for the default. */
-  readonly apiKeyHeader?: string;
   /** Functions that serve routes of better-auth. */
   readonly authFunctions: readonly AuthFunction[];
   /** Functions of other kinds; they are not described. */
-  readonly undescribed: readonly SourceLocation[];
+  readonly undescribed: readonly Place[];
 }
 
-/**
- * Reads the operations of HTTP functions from their files. Static analysis only.
- *
- * @param files The functions; kinds other than `api` are ignored.
- * @param onProgress Called with the number of finished files.
- * @param additionalSchemas Exports that become components: `src/events.ts#NoteEvent`.
- * @returns The operations, sorted by path and method.
- */
-export async function readOperations(
-  root: string,
-  files: readonly FunctionFile[],
-  onProgress: (done: number, total: number) => void = () => {},
-  additionalSchemas: readonly string[] = [],
-): Promise<SourceOperations> {
-  const project = new Project(root);
-  const evaluator = createEvaluator(project);
-  const slicer = new Slicer(project);
-  const getResponses = createResponseReader(project, evaluator);
-  const operations: SourceOperation[] = [];
-  const findings: OpenApiFinding[] = [];
-  const warnings = new Map<ts.Node, OpenApiFinding>();
-  const authFunctions: AuthFunction[] = [];
-  const undescribed: SourceLocation[] = [];
-  const routes = files.filter(({ kind }) => kind === "api").sort(compareRoutes);
+/** Handler options that are schemas. */
+const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"] as const;
 
-  for (const [index, fn] of routes.entries()) {
-    if (index % BATCH === 0) {
-      onProgress(index, routes.length);
-      // lets signals run
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const file = readHandlerDefinition(project, evaluator, fn.file);
-    const router = readRouterDefinition(project, evaluator, fn, file);
-    const find = (node: ts.Node, message: string) => {
-      findings.push({ ...project.getLocation(node), message });
-    };
-    for (const { node, message } of [...file.unresolved, ...router.unresolved]) {
-      find(node, message);
-    }
-    for (const { definition, ...route } of fn.isRouter ? router.routes : [{ definition: file }]) {
-      const target = { ...fn, ...route };
-      if (definition.definer === "defineApiHandler") {
-        const context = { project, evaluator, slicer, getResponses, find, warnings };
-        operations.push(readOperation(target, definition, context));
-      } else if (definition.definer === "createAuthHandler") {
-        authFunctions.push(readAuthFunction(target, definition, project, find));
-      } else if (definition.unresolved.length === 0) {
-        undescribed.push(project.getLocation(definition.node));
-      }
-    }
-  }
-  operations.sort((one, other) => compareRoutes(one.fn, other.fn));
-  const additional = readAdditionalSchemas(project, slicer, additionalSchemas, findings);
-  const withApiKeys = operations.filter(({ auth }) => auth === "api-key").map(({ fn }) => fn.file);
-  const apiKeyHeader = findApiKeyHeader(project, evaluator, withApiKeys, (node, message) => {
-    warnings.set(node, { ...project.getLocation(node), message });
+/** Builds the document of the loaded handlers. Runs in the process that loads them. */
+export function read(fn: LoadedFunction): ReadOperations {
+  const { modules, data } = fn.module as unknown as TogetherModule<OperationsData>;
+  const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
+  const { operations, authFunctions, undescribed } = readFunctions(fn, modules, data, schemas);
+  const warnings: OpenApiFinding[] = [];
+  const ids = nameOperations(operations, (finding) => schemas.add(finding));
+  const getResponses = createResponseReader(fn);
+  const unknownErrors = new Set<AnyNode>();
+  const routes = operations.map((operation): ApiRoute => {
+    const reached = getResponses(findHandlerNodes(fn, operation.definition));
+    reached.unknownErrors.forEach((node) => unknownErrors.add(node));
+    return toRoute(operation, ids.get(operation)!, reached, schemas);
   });
-  return {
-    operations,
-    apiKeyHeader,
-    additional,
-    slice: slicer.finish(),
-    findings,
-    warnings: [...warnings.values()],
-    authFunctions,
-    undescribed,
-  };
-}
-
-function readAuthFunction(
-  fn: FunctionFile,
-  definition: HandlerDefinition,
-  project: Project,
-  find: (node: ts.Node, message: string) => void,
-): AuthFunction {
-  const routes = definition.getLiteral("routes");
-  if (routes?.kind === "unknown") {
-    find(routes.node, "routes cannot be determined statically: use a literal value");
+  const additionalSchemas = data.additionalSchemas.flatMap((label) =>
+    readAdditional(fn, label, modules, schemas)
+  );
+  const { names, clashes } = nameSchemas(schemas.named);
+  const document = buildOpenApiDocument(data.info, routes, data.servers, {
+    version: data.version,
+    apiKeyHeader: readApiKeyHeader(fn, operations, warnings),
+    additionalSchemas,
+    schemaNames: names,
+    onIssue: (issue) => schemas.addIssue(issue.schema, issue),
+  });
+  for (const { name, places: [{ file, line }, ...others] } of clashes) {
+    const message = `${name} is exported by ${
+      others.map((other) => `${other.file}:${other.line}`).join(", ")
+    } too, so the component names contain the file name. Set .meta({ id: "…" }) on one of them`;
+    warnings.push({ file, line, message });
   }
-  return {
-    fn,
-    ...project.getLocation(definition.node),
-    ...routes?.kind === "known" && { routes: routes.value as readonly string[] },
-    hasErrorBody: definition.getExpression("errorBody") !== undefined,
-  };
+  for (const node of unknownErrors) {
+    warnings.unshift({
+      ...fn.getPlace(node),
+      message: "the code of this AppError is only known at run time, so its status is not in the " +
+        "document: use a literal code, or describe the status in openapi.responses",
+    });
+  }
+  const { findings } = schemas;
+  return checkFacts({ document, findings, warnings, authFunctions, undescribed });
 }
 
-const BATCH = 50;
+interface ReadFunctions {
+  readonly operations: SourceOperation[];
+  readonly authFunctions: AuthFunction[];
+  readonly undescribed: Place[];
+}
+
+function readFunctions(
+  loaded: LoadedFunction,
+  modules: Modules,
+  { functions }: OperationsData,
+  schemas: SchemaFindings,
+): ReadFunctions {
+  const found: ReadFunctions = { operations: [], authFunctions: [], undescribed: [] };
+  for (const fn of [...functions].sort(compareRoutes)) {
+    const { handler } = modules[fn.file] ?? {};
+    if (handler === undefined) {
+      schemas.add({ file: fn.file, line: 1, message: NO_HANDLER });
+      continue;
+    }
+    const routes = fn.isRouter
+      ? ((handler as Partial<Router>).routes ?? []).map(({ method, path, handler }) => ({
+        fn: { ...fn, method, path, name: `${fn.name}${nameRoute(method, path)}` },
+        handler: handler as unknown,
+      }))
+      : [{ fn, handler }];
+    for (const route of routes) readFunction(loaded, route.fn, route.handler, found, schemas);
+  }
+  found.operations.sort((one, other) => compareRoutes(one.fn, other.fn));
+  return found;
+}
+
+function readFunction(
+  loaded: LoadedFunction,
+  fn: FunctionFile,
+  handler: unknown,
+  { operations, authFunctions, undescribed }: ReadFunctions,
+  schemas: SchemaFindings,
+): void {
+  const definitions = loaded.list("defineApiHandler", "createAuthHandler");
+  // a function that wraps our handler, such as an error tracker, does not change its options
+  const definition = definitions.find(({ value }) => value === handler) ??
+    definitions.findLast(({ place }) => place.file === fn.file);
+  const place = definition === undefined
+    ? { file: fn.file, line: 1 }
+    : getDefinitionPlace(loaded, definition);
+  if (definition === undefined) undescribed.push(place);
+  else if (definition.name === "createAuthHandler") {
+    const { routes, errorBody } = (definition.args[1] ?? {}) as {
+      routes?: readonly string[];
+      errorBody?: unknown;
+    };
+    authFunctions.push({
+      fn,
+      ...place,
+      ...routes !== undefined && { routes },
+      hasErrorBody: errorBody !== undefined,
+    });
+  } else {
+    const { operation } = definition.value as { operation: RegisteredOperation };
+    const [options, run] = definition.args as [{ operationName?: string }, { name?: string }];
+    const problem = checkMetadata(operation.openapi);
+    if (problem !== undefined) schemas.add({ ...place, message: problem });
+    operations.push({
+      fn,
+      ...place,
+      ...run.name && { functionName: findSourceName(run.name, place.file) },
+      operationName: options.operationName,
+      openapi: problem === undefined ? operation.openapi : {},
+      registered: operation,
+      definition,
+    });
+  }
+}
+
+const NO_HANDLER = "the file does not export a handler. Write export " +
+  "const handler = defineApiHandler({ … })(…)";
 
 /** Compares functions by path, then by the conventional order of methods. */
 function compareRoutes(one: FunctionFile, other: FunctionFile): number {
@@ -187,111 +180,104 @@ function compareRoutes(one: FunctionFile, other: FunctionFile): number {
   return rank(one) - rank(other);
 }
 
-interface ReadContext {
-  readonly project: Project;
-  readonly evaluator: Evaluator;
-  readonly slicer: Slicer;
-  readonly getResponses: ReturnType<typeof createResponseReader>;
-  readonly find: (node: ts.Node, message: string) => void;
-  /** Receives warnings by node. */
-  readonly warnings: Map<ts.Node, OpenApiFinding>;
-}
-
-function readOperation(
-  fn: FunctionFile,
-  definition: HandlerDefinition,
-  { project, evaluator, slicer, getResponses, find, warnings }: ReadContext,
-): SourceOperation {
-  function readOption(option: string): unknown {
-    const literal = definition.getLiteral(option);
-    if (literal?.kind !== "unknown") return literal?.value;
-    find(literal.node, `${option} cannot be determined statically: use a literal value`);
-    return undefined;
+/** Adds what the handler's code shows to what the handler registers. */
+function toRoute(
+  operation: SourceOperation,
+  operationId: string,
+  { errors, successes, signatures }: ReturnType<ReturnType<typeof createResponseReader>>,
+  schemas: SchemaFindings,
+): ApiRoute {
+  const { fn, openapi, registered } = operation;
+  const described = Object.fromEntries(
+    SCHEMA_OPTIONS.map((name) => [name, schemas.use(registered[name], operation, name)]),
+  ) as Pick<RegisteredOperation, typeof SCHEMA_OPTIONS[number]>;
+  const metadata: OpenApiMetadata = {
+    ...openapi,
+    operationId,
+    responses: {
+      ...Object.fromEntries([...errors].map((status) => [status, ""])),
+      ...openapi.responses,
+    },
+  };
+  const declared = Object.entries(registered.responses ?? {});
+  const responses: Record<number, AnySchema[]> = {};
+  const openBodies = new Set<number>();
+  for (const [status, each] of declared) {
+    responses[Number(status)] = each.flatMap((schema) =>
+      schemas.use(schema, operation, "responses") ?? []
+    );
   }
-
-  const auth = readOption("auth") ?? "none";
-  const needs = readNeeds(definition, evaluator, find);
-  const invalid = describeInvalidAuth(auth);
-  if (invalid !== undefined) find(definition.node, invalid);
-  const openapi = readOption("openapi") ?? {};
-  const problem = checkMetadata(openapi);
-  if (problem !== undefined) find(definition.node, problem);
-  const operationName = readOption("operationName");
-  const schemas: Partial<Record<SchemaOption, SliceUse>> = {};
-  for (const option of SCHEMA_OPTIONS) {
-    const expression = getSchema(definition, evaluator, option);
-    if (expression !== undefined) schemas[option] = slicer.add(expression);
+  for (const { status, hasBody, schema } of declared.length > 0 ? [] : successes) {
+    const value = schema && schemas.use(schema, operation, "the response schema");
+    responses[status] = [...responses[status] ?? [], ...value ? [value] : []];
+    if (hasBody && value === undefined) openBodies.add(status);
   }
-  const handler = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
-  const reached = handler && getResponses(handler);
-  for (const node of reached?.unknownErrors ?? []) {
-    warnings.set(node, {
-      ...project.getLocation(node),
-      message: "the code of this AppError is only known at run time, so its status is not in the " +
-        "document: use a literal code, or describe the status in openapi.responses",
-    });
-  }
-  const declared = readDeclaredResponses(definition, evaluator, find);
-  const found = declared ?? reached?.successes ?? [];
   return {
-    fn,
-    ...project.getLocation(definition.node),
-    functionName: handler && getName(unwrap(handler)),
-    operationName: typeof operationName === "string" ? operationName : undefined,
-    auth: auth as AuthMethodMode,
-    isRestricted: isRestricted(needs),
-    isOptional: needs.optional === true,
-    isRateLimited: definition.getExpression("rateLimit") !== undefined,
-    hasErrorBody: definition.getExpression("errorBody") !== undefined,
-    signatures: [...reached?.signatures ?? []].sort(),
-    idempotency: readIdempotency(definition, evaluator, find),
-    openapi: problem === undefined ? openapi as OpenApiMetadata : {},
-    schemas,
-    successes: found.map(({ status, hasBody, schema }) => ({
-      status,
-      hasBody,
-      schema: schema && { ...slicer.add(schema), isDeclared: declared !== undefined },
-    })),
-    statuses: [...reached?.errors ?? []].sort((a, b) => a - b),
+    method: fn.method!,
+    path: fn.path!,
+    operation: {
+      ...registered,
+      ...described,
+      responses,
+      openBodies,
+      operationName: fn.name,
+      signatures: [...signatures].sort(),
+      openapi: metadata,
+    },
   };
 }
 
-/**
- * Reads what a handler asks of its callers: the options beside the name of a mode, or those of a value such as
- * `session({ roles })`. The value of an option other than `optional` is not needed.
- */
-function readNeeds(
-  definition: HandlerDefinition,
-  evaluator: Evaluator,
-  find: (node: ts.Node, message: string) => void,
-): Record<string, unknown> {
-  const auth = definition.getExpression("auth");
-  const value = auth && getAuthOptions({ kind: "expression", node: auth });
-  const given = value?.given && evaluator.evaluate(value.given.node, value.given.bindings);
-  const options = given && asObject(given);
-  if (given !== undefined && options === undefined) {
-    find(
-      definition.node,
-      "the options of auth cannot be determined statically: use a literal value",
-    );
-  }
-  const needs: Record<string, unknown> = {};
-  for (const name of Object.keys({ ...SESSION_RULES, ...API_KEY_RULES })) {
-    const literal = value === undefined
-      ? definition.getExpression(name) && definition.getLiteral(name)
-      : options && readProperty(evaluator, options, name);
-    if (literal === undefined) continue;
-    needs[name] = literal.kind === "known" ? literal.value : undefined;
-    if (name === "optional" && literal.kind === "unknown") {
-      find(literal.node, "optional cannot be determined statically: use a literal value");
-    }
-  }
-  return needs;
+function findHandlerNodes(fn: LoadedFunction, definition: PlacedDefinition): AnyNode[] {
+  return (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
 }
 
-function getName(node: ts.Expression): string | undefined {
-  if (ts.isIdentifier(node)) return node.text;
-  return (ts.isFunctionExpression(node) || ts.isArrowFunction(node))
-    ? node.name?.getText()
-    : undefined;
+function readAdditional(
+  fn: LoadedFunction,
+  label: string,
+  modules: Modules,
+  schemas: SchemaFindings,
+): AnySchema[] {
+  const [file, name] = label.split("#");
+  const module = modules[file.replace(/^\.\//, "")];
+  if (module === undefined || !Object.hasOwn(module, name)) {
+    const message = `openapi.additionalSchemas has ${label}, which is not exported`;
+    schemas.add({ file: "trellis.config.ts", line: 1, message });
+    return [];
+  }
+  const places = [...fn.syntax.declarations].map(([local, node]) => ({
+    local,
+    ...fn.getPlace(node),
+  }));
+  const { line } = places.find((place) => place.file === file && place.local === name) ??
+    { line: 1 };
+  const schema = schemas.use(module[name], { file, line }, label);
+  return schema === undefined ? [] : [schema];
+}
+
+/** Reads the header of API keys; `undefined` for the default. */
+function readApiKeyHeader(
+  fn: LoadedFunction,
+  operations: readonly SourceOperation[],
+  warnings: OpenApiFinding[],
+): string | undefined {
+  if (!operations.some(({ registered }) => registered.auth === "api-key")) return undefined;
+  const found = fn.list("configureApiKeyAuth").flatMap(({ args, place }) => {
+    const options = args[1] as ApiKeyAuthOptions;
+    const [header] = resolveApiKeyOptions(options).headers;
+    const given = [options.plugin ?? {}].flat().flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders);
+    return [{ header: given.find((each) => each.toLowerCase() === header) ?? header, place }];
+  });
+  for (const { registered, definition, file, line } of operations) {
+    const { auth } = (definition.args[0] ?? {}) as { auth?: AuthMethod | string };
+    if (registered.auth !== "api-key" || typeof auth !== "object") continue;
+    const [header = "x-api-key"] = auth.apiKeyHeaders ?? [];
+    found.push({ header, place: { file, line } });
+  }
+  if (new Set(found.map(({ header }) => header)).size > 1) {
+    warnings.push({
+      ...found.at(-1)!.place,
+      message: "API keys have several headers, of which the document can name only one",
+    });
+  }
+  return found[0]?.header;
 }

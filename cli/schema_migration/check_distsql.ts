@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
-import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { FileChange } from "../generated_files.ts";
 
@@ -13,12 +13,12 @@ import type { FileChange } from "../generated_files.ts";
  * @param dir Path of the folder in the plan.
  * @returns The errors and warnings about the new file.
  */
-export function findRefused(
+export async function findRefused(
   folder: string,
   dir: string,
   changes: readonly FileChange[],
   translation: DistSqlOptions | undefined,
-): PlanFinding[] {
+): Promise<PlanFinding[]> {
   const copy = mkdtempSync(join(tmpdir(), "trellis-migrations-"));
   try {
     if (existsSync(folder)) cpSync(folder, copy, { recursive: true });
@@ -28,7 +28,7 @@ export function findRefused(
       writeFileSync(file, text);
     }
     const names = new Set(changes.map(({ path }) => basename(path)));
-    const { findings } = planMigrationFolder(copy, "distsql", translation);
+    const { findings } = await planMigrationFolder(copy, "distsql", translation);
     return findings.filter(({ file }) => file !== undefined && names.has(basename(file)));
   } finally {
     rmSync(copy, { recursive: true, force: true });

@@ -3,10 +3,8 @@ import {
   getTableConfig,
   isPgEnum,
   isPgSequence,
-  type PgArray,
   type PgColumn,
   type PgEnum,
-  type PgEnumColumn,
   PgMaterializedView,
   PgPolicy,
   PgSchema,
@@ -85,9 +83,7 @@ function findReferenced(tables: readonly PgTable[]): PgTable[] {
 /** Returns the enum of a column, or of the elements of an array. */
 export function findEnum(column: PgColumn): PgEnum<[string, ...string[]]> | undefined {
   if (column.columnType === "PgArray") {
-    return findEnum((column as unknown as PgArray<never, never>).baseColumn as PgColumn);
+    return findEnum((column as PgColumn & { baseColumn: PgColumn }).baseColumn);
   }
-  return (column as unknown as Partial<PgEnumColumn<never>>).enum as
-    | PgEnum<[string, ...string[]]>
-    | undefined;
+  return (column as PgColumn & { enum?: PgEnum<[string, ...string[]]> }).enum;
 }

@@ -41,7 +41,7 @@ export async function planDifference(options: DifferenceOptions): Promise<Differ
     if (migrationsFolder !== undefined) {
       await runMigrations({ migrationsFolder, database: test.config });
     }
-    const database = (test.db as unknown as { $client: PGlite }).$client;
+    const database = (test.db as typeof test.db & { $client: PGlite }).$client;
     const problems = await findMissingPolicies(database, declared);
     if (problems.length > 0) return { steps: [], problems, kept: [] };
     const before = await readCatalog(database);

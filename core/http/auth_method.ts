@@ -62,6 +62,8 @@ export interface AuthMethod<TIdentity extends object = object> {
     event: ApiEvent,
     setCookie?: (cookie: string) => void,
   ) => TIdentity | Promise<TIdentity>;
+  /** Headers in which API keys are sent, with the mode `api-key`. */
+  readonly apiKeyHeaders?: readonly string[];
   /**
    * Checks whether pages of an origin may send cookies; `null` if none may.
    * @default the trusted origins of `configureSessionAuth`

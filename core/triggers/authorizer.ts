@@ -23,6 +23,7 @@ import {
   type TriggerOptions,
 } from "./trigger_options.ts";
 import { withoutCredentials } from "./without_credential.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineAuthorizerHandler}. */
 export interface AuthorizerHandlerOptions extends TriggerOptions {
@@ -184,7 +185,11 @@ export function defineAuthorizerHandler(
       tracing,
       respondToError: deny,
     });
-    return Object.assign(lambda as AuthorizerHandler, { handler });
+    return record(
+      "defineAuthorizerHandler",
+      [options, handler],
+      Object.assign(lambda as AuthorizerHandler, { handler }),
+    );
   };
 }
 

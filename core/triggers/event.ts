@@ -15,6 +15,7 @@ import {
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineEventHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface EventHandlerOptions<TDetail = never, TTransaction = never>
@@ -107,7 +108,7 @@ export function defineEventHandler<TDetail = never, TTransaction = never>(
       addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
       const parsed = schema && { detail: await parseInput(schema, event.detail) };
       return await run(
-        { event, context, metadata, ...parsed } as unknown as Parameters<typeof handler>[0],
+        { event, context, metadata, ...parsed } as Parameters<typeof handler>[0],
       );
     }
 
@@ -117,6 +118,6 @@ export function defineEventHandler<TDetail = never, TTransaction = never>(
       listEventCorrelationIds,
       handle,
     );
-    return Object.assign(lambda, { handler });
+    return record("defineEventHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }

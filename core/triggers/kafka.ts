@@ -16,6 +16,7 @@ import {
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineKafkaHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface KafkaHandlerOptions<TValue = never, TTransaction = never>
@@ -125,7 +126,7 @@ export function defineKafkaHandler<TValue = never, TTransaction = never>(
       const key = typeof record.key === "string" ? decodeText(record.key) : undefined;
       const parsed = schema && { value: await parseInput(schema, readValue(record)) };
       const params = { record, key, context, metadata, ...parsed };
-      await run(params as unknown as Parameters<typeof handler>[0]);
+      await run(params as Parameters<typeof handler>[0]);
     }
 
     const report = partialFailures ? reportFailures : failOnFailures;
@@ -134,7 +135,7 @@ export function defineKafkaHandler<TValue = never, TTransaction = never>(
       options,
       { listLanes: getPartitions, concurrency, identify, work: handle, report, toLoggable },
     );
-    return Object.assign(lambda, { handler });
+    return record("defineKafkaHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

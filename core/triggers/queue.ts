@@ -23,6 +23,7 @@ import {
   type TriggerHandler,
   type TriggerOptions,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineQueueHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface QueueHandlerOptions<TBody = never, TTransaction = never> extends TriggerOptions {
@@ -130,7 +131,7 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
     ) {
       const parsed = schema && { body: await parseInput(schema, message.readInput()) };
       await run(
-        { record, context, metadata, ...parsed } as unknown as Parameters<typeof handler>[0],
+        { record, context, metadata, ...parsed } as Parameters<typeof handler>[0],
       );
     }
 
@@ -164,7 +165,7 @@ export function defineQueueHandler<TBody = never, TTransaction = never>(
       () => [],
       processBatch,
     );
-    return Object.assign(lambda, { handler });
+    return record("defineQueueHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

@@ -10,6 +10,7 @@ import {
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Parameters of a schedule handler. */
 export interface ScheduleHandlerParams {
@@ -74,7 +75,7 @@ export function defineScheduleHandler(
       (event) => [event?.id],
       handle,
     );
-    return Object.assign(lambda, { handler });
+    return record("defineScheduleHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

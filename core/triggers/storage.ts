@@ -13,6 +13,7 @@ import {
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Event of a bucket: sent directly, through EventBridge, or once as a test. */
 export type StorageEvent = S3Event | S3EventBridgeEvent | S3TestEvent;
@@ -104,7 +105,7 @@ export function defineStorageHandler(
           : listCorrelationIdsOfSingle((event as S3Event | null)?.Records, identify),
       handle,
     );
-    return Object.assign(lambda, { handler });
+    return record("defineStorageHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

@@ -16,6 +16,7 @@ import {
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface StreamHandlerOptions<TData = never, TTransaction = never>
@@ -107,7 +108,7 @@ export function defineStreamHandler<TData = never, TTransaction = never>(
       if (schema !== undefined && isAggregated(record.kinesis.data)) throw misfit(AGGREGATED);
       const parsed = schema && { data: await parseInput(schema, content!.readInput()) };
       const params = { record, partitionKey, context, metadata, ...parsed };
-      await run(params as unknown as Parameters<typeof handler>[0]);
+      await run(params as Parameters<typeof handler>[0]);
     }
 
     const lambda = observeOrderedBatch<KinesisEvent, OpenRecord, StreamBatchResult>(
@@ -132,7 +133,7 @@ export function defineStreamHandler<TData = never, TTransaction = never>(
         toLoggable,
       },
     );
-    return Object.assign(lambda, { handler });
+    return record("defineStreamHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }
 

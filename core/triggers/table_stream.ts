@@ -21,6 +21,7 @@ import {
   type StreamTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineTableStreamHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface TableStreamHandlerOptions<TItem = never, TTransaction = never>
@@ -142,7 +143,7 @@ export function defineTableStreamHandler<TItem = never, TTransaction = never>(
       const before = readImage(OldImage);
       const keys = readAttributes(Keys);
       const params = { record, change, keys, before, after, context, metadata, ...parsed };
-      await run(params as unknown as Parameters<typeof handler>[0]);
+      await run(params as Parameters<typeof handler>[0]);
     }
 
     const lambda = observeOrderedBatch<TableStreamEvent, TableStreamRecord, StreamBatchResult>(
@@ -162,7 +163,11 @@ export function defineTableStreamHandler<TItem = never, TTransaction = never>(
         toLoggable: toLoggableEvent,
       },
     );
-    return Object.assign(lambda, { handler });
+    return record(
+      "defineTableStreamHandler",
+      [options, handler],
+      Object.assign(lambda, { handler }),
+    );
   };
 }
 

@@ -14,6 +14,7 @@ import {
   checkTriggerOptions,
   type TriggerHandler,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 const FOREIGN_EVENT =
   "The event holds no messages of SNS: the trigger of this function must be a topic";
@@ -86,7 +87,7 @@ export function defineTopicHandler<TMessage = never>(
       const parsed = schema &&
         { message: await parseInput(schema, parseJsonInput(record.Sns.Message)) };
       await handler(
-        { record, context, metadata, ...parsed } as unknown as TopicHandlerParams<TMessage>,
+        { record, context, metadata, ...parsed } as TopicHandlerParams<TMessage>,
       );
     }
 
@@ -102,6 +103,6 @@ export function defineTopicHandler<TMessage = never>(
           (record, own) => handle(record, context, own),
         ),
     );
-    return Object.assign(lambda, { handler });
+    return record("defineTopicHandler", [options, handler], Object.assign(lambda, { handler }));
   };
 }

@@ -22,6 +22,7 @@ import {
   type TriggerHandler,
   type TriggerOptions,
 } from "./trigger_options.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link defineWebSocketHandler}. Without a type argument (`never`) its parameter is omitted. */
 export interface WebSocketHandlerOptions<
@@ -155,7 +156,7 @@ export function defineWebSocketHandler<
           ...parsed,
           ...identity,
         };
-        const given = params as unknown as WebSocketHandlerParams<TBody, TAuth>;
+        const given = params as WebSocketHandlerParams<TBody, TAuth>;
         return shape(event, await handler(given));
       } catch (error) {
         // the client is gone, so it is not a client error
@@ -181,7 +182,11 @@ export function defineWebSocketHandler<
       respondToError,
     });
     const mode: string | undefined = typeof auth === "object" ? auth.mode : auth;
-    return Object.assign(lambda, { handler, auth: mode });
+    return record(
+      "defineWebSocketHandler",
+      [options, handler],
+      Object.assign(lambda, { handler, auth: mode }),
+    );
   };
 }
 

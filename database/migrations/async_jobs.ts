@@ -1,9 +1,8 @@
-import type { DistSqlJob } from "../../distsql/translate/translation.ts";
+import { type DistSqlJob, type JobState, pollJob, readJobState } from "../../distsql/engine.ts";
 import { getName } from "../../sql/sql_name.ts";
 import { tokenize } from "../../sql/tokenize.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
-import { type JobState, pollJob, readJobState } from "../../distsql/recreate/poll_job.ts";
 import { CONSTRAINT_STATE, INDEX_STATE } from "./recover.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 

@@ -1,25 +1,14 @@
-import type { SqlSession } from "../../sql/session.ts";
-import { runBatches } from "../../distsql/batches/run_batches.ts";
+import {
+  type BatchedChange,
+  type BatchKey,
+  type BatchRefusal,
+  openChange,
+  runBatches,
+} from "../../distsql/engine.ts";
+import { retryIdempotent } from "../../sql/retry_idempotent.ts";
+import type { RunSql, SqlSession } from "../../sql/session.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
-import {
-  type BatchDecision,
-  decideBatch,
-  refuseWithoutKey,
-} from "../../distsql/batches/batch_decision.ts";
-import {
-  type BatchProgress,
-  readProgress,
-  writeProgress,
-} from "../../distsql/batches/batch_progress.ts";
-import { type BatchWalk, createWalk } from "../../distsql/batches/batch_walk.ts";
-import { countMatching, hasRowIds } from "../../distsql/batches/count_rows.ts";
-import { freezeTime, readsTime } from "../../distsql/batches/freeze_time.ts";
-import { type ReadRows, readSchemaFacts } from "../../distsql/batches/read_facts.ts";
-import { readRowChange } from "../../distsql/batches/row_change.ts";
-import { MAX_ROWS } from "../../distsql/batches/row_limit.ts";
-import { emptyFacts } from "../../distsql/batches/schema_facts.ts";
-import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /**
  * A third of the provider's limit of 3,000 rows, because cascading changes of foreign keys count
@@ -37,44 +26,9 @@ export interface BatchNotes {
   note: (state: "running" | "done", watermark: string | undefined) => string;
 }
 
-function getReader({ session, clock }: MigrationContext): ReadRows {
+/** Returns a function that runs queries about a change of rows. */
+export function queryRunner({ session, clock }: MigrationContext): RunSql {
   return (sql) => retryIdempotent(() => session.query(sql), clock);
-}
-
-/**
- * Checks whether a statement changes more rows than a transaction can, and might be split into
- * batches.
- *
- * @param sql The statement.
- * @param context Shared state of the run.
- */
-export async function isLargeChange(sql: string, context: MigrationContext): Promise<boolean> {
-  const change = readRowChange(sql);
-  if (change === undefined || change.verb === "compound") return false;
-  if (!decideBatch(change, emptyFacts()).isBatchable) return false;
-  return await countMatching(change, [], getReader(context)) > MAX_ROWS;
-}
-
-/**
- * Decides from the current catalog whether a statement can be split into batches.
- *
- * @param sql The statement.
- * @param context Shared state of the run.
- * @returns The decision, or `undefined` if the statement is not an UPDATE or DELETE.
- */
-export async function decideNow(
-  sql: string,
-  context: MigrationContext,
-): Promise<BatchDecision | undefined> {
-  const change = readRowChange(sql);
-  if (change === undefined) return undefined;
-  const read = getReader(context);
-  const decision = decideBatch(change, await readSchemaFacts(read));
-  if (!decision.isBatchable || change.verb === "compound") return decision;
-  const isOrdered = decision.by === "key" && decision.key.length > 0;
-  const isNumbered = decision.by === "row-id" && decision.table !== undefined &&
-    await hasRowIds(decision.table, read);
-  return isOrdered || isNumbered ? decision : refuseWithoutKey(change.path);
 }
 
 /**
@@ -94,25 +48,20 @@ export async function runInBatches(
   context: MigrationContext,
   notes: BatchNotes,
 ): Promise<void> {
-  const decision = await decideNow(sql, context);
-  if (decision?.isBatchable !== true) throw notBatchable(decision);
-  const progress = readProgress(watermark);
-  const moment = progress.moment ?? (readsTime(sql) ? await readMoment(context) : undefined);
-  const change = readRowChange(moment === undefined ? sql : freezeTime(sql, moment));
-  if (change === undefined || change.verb === "compound") throw notBatchable(undefined);
-  context.logger(`${change.path}: changed in batches of up to ${ROWS_PER_BATCH} rows`);
-  const walk = createWalk(change, decision, getReader(context));
-  await runWalk(walk, { ...progress, moment }, { table: change.target, context, notes });
+  const change = await openChange(sql, watermark, queryRunner(context));
+  if (change?.isBatchable !== true) throw notBatchable(change);
+  context.logger(`${change.table}: changed in batches of up to ${ROWS_PER_BATCH} rows`);
+  await runWalk(change, context, notes);
 }
 
 /**
  * Creates the error for a change that is too large for one transaction and cannot be split.
  *
- * @param decision The reason; omitted if the statement is not an UPDATE or DELETE of one table.
+ * @param refusal The reason; omitted if the statement is not an UPDATE or DELETE of one table.
  */
-export function notBatchable(decision: BatchDecision | undefined): MigrationError {
-  const why = decision?.isBatchable === false
-    ? `, because ${decision.reason}. ${decision.advice}`
+export function notBatchable(refusal: BatchRefusal | undefined): MigrationError {
+  const why = refusal !== undefined
+    ? `, because ${refusal.reason}. ${refusal.advice}`
     : ": split it into several statements";
   return new MigrationError(
     "The statement changes more rows than one transaction can and cannot be split into " +
@@ -120,38 +69,23 @@ export function notBatchable(decision: BatchDecision | undefined): MigrationErro
   );
 }
 
-async function readMoment(context: MigrationContext): Promise<string> {
-  const [row] = await getReader(context)("SELECT now()::text AS moment");
-  return String(row.moment);
-}
-
-interface WalkOptions {
-  readonly table: string;
-  readonly context: MigrationContext;
-  readonly notes: BatchNotes;
-}
-
 interface WalkPosition {
-  readonly key: readonly string[] | undefined;
+  readonly key: BatchKey | undefined;
   readonly isDone: boolean;
 }
 
 async function runWalk(
-  walk: BatchWalk,
-  { key, moment }: BatchProgress,
-  { table, context, notes }: WalkOptions,
+  change: BatchedChange,
+  context: MigrationContext,
+  notes: BatchNotes,
 ): Promise<void> {
   async function run(position: WalkPosition, rows: number): Promise<WalkPosition> {
     await context.lock.check();
-    const batch = await walk.next(position.key, rows);
+    const batch = await change.next(position.key, rows);
     const isDone = batch === undefined;
-    const mark = isDone ? undefined : writeProgress({ key: batch.key, moment });
     await notes.run(async (tx) => {
-      if (batch !== undefined) {
-        const fault = batch.findFault(await tx.query(batch.sql));
-        if (fault !== undefined) throw new MigrationError(fault);
-      }
-      await tx.query(notes.note(isDone ? "done" : "running", mark));
+      if (batch !== undefined) await tx.query(batch.sql);
+      await tx.query(notes.note(isDone ? "done" : "running", batch?.mark));
     });
     return isDone ? { ...position, isDone } : { key: batch.key, isDone };
   }
@@ -160,7 +94,7 @@ async function runWalk(
     // the batch and its record were committed together or not at all
     const row = await notes.read();
     if (row?.state === "done") return { ...position, isDone: true };
-    return { key: readProgress(row?.watermark).key ?? position.key, isDone: false };
+    return { key: change.readKey(row?.watermark) ?? position.key, isDone: false };
   }
 
   await runBatches({
@@ -169,9 +103,9 @@ async function runWalk(
     recover,
     describeTooLarge: rowTooLarge,
     onBatch(_position, batches) {
-      if (batches % 50 === 0) context.logger(`${table}: ${batches} batches`);
+      if (batches % 50 === 0) context.logger(`${change.table}: ${batches} batches`);
     },
-  }, { key, isDone: false });
+  }, { key: change.start, isDone: false });
 }
 
 function rowTooLarge(cause: unknown): MigrationError {

@@ -1,3 +1,4 @@
+import { stripMark } from "../../sql/text_position.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "./sha256.ts";
@@ -103,11 +104,6 @@ export function readMigrationFile(folder: string, tag: string): MigrationFile {
 /** Returns the SHA-256 of a text in hex. */
 export function hashText(text: string): string {
   return sha256(text).toString("hex");
-}
-
-/** Removes a byte order mark, which some editors write first. */
-export function stripMark(text: string): string {
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 /** Splits at the marker where it is a comment, not inside a literal. */

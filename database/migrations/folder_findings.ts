@@ -1,7 +1,7 @@
 import { compareTags } from "./files.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { JOURNAL_FILE } from "./journal.ts";
-import type { PlanFinding } from "./plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 
 /**
  * Finds the files that the journal does not list.

@@ -1,7 +1,8 @@
+import { stripMark } from "../../sql/text_position.ts";
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MigrationError } from "./migration_error.ts";
-import { printTag, stripMark } from "./files.ts";
+import { printTag } from "./files.ts";
 
 /** Path of drizzle-kit's journal in a folder of migrations. */
 export const JOURNAL_FILE = "meta/_journal.json";

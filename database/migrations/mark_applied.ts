@@ -3,7 +3,7 @@ import { findUnlisted } from "./folder_findings.ts";
 import { clearSteps, createTables, nameTables, readApplied, writeApplied } from "./history.ts";
 import { JOURNAL_FILE } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
-import type { PlanFinding } from "./plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import type { MigrationTarget } from "./run.ts";
 import { runWithRetry } from "../retry.ts";
 import { withSession } from "../session/with_session.ts";

@@ -1,5 +1,5 @@
 import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
-import { formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
+import { formatPlanFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 
 /** Options of {@link MigrationError}. */
 export interface MigrationErrorOptions extends AppErrorOptions {

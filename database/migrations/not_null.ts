@@ -1,6 +1,5 @@
-import type { DistSqlColumn } from "../../distsql/translate/translation.ts";
+import { type DistSqlColumn, notNullCheck, readNotNullCheck } from "../../distsql/engine.ts";
 import type { Clock } from "../../core/async/clock.ts";
-import { notNullCheck, readNotNullCheck } from "../../distsql/translate/rules/not_null.ts";
 import { deriveName } from "../../sql/sql_name.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { quoteName } from "../../sql/quote.ts";

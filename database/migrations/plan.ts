@@ -8,7 +8,7 @@ import {
   findUnlisted,
 } from "./folder_findings.ts";
 import { MigrationError } from "./migration_error.ts";
-import { describeFinding, type PlanFinding } from "./plan_finding.ts";
+import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 
 /** Applied migration. */
 export interface AppliedMigration {

@@ -1,9 +1,9 @@
+import type { DistSqlOptions } from "../../distsql/engine.ts";
 import type { DatabaseProvider } from "../config.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { MigrationFile } from "./files.ts";
 import { readMigrationFolder } from "./folder.ts";
 import { planMigrations } from "./plan.ts";
-import type { PlanFinding } from "./plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planOnEmpty } from "./plan_on_database.ts";
 
 /** Plan of a folder of migrations for an empty database. */
@@ -33,17 +33,20 @@ export interface FolderPlan {
  *
  * const folder = mkdtempSync("/tmp/migrations-");
  * writeFileSync(`${folder}/0001_notes.sql`, "CREATE TABLE notes (id int PRIMARY KEY, tags text[]);");
- * const { findings } = planMigrationFolder(folder, "distsql");
+ * const { findings } = await planMigrationFolder(folder, "distsql");
  * console.log(findings.map(({ file, line, rule }) => `${file}:${line} ${rule}`)); // ["0001_notes.sql:1 type-array"]
  * ```
  */
-export function planMigrationFolder(
+export async function planMigrationFolder(
   migrationsFolder: string,
   provider: DatabaseProvider,
   translation: DistSqlOptions = {},
-): FolderPlan {
+): Promise<FolderPlan> {
   const folder = readMigrationFolder(migrationsFolder);
-  const { findings } = planOnEmpty(folder, planMigrations(folder, []), { provider, translation });
+  const { findings } = await planOnEmpty(folder, planMigrations(folder, []), {
+    provider,
+    translation,
+  });
   return { files: folder.files, unlisted: folder.unlisted, findings };
 }
 

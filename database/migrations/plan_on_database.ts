@@ -1,16 +1,15 @@
+import {
+  type DistSqlOptions,
+  planRowChanges,
+  type RowChangeRefusal,
+  UNBATCHABLE,
+} from "../../distsql/engine.ts";
 import type { DatabaseProvider } from "../config.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";
 import type { MigrationStatus } from "./plan.ts";
-import { describeFinding, type PlanFinding } from "./plan_finding.ts";
-import {
-  planRowChanges,
-  planRowChangesOnEmpty,
-  type RowChangeRefusal,
-  UNBATCHABLE,
-} from "../../distsql/batches/plan_row_changes.ts";
+import { describeFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { type LocatedStep, type PlannedMigration, planSteps } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 
@@ -71,15 +70,15 @@ export async function planOnDatabase(
  * @param status All migrations, as pending.
  * @param target Target of the plan.
  */
-export function planOnEmpty(
+export async function planOnEmpty(
   folder: MigrationFolder,
   status: MigrationStatus,
   target: PlanTarget,
-): PendingPlan {
+): Promise<PendingPlan> {
   const planned = planPending(folder, status, target);
   if (target.provider !== "distsql") return collectFindings(status, planned);
   const statements = listStatements(planned, new Map());
-  const refusals = planRowChangesOnEmpty(statements);
+  const refusals = await planRowChanges(statements);
   return collectFindings(status, addRefusals(planned, statements, refusals));
 }
 

@@ -1,10 +1,5 @@
-import { quoteNameAt } from "../../sql/sql_name.ts";
-import { parseStatement } from "../../sql/statement_reader.ts";
-import type { DrizzleClient } from "../providers/provider.ts";
-import { applyAlter } from "../../distsql/recreate/alter.ts";
-import { executeRecreation, getEstimatedRowCount, introspectTable } from "../recreation.ts";
-import { generateRecreationPlan } from "../../distsql/recreate/plan.ts";
-import type { RecreationPlan } from "../../distsql/recreate/recreation_plan.ts";
+import { planRecreation, type RecreationPlan } from "../../distsql/engine.ts";
+import { executeRecreation, runOn } from "../recreation.ts";
 import type { MigrationContext } from "./context.ts";
 
 /**
@@ -26,19 +21,8 @@ export async function recreateTable(
   const db = await context.openClient();
   let plan: RecreationPlan;
   if (kept === undefined) {
-    plan = await planRecreation(db, sql);
+    plan = await planRecreation(runOn(db), sql);
     await keep(JSON.stringify(plan));
   } else plan = JSON.parse(kept);
   await executeRecreation(db, plan, logger, { clock, jobTimeout: jobTimeoutMs / 1000 });
-}
-
-async function planRecreation(db: DrizzleClient, sql: string): Promise<RecreationPlan> {
-  const reader = parseStatement(sql);
-  const table = quoteNameAt(reader, reader.alteredTableAt());
-  const current = await introspectTable(db, table);
-  return generateRecreationPlan(
-    current,
-    applyAlter(current, sql, true),
-    await getEstimatedRowCount(db, table),
-  );
 }

@@ -1,10 +1,6 @@
+import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../../distsql/engine.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { quoteNameAt, readName } from "../../sql/sql_name.ts";
-import type {
-  DistSqlColumn,
-  DistSqlNotNull,
-  DistSqlTruncation,
-} from "../../distsql/translate/translation.ts";
 import type { MigrationContext } from "./context.ts";
 import type { StepRow } from "./history.ts";
 import { addNotNullSql, readNotNull } from "./not_null.ts";

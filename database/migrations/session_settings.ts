@@ -3,7 +3,7 @@ import { tokenize } from "../../sql/tokenize.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import type { Row } from "../../sql/session.ts";
 import { MigrationError } from "./migration_error.ts";
-import { isSessionSetting } from "./setting_statements.ts";
+import { isSessionSetting } from "../../sql/setting_statements.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
 /** Returns the settings that a step makes for the rest of the session. */

@@ -1,7 +1,7 @@
 import { findSqlState, hasSqlState } from "../../errors/driver_error.ts";
 import { runWithRetry } from "../retry.ts";
 import { waitForJob } from "./async_jobs.ts";
-import { decideNow, isLargeChange, notBatchable, runInBatches } from "./backfill.ts";
+import { notBatchable, queryRunner, runInBatches } from "./backfill.ts";
 import type { MigrationContext } from "./context.ts";
 import { clearStep, readSteps, type StepRow, writeStep } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -10,7 +10,7 @@ import { indexOf, lookUpStatement } from "./recover.ts";
 import { recreateTable } from "./recreate.ts";
 import { inTransaction } from "./step_transaction.ts";
 import type { MigrationStep } from "./steps.ts";
-import { isOverLimit } from "../../distsql/batches/over_limit.ts";
+import { decideChange, isOverLimit, needsBatches } from "../../distsql/engine.ts";
 import { isConnectionLost, retryIdempotent } from "../../sql/retry_idempotent.ts";
 
 /** Maximum attempts of a statement whose connection is lost. */
@@ -73,9 +73,8 @@ export class StepRun {
    * batches.
    */
   async #isTooLarge(): Promise<boolean> {
-    const { sql } = this.#step;
-    if (!this.#context.limitsRows || !await isLargeChange(sql, this.#context)) return false;
-    return (await decideNow(sql, this.#context))?.isBatchable === true;
+    return this.#context.limitsRows &&
+      await needsBatches(this.#step.sql, queryRunner(this.#context));
   }
 
   /** Runs the statement and records it in one transaction. */
@@ -106,7 +105,7 @@ export class StepRun {
 
   /** Splits the statement into batches after the server rejected it as a whole. */
   async #batchedAfter(error: unknown): Promise<void> {
-    const decision = await decideNow(this.#step.sql, this.#context);
+    const decision = await decideChange(this.#step.sql, queryRunner(this.#context));
     if (decision === undefined) throw error;
     if (!decision.isBatchable) {
       const place = { tag: this.#tag, statement: this.#index + 1 };

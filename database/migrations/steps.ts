@@ -1,23 +1,25 @@
+import {
+  adaptForStandardPg,
+  type DeclaredSchema,
+  type DistSqlOptions,
+  type DistSqlStep,
+  type FileTransactions,
+  findTransactionProblems,
+  getIncompatibility,
+  type ReadStatement,
+  type TranslatedSource,
+  type TranslatedStatement,
+  translateSources,
+} from "../../distsql/engine.ts";
 import type { DatabaseProvider } from "../config.ts";
-import { adaptForStandardPg } from "../../distsql/translate/adapt.ts";
-import { findCommentedKeys } from "../../distsql/translate/commented_keys.ts";
-import { getIncompatibility } from "../../distsql/registry/incompatibilities.ts";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import { findCommentedKeys } from "../../sql/commented_keys.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../sql/statement_reader.ts";
 import { maskStatement } from "../../sql/mask_statement.ts";
-import { createLocator, findFirstWord } from "../../sql/text_position.ts";
-import { readTransactionControl } from "../../distsql/translate/transaction_blocks.ts";
-import type { TranslatedStatement } from "../../distsql/translate/translate_text.ts";
-import type { DistSqlStep } from "../../distsql/translate/translation.ts";
-import { hashText, type MigrationFile, stripMark } from "./files.ts";
-import type { PlanFinding } from "./plan_finding.ts";
-import {
-  type FileTransactions,
-  findTransactionProblems,
-  type ReadStatement,
-} from "./transaction_findings.ts";
-import { type TranslatedSource, translateSources } from "./translate_sources.ts";
+import { createLocator, findFirstWord, stripMark } from "../../sql/text_position.ts";
+import { readTransactionControl } from "../../sql/transaction_blocks.ts";
+import { hashText, type MigrationFile } from "./files.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 
 /** Statement of a migration, ready to run. */
@@ -41,6 +43,8 @@ export interface MigrationStep extends DistSqlStep {
 export interface LocatedStep extends MigrationStep {
   /** Location and beginning of the statement in the file. */
   readonly place: Pick<PlanFinding, "file" | "line" | "column" | "statement">;
+  /** Declarations of the files before the statement. */
+  readonly before: DeclaredSchema;
 }
 
 /** Migration, ready to run. */
@@ -111,14 +115,14 @@ function planForDistSql(
   if (statements.length === 0) return emptyFile(file);
   const isRefused = findings.some(({ severity }) => severity === "error");
   const steps = statements.map((statement) => toSteps(statement, statement.line));
-  const located = statements.flatMap(({ source, line, column }, at) => {
+  const located = statements.flatMap(({ source, line, column, before }, at) => {
     const place = {
       file: `${file.tag}.sql`,
       line,
       column,
       statement: maskStatement(source.tokens),
     };
-    return steps[at].map((step) => ({ ...step, place }));
+    return steps[at].map((step) => ({ ...step, place, before }));
   });
   return {
     file,

@@ -1,4 +1,4 @@
-import type { DistSqlTruncation } from "../../distsql/translate/translation.ts";
+import type { DistSqlTruncation } from "../../distsql/engine.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
 import { quoteLiteral } from "../../sql/quote.ts";

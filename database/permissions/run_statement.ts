@@ -1,5 +1,5 @@
+import { sanitizeForDistSql } from "../../distsql/engine.ts";
 import { hasSqlState } from "../../errors/driver_error.ts";
-import { sanitizeForDistSql } from "../../distsql/translate/sanitize.ts";
 import { writeName } from "../../sql/sql_name.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../retry.ts";

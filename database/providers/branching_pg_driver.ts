@@ -6,6 +6,7 @@ import {
   type Statement,
   type StatementResult,
   type StatementRunner,
+  type TransactionDriver,
   withSavepoints,
 } from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
@@ -56,7 +57,7 @@ type QueryClass = new (statement: NeonStatement, callback: Callback) => object;
  * @returns The runner. It rejects with an Error, never with a WebSocket event.
  */
 export function createRunner(ClientClass: typeof Client): NeonRunner {
-  const { Query } = ClientClass as unknown as { Query: QueryClass };
+  const { Query } = ClientClass as typeof Client & { Query: QueryClass };
   class ExtendedQuery extends Query {
     requiresPreparation(): boolean {
       return true;
@@ -102,9 +103,9 @@ export function toSqlDriver(pool: Pool, run: NeonRunner): SqlDriver {
         client.release(!isUsable);
       }
     },
-    async transaction(work): Promise<never> {
+    async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
       const client = await pool.connect();
-      return await runTransaction(client, () => work(withSavepoints(on(client)))) as never;
+      return await runTransaction(client, () => work(withSavepoints(on(client))));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { Column, is, Param, Placeholder, type Query, SQL, type SQLChunk } from "drizzle-orm";
 import type { PgDialect } from "drizzle-orm/pg-core";
 import type { PlainSql } from "../plain_sql.ts";
+import { toDrizzle } from "../run_sql.ts";
 import type { WrittenStatement } from "../session/statement_session.ts";
 import { Dialect } from "../session/dialect.ts";
 import { getCastType } from "./data_api_values.ts";
@@ -32,7 +33,7 @@ export class DataApiDialect extends Dialect {
   };
 
   override write(statement: PlainSql): WrittenStatement {
-    const query = this.sqlToQuery(statement as unknown as SQL);
+    const query = this.sqlToQuery(toDrizzle(statement));
     return { text: query.sql, params: query.params, isCast: this.getCasts(query) };
   }
 

@@ -129,13 +129,13 @@ export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: Stateme
     limitStatements(client, limit);
     rejectWithErrors(client);
   });
-  const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
+  const connect = pool.connect.bind(pool) as (taken: Taken) => void;
   const rest = new IdleConnectionGuard(dropSilent);
 
   async function dropSilent(): Promise<void> {
     let isSilent = false;
     while (pool.idleCount > 0) {
-      const client = await (connect as unknown as () => Promise<PoolClient>)();
+      const client = await (connect as () => Promise<PoolClient>)();
       isSilent ||= !await isAnswered(client.query("select 1"));
       client.release(isSilent);
       if (!isSilent) return;

@@ -5,6 +5,7 @@ import { isKind } from "../drizzle_table.ts";
 import type { PreparedQuery } from "../session/prepared_query.ts";
 import {
   buildingTemplate,
+  type CallValues,
   createParameter,
   findParameter,
   ParameterUseError,
@@ -17,6 +18,13 @@ export type StatementBuilder = (db: never, p: never) => PromiseLike<unknown>;
 export interface BuiltStatement {
   readonly query: PreparedQuery;
   readonly names: readonly string[];
+  /**
+   * Builds the statement for the values of a call, and compares. It finds what cannot be observed: a
+   * function that compares a parameter with `===`, or a variable that has changed.
+   *
+   * @throws {ConfigurationError} If the values give another statement.
+   */
+  readonly compare: (values: CallValues) => void;
 }
 
 /** A client that builds statements and sends none. */
@@ -46,19 +54,19 @@ interface Attempt {
  * @param name The statement's name.
  * @param builder The builder.
  * @param db Builds statements and sends none.
- * @param isNull Returns true for a parameter that is null in this run.
+ * @param read Returns the value of a parameter in this run.
  */
 function attempt(
   name: string,
   builder: StatementBuilder,
   db: BuilderClient,
-  isNull: (name: string) => boolean,
+  read: (name: string) => unknown,
 ): Attempt {
   const reads = new Map<string, number>();
   const query = buildingTemplate(() => {
     const built: unknown = withoutContext(
       () => refuse("the context of a request"),
-      () => withoutChance(() => builder(db as never, createParams(reads, isNull))),
+      () => withoutChance(() => builder(db as never, createParams(reads, read))),
     );
     return prepare(name, built, db);
   });
@@ -66,7 +74,7 @@ function attempt(
 }
 
 /** Creates `p`. A `Proxy`, because the names of the parameters exist in types only. */
-function createParams(reads: Map<string, number>, isNull: (name: string) => boolean): never {
+function createParams(reads: Map<string, number>, read: (name: string) => unknown): never {
   function refuse(): never {
     throw new TypeError(
       "p cannot be spread or listed: name each parameter, such as { title: p.title }",
@@ -76,7 +84,7 @@ function createParams(reads: Map<string, number>, isNull: (name: string) => bool
     get(_, name) {
       if (typeof name === "symbol") return undefined;
       reads.set(name, (reads.get(name) ?? 0) + 1);
-      return isNull(name) ? null : createParameter(name);
+      return read(name);
     },
     ownKeys: refuse,
     has: refuse,
@@ -127,7 +135,7 @@ export function buildForAllValues(
   }
   function build(isNull: (name: string) => boolean): Attempt {
     try {
-      return attempt(name, builder, db, isNull);
+      return attempt(name, builder, db, (one) => isNull(one) ? null : createParameter(one));
     } catch (error) {
       if (error instanceof ParameterUseError) decides(error.parameter, error);
       throw error;
@@ -173,7 +181,40 @@ export function buildForAllValues(
   // drizzle expands lists, but it has no list yet
   const list = /\bin \$(\d+)/.exec(sql);
   if (list !== null) decides(bound[Number(list[1]) - 1] ?? "");
-  return { query, names };
+  function compare(given: CallValues): void {
+    // drizzle leaves out an offset of 0 and a negative limit
+    const isDropped = (value: unknown): boolean => typeof value === "number" && value <= 0;
+    const values = Object.fromEntries(
+      names.map((one) => [one, isDropped(given[one]) ? 1 : given[one]]),
+    );
+    const filled = fillOrSkip(query, values);
+    if (filled === undefined) return;
+    const own = attempt(name, builder, db, (one) => values[one]).query.getQuery();
+    const isSame = own.sql === sql && own.params.length === params.length &&
+      own.params.every((param, at) => {
+        const facts = findParameter(getValue(params[at]));
+        if (facts === undefined) return isDeepStrictEqual(param, params[at]);
+        if (facts.key === undefined) return findParameter(getValue(param))?.read === facts.read;
+        // a column may encode a value in another way each time
+        return isDeepStrictEqual(param, filled[at]) ||
+          !isDeepStrictEqual(query.fill(values)[at], filled[at]);
+      });
+    if (isSame) return;
+    refuse(
+      "the values of this call give another statement: a function that the builder calls compares a parameter, " +
+        "or a variable that it reads has changed, use defineQuery",
+    );
+  }
+  return { query, names, compare };
+}
+
+/** Returns the parameters of a call; `undefined` if a value changes the text or does not fit its column. */
+function fillOrSkip(query: PreparedQuery, values: CallValues): unknown[] | undefined {
+  try {
+    return query.fill(values);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Start of a function's text up to its second parameter, which is a name or a pattern. */

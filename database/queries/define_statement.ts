@@ -19,6 +19,7 @@ import { checkConstraintAnswers } from "./check_constraint_answers.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
+import { record } from "../../env/recording.ts";
 
 /**
  * Parameter of a statement. It fits where a value of its type fits, and has no value while the statement
@@ -138,7 +139,11 @@ export function defineStatementOn(
   ): Promise<unknown> {
     return withQueryMetrics(name, () => run(client as DrizzleClient, values), metrics);
   }
-  return Object.assign(definedStatement, { on, queryName: name, tables: Object.freeze(tables) });
+  return record(
+    "defineStatement",
+    [name, builder, options, statement],
+    Object.assign(definedStatement, { on, queryName: name, tables: Object.freeze(tables) }),
+  );
 }
 
 function checkDefinition(name: unknown, builder: unknown): void {
@@ -181,6 +186,8 @@ class Statement implements DeclaredStatement {
   readonly name: string;
   readonly #builder: StatementBuilder;
   #built: BuiltStatement | undefined;
+  #calls = 0;
+  #nextComparison = 1;
   readonly #ownTexts: WeakMap<object, BuiltStatement> = new WeakMap();
 
   constructor(name: string, builder: StatementBuilder) {
@@ -193,11 +200,16 @@ class Statement implements DeclaredStatement {
     const session = getStatementSession(client) as PoolSession | TransactionSession | undefined;
     // a client of drizzle's own drivers builds it for each call
     if (session === undefined) return this.#runAnew(client, values);
-    const { query, names } = this.build(client);
+    const { query, names, compare } = this.build(client);
     for (const name of names) {
       if (!Object.hasOwn(values, name) || values[name] === undefined) {
         throw new TypeError(`${this.name}: p.${name} is undefined, pass null for NULL`);
       }
+    }
+    // the 1st, 2nd, 4th, 8th call and so on
+    if (++this.#calls === this.#nextComparison) {
+      this.#nextComparison *= 2;
+      runOutsideInvocation(() => compare(values));
     }
     return query.bind(session).execute(values).catch((error) => {
       if (error !== CHANGES_TEXT) throw error;

@@ -16,6 +16,7 @@ import {
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 import type { TablePermission } from "../table_permission.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
@@ -106,8 +107,10 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
    * of a call: pass them on unchanged. A builder whose SQL depends on a value, the clock, chance or the
    * context of a request is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call.
    *
-   * Two things cannot be observed: a function that the builder calls with a parameter must not compare it
-   * with `===`, and other variables that the builder reads are read once, so they must not change.
+   * Two things cannot be observed while the statement is built: a function that the builder calls with a
+   * parameter must not compare it with `===`, and variables that the builder reads must not change. The
+   * 1st, 2nd, 4th, 8th call and so on are compared with the statement that drizzle builds for their values,
+   * and fail if it is another one.
    *
    * @param name The name in metrics, spans and errors.
    * @param builder Returns the statement, not awaited.
@@ -196,7 +199,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
     if (!transaction || isFlatTransaction(client)) return fn(client, ...args);
-    return withTransaction(client, (tx) => fn(tx as unknown as DrizzleClient<TSchema>, ...args));
+    return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(
@@ -215,7 +218,11 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
-  return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
+  return record(
+    "defineQuery",
+    [options, fn],
+    Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction }),
+  );
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

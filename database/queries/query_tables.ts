@@ -1,6 +1,6 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { addKnownNames } from "../../errors/known_names.ts";
-import { getColumns, getTableNames } from "../drizzle_table.ts";
+import { getColumnNames, getTableNames } from "../drizzle_table.ts";
 import type { TableOperation, TablePermission } from "../table_permission.ts";
 import { checkPermissions } from "./requires_table.ts";
 
@@ -41,6 +41,5 @@ addKnownNames(() => [...declaredTables].flatMap(listNames));
 /** Returns the names of a table and its columns. */
 function listNames(table: string | PgTable): string[] {
   if (typeof table === "string") return table.split(".");
-  const columns = Object.values(getColumns(table)).map((column) => column.name);
-  return [getTableNames(table).name, ...columns];
+  return [getTableNames(table).name, ...getColumnNames(table)];
 }

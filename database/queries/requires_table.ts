@@ -4,6 +4,7 @@ import {
   type TablePermission,
 } from "../table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { record } from "../../env/recording.ts";
 
 /** Method decorator, in the standard form and in that of `experimentalDecorators`. */
 export interface TableDecorator {
@@ -50,6 +51,7 @@ export function RequiresTable(permissions: readonly TableDeclaration[]): TableDe
     target: object,
     context: string | symbol | ClassMethodDecoratorContext,
   ): void {
+    record("RequiresTable", [permissions, target, context], undefined);
     if (typeof context !== "object") {
       // experimental decorators: the target of a static method is the class, otherwise the
       // prototype

@@ -7,6 +7,7 @@ import { createRequestLimits } from "../../core/rate_limit/count_request.ts";
 import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
 import { setRequestLimits } from "../../core/rate_limit/request_limits.ts";
 import { createRateLimitStore, type RateLimitDatabase } from "./store.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of {@link configureRateLimits}. */
 export interface RateLimitConfig {
@@ -66,6 +67,7 @@ export function configureRateLimits(
   getDb: () => Promise<RateLimitDatabase>,
   options: RateLimitConfig = {},
 ): void {
+  record("configureRateLimits", [getDb, options], undefined);
   const { table, clientAddress } = options;
   if (clientAddress !== undefined) checkClientAddressSource(clientAddress);
   const stores: WeakMap<RateLimitDatabase, RateLimitStore> = new WeakMap();

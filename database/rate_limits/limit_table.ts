@@ -1,4 +1,5 @@
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { Column } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { getColumns, getTableNames } from "../drizzle_table.ts";
 import { columnNameSql } from "../column_sql.ts";
@@ -34,7 +35,7 @@ export function readLimitTable(db: object, table?: PgTable): LimitTable {
     const [key, count, lastRequest] = ["key", "count", "last_request"].map(toName);
     return { label: DEFAULT_NAME, table: toName(DEFAULT_NAME), key, count, lastRequest };
   }
-  const columns: Readonly<Record<string, PgColumn | undefined>> = getColumns(table) as never;
+  const columns: Readonly<Record<string, Column | undefined>> = getColumns(table);
   const { id, key, count, lastRequest } = columns;
   if (key === undefined || count === undefined || lastRequest === undefined) {
     throw new ConfigurationError(
@@ -43,7 +44,7 @@ export function readLimitTable(db: object, table?: PgTable): LimitTable {
     );
   }
   const { name, schema } = getTableNames(table);
-  const getName = (column: PgColumn) => columnNameSql(db, column);
+  const getName = (column: Column) => columnNameSql(db, column);
   return {
     label: name,
     table: rawSql(qualify(schema, name)),

@@ -45,5 +45,5 @@ export function createSessionClient(
     createTransaction: (session, depth) => clients.createTransaction(session, depth),
     createBuilder: () => clients.createBuilder(),
   });
-  return Object.assign(clients.createClient(session), { $client: driver.client }) as never;
+  return Object.assign(clients.createClient(session), { $client: driver.client });
 }

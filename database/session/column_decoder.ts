@@ -31,7 +31,7 @@ export function withSafeDecoder<T extends SelectedField>(field: T): T {
   if (safe === decoder) return field;
   const derived = derive(sql, { decoder: safe });
   // a subquery's SQL is not replaced: its columns are selected one by one
-  if (sql === field as unknown) return derived as unknown as T;
+  if (sql === field as unknown) return derived as typeof derived & T;
   return "fieldAlias" in field ? derive(field, { sql: derived }) : field;
 }
 
@@ -47,9 +47,9 @@ export function getDecoder(field: SelectedField): Decoder {
 
 /** Returns the SQL of an expression, whose decoder drizzle's types omit. */
 function getSql(field: Exclude<SelectedField, Column>): { decoder: unknown } {
-  if ("decoder" in field) return field as unknown as { decoder: unknown };
-  if ("fieldAlias" in field) return field.sql as unknown as { decoder: unknown };
-  return (field as Subquery)._.sql as unknown as { decoder: unknown };
+  if ("decoder" in field) return field;
+  const sql = "fieldAlias" in field ? field.sql : (field as Subquery)._.sql;
+  return sql as SQL & { decoder: unknown };
 }
 
 /**
@@ -69,7 +69,7 @@ function isJson(decoder: unknown): boolean {
 function safeDecoder(column: Column): Column {
   if (isJson(column)) return deriveColumn(column, asParsed);
   if (column.columnType !== "PgArray") return column;
-  return deriveColumn(column, (value) => decodeArray(column as unknown as ArrayColumn, value));
+  return deriveColumn(column, (value) => decodeArray(column as Column & ArrayColumn, value));
 }
 
 function deriveColumn(column: Column, mapFromDriverValue: (value: unknown) => unknown): Column {

@@ -70,6 +70,6 @@ function getCast(column: Column): string | undefined {
 }
 
 function isExactArray(column: Column): boolean {
-  const { baseColumn } = column as unknown as { baseColumn: Column };
+  const { baseColumn } = column as Column & { baseColumn: Column };
   return EXACT.test(baseColumn.columnType) || (is(baseColumn, PgArray) && isExactArray(baseColumn));
 }

@@ -36,8 +36,9 @@ export class LazySchema {
   }
 
   /**
-   * Adds `db.query` and the schema to a client that was created without a schema. The client gets no
-   * accessors of its own, which would put it into V8's slow dictionary mode.
+   * Adds `db.query` and the schema to a client that was created without a schema. `db.query` is a
+   * `Proxy`, because its properties are drizzle's, which makes them of relations that are not read yet.
+   * The client gets no accessors of its own, which would put it into V8's slow dictionary mode.
    *
    * @param client The client.
    * @returns The same client.
@@ -48,7 +49,7 @@ export class LazySchema {
     parts._ = new LazyParts(this, session);
     let query: Client["query"] | undefined;
     const getQuery = (): Client["query"] =>
-      query ??= (new PgDatabase(dialect, session, this.relational as never) as Client).query;
+      query ??= (new PgDatabase(dialect, session, this.relational) as Client).query;
     parts.query = new Proxy({}, {
       get: (_, key) => Reflect.get(getQuery(), key),
       has: (_, key) => Reflect.has(getQuery(), key),

@@ -101,6 +101,15 @@ export class PreparedQuery {
     return this.#run(placeholderValues, (result) => toQueryResult(result).rows);
   }
 
+  /**
+   * Returns the parameters that a call sends.
+   *
+   * @param placeholderValues A value for each placeholder.
+   */
+  fill(placeholderValues: PlaceholderValues): unknown[] {
+    return this.#fill(placeholderValues);
+  }
+
   /** Returns the text and the parameters. */
   getQuery(): Query {
     return this.query;

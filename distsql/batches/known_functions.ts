@@ -60,25 +60,12 @@ export const STABLE_FUNCTIONS: ReadonlySet<string> = words(
     "bool bpchar date float4 float8 int2 int4 int8 interval " +
     "numeric text time timestamp timestamptz timetz varchar " +
     // the session
-    "current_database current_schema pg_typeof version " +
-    // aggregates whose result does not depend on the order of rows
-    "avg bit_and bit_or bit_xor bool_and bool_or corr count " +
-    "covar_pop covar_samp every max min mode percentile_cont " +
-    "percentile_disc regr_avgx regr_avgy regr_count regr_intercept " +
-    "regr_r2 regr_slope regr_sxx regr_sxy regr_syy stddev " +
-    "stddev_pop stddev_samp sum var_pop var_samp variance",
+    "current_database current_schema pg_typeof version",
 );
 
 /** Functions that return another value at each call and read no table. */
 export const VOLATILE_FUNCTIONS: ReadonlySet<string> = words(
   "clock_timestamp gen_random_uuid nextval random timeofday",
-);
-
-/** Aggregates and window functions whose result may depend on the order of rows. */
-export const ORDERED_FUNCTIONS: ReadonlySet<string> = words(
-  "array_agg json_agg json_object_agg jsonb_agg jsonb_object_agg string_agg xmlagg " +
-    "cume_dist dense_rank first_value lag last_value lead " +
-    "nth_value ntile percent_rank rank row_number",
 );
 
 /** Functions that return the time of the transaction or statement, with or without brackets. */
@@ -95,18 +82,4 @@ export const SYNTAX_WORDS: ReadonlySet<string> = words(
     "ROLLUP ROW SELECT SET SOME THEN TO UNION USING VALUES " +
     "WHEN WHERE WITH WITHIN GROUP IS BETWEEN " +
     "CHAR CHARACTER DEC DECIMAL FLOAT NCHAR VARYING",
-);
-
-/** Words that are names only if quoted (PostgreSQL 15, reserved keywords). */
-export const RESERVED_WORDS: ReadonlySet<string> = words(
-  "ALL ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC BOTH " +
-    "CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE " +
-    "CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_TIME " +
-    "CURRENT_TIMESTAMP CURRENT_USER DEFAULT DEFERRABLE DESC " +
-    "DISTINCT DO ELSE END EXCEPT FALSE FETCH FOR FOREIGN FROM GRANT " +
-    "GROUP HAVING IN INITIALLY INTERSECT INTO LATERAL " +
-    "LEADING LIMIT LOCALTIME LOCALTIMESTAMP NOT NULL OFFSET ON ONLY " +
-    "OR ORDER PLACING PRIMARY REFERENCES RETURNING SELECT " +
-    "SESSION_USER SOME SYMMETRIC TABLE THEN TO TRAILING TRUE UNION " +
-    "UNIQUE USER USING VARIADIC WHEN WHERE WINDOW WITH",
 );

@@ -1,42 +1,33 @@
 import { getIncompatibility } from "../registry/incompatibilities.ts";
-import { readName } from "../../sql/sql_name.ts";
-import { parseStatement } from "../../sql/statement_reader.ts";
+import { toTableSchema } from "../schema/to_table_schema.ts";
+import type { IncomingForeignKey, TableSchema } from "../schema/table_schema.ts";
+import { type DeclaredSchema, findObject, getKey } from "../schema/declared_schema.ts";
+import { readObject, type WrittenName } from "../schema/read_object.ts";
 import type { DistSqlStep } from "../translate/translation.ts";
+import type { RunSql } from "../../sql/session.ts";
+import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
+import { countMatching, countReferencing, countRows } from "./count_rows.ts";
+import { type BatchRefusal, type BatchScope, decideBatch, readJoin } from "./decide_batch.ts";
+import { keyOf, PendingRows } from "./pending_rows.ts";
 import {
-  type BatchDecision,
-  type BatchRefusal,
-  decideBatch,
-  refuseBlocked,
-  refuseWithoutKey,
-} from "./batch_decision.ts";
-import { findDeleted, findReadableNames } from "./changed_tables.ts";
-import {
-  countMatching,
-  countReferencing,
-  countRows,
-  findBlocking,
-  hasRowIds,
-} from "./count_rows.ts";
-import { declareFacts } from "./declare_facts.ts";
-import { findNames, findQueries, findRead } from "./find_reads.ts";
-import { PendingRows } from "./pending_rows.ts";
-import { type ReadRows, readSchemaFacts } from "./read_facts.ts";
-import { type CompoundChange, readRowChange, type RowChange } from "./row_change.ts";
-import { MAX_ROWS } from "./row_limit.ts";
-import {
-  emptyFacts,
-  findKey,
-  findTable,
-  type ForeignKeyFacts,
-  type SchemaFacts,
-  type TableFacts,
-} from "./schema_facts.ts";
+  hasDeleteAction,
+  listReferencing,
+  readFunctions,
+  readRelation,
+  type Relation,
+} from "./relation.ts";
+import { type CompoundChange, getPath, readRowChange, type RowChange } from "./row_change.ts";
+import { MAX_ROWS } from "./run_batches.ts";
 
 /** Registry entry of these refusals. */
 export const UNBATCHABLE = "unbatchable-change";
 
 /** Statement as sent to the server, with its conditions for skipping it. */
-export type PlannedStatement = Pick<DistSqlStep, "sql" | "ifTable" | "ifNoColumn" | "follows">;
+export interface PlannedStatement
+  extends Pick<DistSqlStep, "sql" | "ifTable" | "ifNoColumn" | "follows"> {
+  /** Declarations of the files before the statement. */
+  readonly before: DeclaredSchema;
+}
 
 /** Refusal of a change of rows. */
 export interface RowChangeRefusal {
@@ -56,215 +47,185 @@ export interface RowChangeRefusal {
  * are estimated, and count as too many if unknown.
  *
  * @param statements All statements of the pending migrations, in order.
- * @param read Runs a query on the database.
+ * @param run Runs a query on the database; omitted for an empty one.
  * @returns The rejected statements; nothing is changed.
  */
 export async function planRowChanges(
   statements: readonly PlannedStatement[],
-  read: ReadRows,
+  run: RunSql = () => Promise.resolve([]),
 ): Promise<RowChangeRefusal[]> {
   if (!statements.some(({ sql }) => readRowChange(sql) !== undefined)) return [];
-  const facts = await readSchemaFacts(read);
-  const planning: Planning = { facts, rows: new PendingRows(), read, views: facts.views.length };
+  const planning: Planning = { run, rows: new PendingRows(), functions: await readFunctions(run) };
   const refusals: RowChangeRefusal[] = [];
-  for (const visit of visitChanges(statements, planning)) {
-    const refusal = await refuseVisit(visit, planning);
-    if (refusal !== undefined) refusals.push(toRefusal(visit, refusal));
-  }
-  return refusals;
-}
-
-/**
- * Finds the same statements for an empty database, without a connection.
- *
- * @param statements All statements of a folder, in order.
- * @returns The rejected statements.
- */
-export function planRowChangesOnEmpty(statements: readonly PlannedStatement[]): RowChangeRefusal[] {
-  const planning: Planning = {
-    facts: emptyFacts(),
-    rows: new PendingRows(),
-    read: () => Promise.resolve([]),
-    views: 0,
-  };
-  const refusals: RowChangeRefusal[] = [];
-  for (const visit of visitChanges(statements, planning)) {
-    if (visit.decision.isBatchable) continue;
-    const tables = [...findChangedTables(visit.change, planning) ?? []];
-    const rows = tables.reduce((total, table) => total + planning.rows.addedTo(table), 0);
-    if (rows > MAX_ROWS) refusals.push(toRefusal(visit, visit.decision));
-  }
-  return refusals;
-}
-
-/** Change of rows, with the facts at the time of its execution. */
-interface Visit {
-  readonly index: number;
-  readonly change: RowChange | CompoundChange;
-  readonly decision: BatchDecision;
-}
-
-/**
- * Iterates over the statements. The effects of a statement are recorded when the next one is
- * requested.
- */
-function* visitChanges(
-  statements: readonly PlannedStatement[],
-  { facts, rows }: Planning,
-): Generator<Visit, void, undefined> {
   let isSkipping = false;
   for (const [index, statement] of statements.entries()) {
-    isSkipping = statement.follows === true ? isSkipping : isSkipped(statement, facts);
+    const { sql, before } = statement;
+    const find = (name: WrittenName): Promise<Relation> => findRelation(name, before, planning);
+    isSkipping = statement.follows === true ? isSkipping : await isSkipped(statement, find);
     if (isSkipping) continue;
-    const { sql } = statement;
-    const change = readRowChange(sql);
-    if (change !== undefined) yield { index, change, decision: decideBatch(change, facts) };
     const reader = parseStatement(sql);
-    rows.note(reader, change, facts);
-    declareFacts(facts, reader);
+    const change = readRowChange(sql);
+    const scope = await readScope(change, find, planning);
+    if (change !== undefined) {
+      const decision = refuseUndeclared(change, before, planning) ?? decideBatch(change, scope);
+      if (!decision.isBatchable && !await fitsTransaction(change, scope, find, planning)) {
+        refusals.push(toRefusal(index, change, decision));
+      }
+    }
+    planning.rows.note(reader, change, scope.table);
+    noteFunction(reader, planning.functions);
   }
-}
-
-/** Checks whether IF EXISTS or IF NOT EXISTS skips a statement. */
-function isSkipped({ ifTable, ifNoColumn }: PlannedStatement, facts: SchemaFacts): boolean {
-  const find = (table: string): TableFacts | undefined =>
-    findTable(facts, readName(parseStatement(table), 0).path);
-  if (ifTable !== undefined && find(ifTable) === undefined) return true;
-  return ifNoColumn !== undefined && find(ifNoColumn.table)?.types.has(ifNoColumn.column) === true;
+  return refusals;
 }
 
 interface Planning {
-  readonly facts: SchemaFacts;
+  readonly run: RunSql;
   readonly rows: PendingRows;
-  readonly read: ReadRows;
-  /** Number of views in the database; later views are declared by the statements. */
-  readonly views: number;
+  /** Names of the user-defined functions so far. */
+  readonly functions: Set<string>;
 }
 
-async function refuseVisit(
-  { change, decision }: Visit,
-  planning: Planning,
-): Promise<BatchRefusal | undefined> {
-  const keys = change.verb === "delete" ? findBlockingKeys(change, planning) : [];
-  if (decision.isBatchable && decision.by === "key" && keys.length === 0) return undefined;
-  if (await fitsTransaction(change, planning)) return undefined;
-  if (!decision.isBatchable) return decision;
-  if (change.verb === "compound") return undefined;
-  const blocking = keys.length === 0 ? undefined : await findBlocking(change, keys, planning.read);
-  if (blocking !== undefined) return refuseBlocked(change.path, blocking);
-  const { table, by } = decision;
-  if (by === "key" || table?.live === undefined) return undefined;
-  return await hasRowIds(table, planning.read) ? undefined : refuseWithoutKey(change.path);
+type FindRelation = (name: WrittenName) => Promise<Relation>;
+
+/** Finds a relation among the declarations, else in the database. */
+async function findRelation(
+  name: WrittenName,
+  before: DeclaredSchema,
+  { run, rows }: Planning,
+): Promise<Relation> {
+  const table = findObject(before.tables, name);
+  if (table?.isComplete === true) return toTableSchema(table, before);
+  if (findObject(before.views, name) !== undefined) return "other";
+  return await readRelation(run, readObject(parseStatement(rows.liveName(keyOf(name))), 0));
+}
+
+async function readScope(
+  change: RowChange | CompoundChange | undefined,
+  find: FindRelation,
+  { functions }: Planning,
+): Promise<BatchScope> {
+  const plain = change === undefined || change.verb === "compound" ? undefined : change;
+  const joined = plain && readJoin(plain);
+  return {
+    table: plain && await find(plain.table),
+    joined: joined && await find(joined.table),
+    functions,
+  };
 }
 
 /**
- * Returns the foreign keys through which other tables may prevent a DELETE, as far as known now.
+ * Rejects a change of a table that no file declares and that an earlier statement alters: how the
+ * table will look is unknown until then.
  */
-function findBlockingKeys(change: RowChange, planning: Planning): ForeignKeyFacts[] {
-  const { facts, rows } = planning;
-  const target = findTable(facts, change.path);
-  if (target === undefined) return [];
-  const keys = facts.foreignKeys.filter((key) =>
-    key.target === target && key.onDelete === "none" && rows.isUntouched(key.table) &&
-    key.from.length > 0
+function refuseUndeclared(
+  change: RowChange | CompoundChange,
+  before: DeclaredSchema,
+  { rows }: Planning,
+): BatchRefusal | undefined {
+  if (change.verb === "compound") return undefined;
+  const names = [change.table, ...[readJoin(change)?.table ?? []].flat()];
+  const name = names.find((one) =>
+    rows.isAltered(keyOf(one)) && findObject(before.tables, one)?.isComplete !== true
   );
-  return keys.length > 0 && canCount(change, planning) ? keys : [];
+  return name && {
+    isBatchable: false,
+    reason: `an earlier pending statement changes keys of ${
+      getPath(name)
+    }, which no migration creates`,
+    advice: "Apply the earlier statements first, in a run of their own.",
+  };
+}
+
+/** Checks whether IF EXISTS or IF NOT EXISTS skips a statement. */
+async function isSkipped(
+  { ifTable, ifNoColumn }: PlannedStatement,
+  find: FindRelation,
+): Promise<boolean> {
+  const parse = (name: string): WrittenName => readObject(parseStatement(name), 0);
+  if (ifTable !== undefined && await find(parse(ifTable)) === undefined) return true;
+  const table = ifNoColumn && await find(parse(ifNoColumn.table));
+  return table !== undefined && table !== "other" &&
+    table.columns.some(({ name }) => name === ifNoColumn!.column);
+}
+
+/** Records the name of CREATE FUNCTION. */
+function noteFunction(reader: StatementReader, functions: Set<string>): void {
+  if (!reader.is(0, "CREATE")) return;
+  const at = reader.skip(1, "OR", "REPLACE");
+  const isFunction = reader.is(at, "FUNCTION") || reader.is(at, "PROCEDURE") ||
+    reader.is(at, "AGGREGATE");
+  if (isFunction) functions.add(readObject(reader, at + 1).name);
 }
 
 /** Checks whether a change certainly fits into one transaction when it runs. */
 async function fitsTransaction(
   change: RowChange | CompoundChange,
-  planning: Planning,
+  { table }: BatchScope,
+  find: FindRelation,
+  { rows, run }: Planning,
 ): Promise<boolean> {
-  const inserts = change.verb === "compound" ? change.inserts : 0;
-  if (await areSmall(findChangedTables(change, planning), inserts, planning)) return true;
-  if (change.verb === "compound" || !canCount(change, planning)) return false;
-  const { facts, read } = planning;
-  const table = findTable(facts, change.path);
-  const key = table === undefined ? undefined : findKey(table);
-  const added = table === undefined ? 0 : planning.rows.addedTo(table);
-  const matching = added + await countMatching(change, key ?? [], read);
-  if (matching > MAX_ROWS || table === undefined || change.verb === "update") {
-    return matching <= MAX_ROWS;
-  }
-  return matching + await countReferencing(change, table, facts, read) <= MAX_ROWS;
-}
-
-/**
- * Returns the tables that a change affects, including through foreign keys; `undefined` if one is
- * unknown.
- */
-function findChangedTables(
-  change: RowChange | CompoundChange,
-  { facts }: Planning,
-): ReadonlySet<TableFacts> | undefined {
-  const tables = new Set<TableFacts>();
-  for (const path of change.verb === "compound" ? change.paths : [change.path]) {
-    const table = findTable(facts, path);
-    if (table === undefined) return undefined;
-    for (const one of change.verb === "update" ? [table] : findDeleted(facts, table).tables) {
-      tables.add(one);
+  const names = change.verb === "compound" ? change.tables : [change.table];
+  const actions: IncomingForeignKey[] = [];
+  if (change.verb !== "update") {
+    for (const name of names) {
+      actions.push(
+        ...await listActions(change.verb === "compound" ? await find(name) : table, find),
+      );
     }
   }
-  return tables;
-}
-
-async function areSmall(
-  tables: ReadonlySet<TableFacts> | undefined,
-  inserts: number,
-  { facts, rows, read }: Planning,
-): Promise<boolean> {
-  if (tables === undefined) return false;
+  // each foreign key may change a row once more
+  const changed = actions.map(({ from }) => getKey({ schema: from.schema, name: from.table }));
+  const keys = new Set([...names.map(keyOf), ...changed]);
+  const inserts = change.verb === "compound" ? change.inserts : 0;
   let total = 0;
-  for (const table of tables) {
-    const now = await countRows(table, read);
-    // each foreign key may change a row once more
-    const times = Math.max(
-      1,
-      facts.foreignKeys.filter((key) => key.table === table && key.onDelete !== "none").length,
-    );
-    total += (times + inserts) * (now + rows.addedTo(table));
-    if (total > MAX_ROWS) return false;
+  for (const key of keys) {
+    if (total > MAX_ROWS) break;
+    const times = Math.max(1, changed.filter((one) => one === key).length) + inserts;
+    total += times * (await countRows(rows.liveName(key), run) + rows.addedTo(key));
   }
-  return true;
+  if (total <= MAX_ROWS) return true;
+  if (change.verb === "compound" || !rows.canCount(change)) return false;
+  let matching = rows.addedTo(keyOf(change.table)) + await countMatching(change, run);
+  const direct = table === undefined || table === "other" ? [] : directActions(table);
+  // rows of rows are not counted by the condition
+  if (direct.length < actions.length) return false;
+  for (const key of direct) {
+    if (matching > MAX_ROWS) break;
+    matching += await countReferencing(change, key, run);
+  }
+  return matching <= MAX_ROWS;
 }
 
-/**
- * Checks whether the affected rows can be counted now: all data that the change reads is already as
- * it will be.
- */
-function canCount(change: RowChange, planning: Planning): boolean {
-  const { facts, rows, views } = planning;
-  const text = findQueries(change.reader, [change.with, change.from]);
-  const names = findNames(change.reader, [change.with, change.from, change.where]);
-  const touched = facts.tables.filter((table) => !rows.isUntouched(table));
-  const tableNames = new Set(touched.map(({ name }) => name));
-  const overTouched = [...findReadableNames(facts, touched)].filter((name) =>
-    !tableNames.has(name)
-  );
-  const lateViews = facts.views.slice(views).map(({ name }) => name);
-  if (findRead(text, new Set([...overTouched, ...lateViews])) !== undefined) return false;
-  if (overTouched.includes(change.path.slice(change.path.lastIndexOf(".") + 1))) return false;
-  const isRead = (table: TableFacts): boolean =>
-    findRead(text, new Set([table.name])) !== undefined;
-  if (touched.some((table) => isRead(table) && !rows.keepsQuery(table, names))) return false;
-  const target = findTable(facts, change.path);
-  if (target === undefined) return true;
-  if (!rows.keepsRows(target, names)) return false;
-  const changed = findChangedTables(change, planning) ?? [];
-  const isReferenced = facts.foreignKeys.some((key) =>
-    key.target === target && key.onDelete !== "none"
-  );
-  return change.verb === "update" || !isReferenced ||
-    [...changed].every((table) => rows.isShrinking(table));
+/** Lists the foreign keys through which a DELETE of a table's rows changes further rows. */
+function directActions(table: TableSchema): IncomingForeignKey[] {
+  return listReferencing(table).filter(hasDeleteAction);
 }
 
-function toRefusal({ index, change }: Visit, { reason, advice }: BatchRefusal): RowChangeRefusal {
-  const [kind, table] = change.verb === "compound"
-    ? ["WITH", change.paths[0]]
-    : [change.verb.toUpperCase(), change.path];
-  const summary = `${kind} ${table}: not supported: ${
-    getIncompatibility(UNBATCHABLE)!.title
-  }, because ${reason}`;
+/** Lists the same also for the rows that are deleted with them. */
+async function listActions(table: Relation, find: FindRelation): Promise<IncomingForeignKey[]> {
+  if (table === undefined || table === "other") return [];
+  const actions = directActions(table);
+  const seen = new Set<string>();
+  for (const { from, definition } of actions) {
+    const name = { schema: from.schema, name: from.table, end: 0 };
+    if (seen.has(keyOf(name)) || !/\bCASCADE\b/i.test(definition)) continue;
+    seen.add(keyOf(name));
+    const next = await find(name);
+    if (next !== undefined && next !== "other") actions.push(...directActions(next));
+  }
+  return actions;
+}
+
+function toRefusal(
+  index: number,
+  change: RowChange | CompoundChange,
+  { reason, advice }: BatchRefusal,
+): RowChangeRefusal {
+  const [kind, name] = change.verb === "compound"
+    ? ["WITH", change.tables[0]]
+    : [change.verb.toUpperCase(), change.table];
+  const table = name && getPath(name);
+  const { title } = getIncompatibility(UNBATCHABLE)!;
+  const summary = `${kind} ${table}: not supported: ${title}, because ${reason}`;
   return { index, table, summary, advice };
 }

@@ -1,6 +1,22 @@
+import { hasSqlState } from "../../errors/driver_error.ts";
 import { isSilent } from "../../sql/sqlstate.ts";
-import { isOverLimit } from "./over_limit.ts";
 import { isConnectionLost } from "../../sql/retry_idempotent.ts";
+
+/**
+ * Maximum number of rows that a statement may change in one transaction: the provider allows 3,000,
+ * and the progress record takes one.
+ */
+export const MAX_ROWS = 2999;
+
+/**
+ * Checks whether the server rejected a statement because its transaction is too large: SQLSTATE
+ * 54000, program_limit_exceeded.
+ *
+ * @param error The thrown error.
+ */
+export function isOverLimit(error: unknown): boolean {
+  return hasSqlState(error, ["54000"]);
+}
 
 /** Maximum size of a batch. */
 export interface BatchLimits {

@@ -9,7 +9,7 @@ import { addConstraint, findConstraint } from "./alter_constraint.ts";
 import { dropColumn, dropConstraint } from "./alter_drop.ts";
 import { createStatementError } from "./recreation_error.ts";
 import type { TableAction } from "./table_action.ts";
-import type { TableSchema } from "./table_schema.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /**
  * Returns the table after ALTER TABLE. Runs nothing and does not change the given schema.

@@ -4,11 +4,11 @@ import { readNotNullCheck } from "../translate/rules/not_null.ts";
 import { deriveName, readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
-import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
-import { normalizeType } from "./sql_text.ts";
+import { normalizeType } from "../schema/normalize_type.ts";
 import type { TableAction } from "./table_action.ts";
-import type { TableColumn, TableIdentity, TableSchema } from "./table_schema.ts";
+import type { TableColumn, TableIdentity, TableSchema } from "../schema/table_schema.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { renameIn } from "./rename_column.ts";
 

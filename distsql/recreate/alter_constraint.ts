@@ -5,7 +5,7 @@ import {
   type TableConstraintKind,
 } from "../translate/rules/table_constraint.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
-import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
+import { formatForeignKey, parseForeignKey, stripNotValid } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
 import type { TableAction } from "./table_action.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
   TableConstraint,
   TableConstraintType,
   TableSchema,
-} from "./table_schema.ts";
+} from "../schema/table_schema.ts";
 
 /** Returns the column with that name. */
 export function findColumn(schema: TableSchema, name: string): TableColumn {

@@ -1,10 +1,10 @@
 import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement } from "../../sql/statement_reader.ts";
 import { findColumn, findConstraint } from "./alter_constraint.ts";
-import { parseForeignKey } from "./foreign_key.ts";
+import { parseForeignKey } from "../schema/foreign_key.ts";
 import { createStatementError } from "./recreation_error.ts";
 import type { TableAction } from "./table_action.ts";
-import type { IncomingForeignKey, TableConstraint, TableSchema } from "./table_schema.ts";
+import type { IncomingForeignKey, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 
 /**
  * Applies DROP COLUMN. Indexes and constraints of the column are dropped with it, other dependent

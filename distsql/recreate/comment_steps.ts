@@ -2,8 +2,8 @@ import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 import { once, toRegclass } from "./catalog_steps.ts";
 import { ownsIndex } from "./create_table.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
-import { temporaryName } from "./sql_text.ts";
-import type { TableSchema } from "./table_schema.ts";
+import { temporaryName } from "./temporary_name.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /**
  * Lists the steps that comment on a new table and its parts.

@@ -1,6 +1,6 @@
 import type { RunSql } from "../../sql/session.ts";
 import { type BatchLimits, runBatches } from "../batches/run_batches.ts";
-import { isOverLimit } from "../batches/over_limit.ts";
+import { isOverLimit } from "../batches/run_batches.ts";
 import { inRange, keyColumns, type KeyMark, keyTexts, readMark, withoutKey } from "./key_range.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";

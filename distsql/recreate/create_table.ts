@@ -1,7 +1,7 @@
 import { MAX_NAME_BYTES } from "../../sql/sql_name.ts";
-import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
-import { temporaryName } from "./sql_text.ts";
-import type { TableColumn, TableConstraint, TableSchema } from "./table_schema.ts";
+import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import { temporaryName } from "./temporary_name.ts";
+import type { TableColumn, TableConstraint, TableSchema } from "../schema/table_schema.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
 
 /**

@@ -3,7 +3,11 @@ import { type Clock, monotonicNow, systemClock } from "../../core/async/clock.ts
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationRun } from "./recreation_run.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { BATCH_ROWS } from "./plan.ts";
+import { quoteNameAt } from "../../sql/sql_name.ts";
+import { parseStatement } from "../../sql/statement_reader.ts";
+import { applyAlter } from "./alter.ts";
+import { estimateRows, readTableSchema } from "./read_current.ts";
+import { BATCH_ROWS, generateRecreationPlan } from "./plan.ts";
 
 /** Options of `executeRecreation`. */
 export interface RecreationOptions {
@@ -90,5 +94,22 @@ function checkOption(name: string, value: number, most: number): void {
   if (Number.isFinite(value) && value > 0 && value <= most) return;
   throw new ConfigurationError(
     `RecreationOptions.${name} must be a number above 0 and up to ${most}, got ${value}`,
+  );
+}
+
+/**
+ * Plans the recreation of a live table for a change.
+ *
+ * @param run Runs a statement.
+ * @param sql The ALTER TABLE statement.
+ */
+export async function planRecreation(run: RunSql, sql: string): Promise<RecreationPlan> {
+  const reader = parseStatement(sql);
+  const table = quoteNameAt(reader, reader.alteredTableAt());
+  const current = await readTableSchema(run, table);
+  return generateRecreationPlan(
+    current,
+    applyAlter(current, sql, true),
+    await estimateRows(run, table),
   );
 }

@@ -1,8 +1,8 @@
 import { hasConstraint, once, validation } from "./catalog_steps.ts";
-import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
 import type { RecreationStep } from "./recreation_plan.ts";
-import { temporaryName } from "./sql_text.ts";
-import type { TableSchema } from "./table_schema.ts";
+import { temporaryName } from "./temporary_name.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /**

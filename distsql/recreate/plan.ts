@@ -6,8 +6,9 @@ import { buildCreateTableSql, constraintName, repeatedKeys } from "./create_tabl
 import { checkPlan, warnAbout } from "./plan_checks.ts";
 import { PlanBuilder } from "./plan_builder.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
-import { normalizeType, temporaryName } from "./sql_text.ts";
-import type { TableColumn, TableSchema } from "./table_schema.ts";
+import { normalizeType } from "../schema/normalize_type.ts";
+import { temporaryName } from "./temporary_name.ts";
+import type { TableColumn, TableSchema } from "../schema/table_schema.ts";
 import { createWorkTableSql } from "./work_table.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
 

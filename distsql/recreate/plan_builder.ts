@@ -1,13 +1,18 @@
 import { sanitizeForDistSql } from "../translate/sanitize.ts";
 import { splitStatements } from "../../sql/statement.ts";
-import { hasConstraint, once, toRegclass, validation } from "./catalog_steps.ts";
+import {
+  hasConstraint,
+  listOwnershipSteps,
+  once,
+  toRegclass,
+  validation,
+} from "./catalog_steps.ts";
 import { listCommentSteps } from "./comment_steps.ts";
 import { constraintDefinition, constraintName, ownsIndex, repeatedKeys } from "./create_table.ts";
 import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
-import { listOwnershipSteps } from "./ownership_steps.ts";
 import type { RecreationPhase, RecreationStep } from "./recreation_plan.ts";
-import { temporaryName } from "./sql_text.ts";
-import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
+import { temporaryName } from "./temporary_name.ts";
+import type { TableConstraint, TableIndex, TableSchema } from "../schema/table_schema.ts";
 import { workTable } from "./work_table.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 

@@ -1,7 +1,7 @@
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
-import { normalizeType } from "./sql_text.ts";
-import type { TableSchema } from "./table_schema.ts";
+import { normalizeType } from "../schema/normalize_type.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /** Families of types that a foreign key can compare with each other. */
 const FAMILIES: readonly (readonly string[])[] = [

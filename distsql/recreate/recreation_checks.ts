@@ -1,4 +1,6 @@
 import type { RecreationPlan } from "./recreation_plan.ts";
+import { normalizeType } from "../schema/normalize_type.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /**
  * Checks for an error that would occur again: no conflict, lost connection or lack of resources.
@@ -19,4 +21,17 @@ export function listDifferences(live: object | undefined, planned: object): stri
   return Object.keys({ ...a, ...b }).filter((key) =>
     JSON.stringify(a[key]) !== JSON.stringify(b[key])
   ).join(", ");
+}
+
+/**
+ * Checks whether two tables have the same columns, types and key, which identifies a plan that is
+ * done.
+ */
+export function isSameShape(a: TableSchema, b: TableSchema): boolean {
+  const getShape = ({ columns, constraints }: TableSchema): string =>
+    JSON.stringify([
+      columns.map(({ name, type, notNull }) => [name, normalizeType(type), notNull]),
+      constraints.map(({ name, type, columns }) => [name, type, columns].join()).sort(),
+    ]);
+  return getShape(a) === getShape(b);
 }

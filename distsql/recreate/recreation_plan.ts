@@ -1,4 +1,4 @@
-import type { TableGrant, TableSchema } from "./table_schema.ts";
+import type { TableGrant, TableSchema } from "../schema/table_schema.ts";
 
 /**
  * Phase of a step: while the table is in use (`before`), while no table has its name (`frozen`), or

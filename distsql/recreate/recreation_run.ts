@@ -5,16 +5,15 @@ import { isConnectionLost } from "../../sql/retry_idempotent.ts";
 import type { BatchLimits } from "../batches/run_batches.ts";
 import { digestSource, digestTarget, sameRows } from "./compare_rows.ts";
 import { RowCopy } from "./copy_rows.ts";
-import { introspectLive } from "./introspect.ts";
+import { introspectLive } from "./read_current.ts";
 import { RecreationError } from "./recreation_error.ts";
 import type { RecreationPhase, RecreationPlan, RecreationStep } from "./recreation_plan.ts";
-import { isSameShape } from "./same_shape.ts";
-import { temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./temporary_name.ts";
 import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.ts";
 import { createWorkTableSql, readWork, relationOid, workTable, writeWork } from "./work_table.ts";
 import { hasConstraint } from "./catalog_steps.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
-import { isDefinite, isSamePlan, listDifferences } from "./recreation_checks.ts";
+import { isDefinite, isSamePlan, isSameShape, listDifferences } from "./recreation_checks.ts";
 
 /** Settings of a run. */
 export interface RunSettings {

@@ -2,8 +2,8 @@ import { getName, readName } from "../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../sql/statement_reader.ts";
 import { TokenEdits } from "../../sql/token_edits.ts";
 import { findColumn } from "./alter_constraint.ts";
-import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
-import type { TableSchema } from "./table_schema.ts";
+import { formatForeignKey, parseForeignKey } from "../schema/foreign_key.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { createStatementError } from "./recreation_error.ts";
 

@@ -1,7 +1,7 @@
 import type { RunSql } from "../../sql/session.ts";
 import type { Clock } from "../../core/async/clock.ts";
 import { hasSqlState } from "../../errors/driver_error.ts";
-import { readGrants } from "./introspect.ts";
+import { readGrants } from "../schema/read_table.ts";
 import { RecreationError } from "./recreation_error.ts";
 import type {
   GrantsStep,
@@ -9,7 +9,7 @@ import type {
   RenameSequenceStep,
   StatementStep,
 } from "./recreation_plan.ts";
-import type { TableGrant } from "./table_schema.ts";
+import type { TableGrant } from "../schema/table_schema.ts";
 import { relationOid } from "./work_table.ts";
 import { type JobState, pollJob, readJobState } from "./poll_job.ts";
 import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";

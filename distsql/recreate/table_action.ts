@@ -1,5 +1,5 @@
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import type { TableSchema } from "./table_schema.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
 
 /** One action of an ALTER TABLE, with the table that it changes. */
 export interface TableAction {

@@ -1,6 +1,6 @@
 import type { RunSql } from "../../sql/session.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
-import { temporaryName } from "./sql_text.ts";
+import { temporaryName } from "./temporary_name.ts";
 import { qualify, quoteLiteral } from "../../sql/quote.ts";
 
 /** Returns the name of the work table, which stores the plan and the progress of the copy. */

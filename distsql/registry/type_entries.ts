@@ -168,30 +168,23 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     evidence: "live",
   },
   {
-    id: "type-enum-position",
-    action: Rewrite,
-    title: "Comparisons, sort keys, min() and max() of an enum column, with the option `enums`",
-    advice: "Rewritten to the positions of the labels, because text is ordered alphabetically.",
-    source: ["EMU"],
-    evidence: "inferred",
-  },
-  {
     id: "type-enum-order",
     action: Warn,
     title: "Order of an enum, with the option `enums`",
     advice: "Text is ordered alphabetically. List the labels explicitly, such as s IN ('medium', " +
-      "'high') for s > 'low', and sort by array_position(ARRAY['low', 'medium', 'high'], s).",
+      "'high') for s > 'low', and sort by array_position(ARRAY['low', 'medium', 'high'], s::text).",
     source: ["EMU"],
     evidence: "inferred",
   },
   {
     id: "type-enum-unproven",
     action: Error,
-    title: "Order of an enum that decides about rows and cannot be rewritten to positions, with " +
-      "the option `enums`",
+    title: "Order of an enum in a statement that changes or stores something, with the option " +
+      "`enums`",
     advice:
       "List the labels explicitly, such as s IN ('medium', 'high') for s > 'low', or compare " +
-      "array_position(ARRAY['low', 'medium', 'high'], s).",
+      "array_position(ARRAY['low', 'medium', 'high'], s::text). Labels in alphabetical order need " +
+      "neither.",
     source: ["EMU"],
     evidence: "inferred",
   },

@@ -33,17 +33,6 @@ export interface DeclaredSequence extends ObjectName {
   readonly origin: "statement" | "serial" | "identity";
 }
 
-/**
- * Use of an enum's label order in a stored expression: of a view, a CHECK, an index or a generated
- * column.
- */
-export interface StoredOrder {
-  /** Key of the enum. */
-  readonly enum: string;
-  /** True if the labels were in text order then, so that the expression compares them as texts. */
-  readonly isText: boolean;
-}
-
 /** Column of a table. */
 export interface DeclaredColumn {
   /** The name. */
@@ -64,8 +53,6 @@ export interface DeclaredColumn {
   readonly defaultEnums?: readonly string[];
   /** Expression of a generated column, as written. */
   readonly generated?: string;
-  /** Enums whose order that expression uses. */
-  readonly ordersBy?: readonly StoredOrder[];
   /** Kind of numbering. A `serial` column with a changed default is a plain column. */
   readonly numbering?: "serial" | "identity";
   /** Key of the sequence that numbers the rows. */
@@ -91,8 +78,6 @@ export interface DeclaredConstraint {
   readonly references?: { readonly table: string; readonly columns: readonly string[] };
   /** Text after the name, as written. */
   readonly text: string;
-  /** Enums whose order a CHECK uses. */
-  readonly ordersBy?: readonly StoredOrder[];
 }
 
 /** Checks whether a constraint has an index of the same name. */
@@ -110,8 +95,6 @@ export interface DeclaredIndex {
   readonly columns: readonly string[];
   /** Text after the table's name, as written. */
   readonly text: string;
-  /** Enums whose order its expressions use. */
-  readonly ordersBy?: readonly StoredOrder[];
 }
 
 /** Table. */
@@ -141,16 +124,6 @@ export interface ViewSource {
   readonly readsAll: boolean;
 }
 
-/** Column of a view. */
-export interface ViewColumn {
-  /** The name. */
-  readonly name: string;
-  /** Keys of the enums that its value may have. */
-  readonly enums: readonly string[];
-  /** True if its value certainly has one of them. */
-  readonly isCertain: boolean;
-}
-
 /** View. */
 export interface DeclaredView extends ObjectName {
   /** True for a materialized view. */
@@ -159,10 +132,6 @@ export interface DeclaredView extends ObjectName {
   readonly sources: readonly ViewSource[];
   /** CREATE statement, as written. */
   readonly text: string;
-  /** Columns, as far as they could be parsed. */
-  readonly columns?: readonly ViewColumn[];
-  /** Enums whose order it uses. */
-  readonly ordersBy?: readonly StoredOrder[];
 }
 
 /**

@@ -11,7 +11,6 @@ import {
   type ViewSource,
   withEntry,
 } from "./declared_schema.ts";
-import { readStoredOrder, readViewColumns } from "../translate/enum_order/stored_order.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { nameKeys } from "./index_names.ts";
 import { chooseRelationName, isRelationName } from "./names.ts";
@@ -41,7 +40,6 @@ export function foldCreateIndex(schema: SchemaDraft, reader: StatementReader): v
     isUnique,
     columns: columnsNamed(reader, open, reader.size, known),
     text: reader.text(written.end, reader.size),
-    ordersBy: readStoredOrder(reader, schema, table, open, reader.size),
   };
   changeTable(schema, getKey(table), ({ indexes }) => ({ indexes: [...indexes, index] }));
 }
@@ -104,8 +102,6 @@ export function foldCreateView(schema: SchemaDraft, reader: StatementReader): vo
     isMaterialized: reader.is(view - 1, "MATERIALIZED"),
     sources: readSources(schema, reader, written.end),
     text: reader.text(0, reader.size),
-    columns: schema.enums.size > 0 ? readViewColumns(reader, schema) : [],
-    ordersBy: readStoredOrder(reader, schema, undefined),
   });
 }
 

@@ -6,7 +6,6 @@ import {
   getKey,
   mapValues,
   type ObjectName,
-  type StoredOrder,
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
@@ -129,27 +128,13 @@ function rekeyEnum(schema: SchemaDraft, found: DeclaredEnum, name: ObjectName): 
   const [old, key] = [getKey(found), getKey(name)];
   if (schema.enums.has(key)) return;
   const one = (candidate: string): string => candidate === old ? key : candidate;
-  const orders = <T extends { ordersBy?: readonly StoredOrder[] }>(object: T): T =>
-    object.ordersBy === undefined ? object : {
-      ...object,
-      ordersBy: object.ordersBy.map((order) => ({ ...order, enum: one(order.enum) })),
-    };
   const rename = (column: DeclaredColumn): DeclaredColumn => ({
-    ...orders(column),
+    ...column,
     enum: column.enum && one(column.enum),
     defaultEnums: column.defaultEnums?.map(one),
   });
   schema.enums = withEntry(withoutEntries(schema.enums, [old]), { ...found, ...name });
-  schema.tables = mapValues(schema.tables, (table) => ({
-    ...table,
-    columns: table.columns.map(rename),
-    constraints: table.constraints.map(orders),
-    indexes: table.indexes.map(orders),
-  }));
-  schema.views = mapValues(schema.views, (view) => ({
-    ...orders(view),
-    columns: view.columns?.map((column) => ({ ...column, enums: column.enums.map(one) })),
-  }));
+  changeAllColumns(schema, rename);
   schema.domains = mapValues(
     schema.domains,
     (domain) => ({ ...domain, enum: domain.enum && one(domain.enum) }),

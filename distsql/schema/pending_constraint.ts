@@ -1,7 +1,12 @@
 import type { ColumnClause, ColumnDefinition } from "../translate/rules/column_definition.ts";
 import { readTableConstraint } from "../translate/rules/table_constraint.ts";
-import { type DeclaredConstraint, findObject, getKey, hasIndex } from "./declared_schema.ts";
-import { readStoredOrder } from "../translate/enum_order/stored_order.ts";
+import {
+  type DeclaredConstraint,
+  type DeclaredTable,
+  findObject,
+  getKey,
+  hasIndex,
+} from "./declared_schema.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
@@ -88,6 +93,16 @@ export function readColumnPending(
   return pending;
 }
 
+/** Adds the primary key's columns to a reference of a table to itself, once the key is known. */
+function completeReferences(
+  references: DeclaredConstraint["references"],
+  table: DeclaredTable,
+): DeclaredConstraint["references"] {
+  if (references?.table !== getKey(table) || references.columns.length > 0) return references;
+  const key = table.constraints.find(({ kind }) => kind === "primary_key");
+  return { ...references, columns: key?.columns ?? [] };
+}
+
 const LABELS: Readonly<Record<DeclaredConstraint["kind"], string>> = {
   primary_key: "pkey",
   unique: "key",
@@ -107,7 +122,8 @@ export function addConstraints(fold: TableFold, names: Map<number, string>): voi
   for (const one of fold.pending) {
     const table = schema.tables.get(key);
     if (table === undefined) return;
-    const { kind, included, references, from, to } = one;
+    const { kind, included, from, to } = one;
+    const references = completeReferences(one.references, table);
     const known = new Set(table.columns.map((column) => column.name));
     const columns = kind === "check" ? columnsNamed(reader, from + 1, to, known) : one.columns;
     const checkNames = columns.length === 1 ? columns : [];
@@ -120,8 +136,7 @@ export function addConstraints(fold: TableFold, names: Map<number, string>): voi
     const name = one.name ?? (hasIndex(kind) ? chooseKeyName : chooseConstraintName)(schema, parts);
     if (one.name === undefined) names.set(one.at, name);
     const text = reader.text(from, to);
-    const ordersBy = kind === "check" ? readStoredOrder(reader, schema, table, from, to) : [];
-    const constraint = { name, kind, columns, included, references, text, ordersBy };
+    const constraint = { name, kind, columns, included, references, text };
     const notNull = kind === "primary_key" ? columns : [];
     for (const column of notNull) changeColumn(schema, key, column, { notNull: true });
     changeTable(schema, key, ({ constraints }) => ({ constraints: [...constraints, constraint] }));

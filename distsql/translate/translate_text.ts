@@ -1,4 +1,4 @@
-import { type CommentedKey, findCommentedKeys } from "./commented_keys.ts";
+import { type CommentedKey, findCommentedKeys } from "../../sql/commented_keys.ts";
 import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
 import {
   type DeclaredSchema,
@@ -11,7 +11,7 @@ import { type DistSqlOptions, type ResolvedOptions, resolveOptions } from "./opt
 import { readName } from "../../sql/sql_name.ts";
 import { splitStatements, type SqlStatement } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { readTransactionControl } from "./transaction_blocks.ts";
+import { readTransactionControl } from "../../sql/transaction_blocks.ts";
 import { translateStatement } from "./translate_statement.ts";
 import {
   type DistSqlStep,

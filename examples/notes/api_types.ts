@@ -4,365 +4,149 @@
 /* eslint-disable */
 export interface paths {
     "/admin/reindex": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Rebuild the search text of all notes */
         post: operations["reindex"];
     };
     "/auth/account-info": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Get the account info provided by the provider */
         get: operations["get_auth_account_info"];
     };
     "/auth/callback/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         get: operations["get_auth_callback_id"];
         post: operations["post_auth_callback_id"];
     };
     "/auth/change-email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         post: operations["changeEmail"];
     };
     "/auth/change-password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Change the password of the user */
         post: operations["changePassword"];
     };
     "/auth/delete-user": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Delete the user */
         post: operations["deleteUser"];
     };
     "/auth/delete-user/callback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Callback to complete user deletion with verification token */
         get: operations["get_auth_delete_user_callback"];
     };
     "/auth/error": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Displays an error page */
         get: operations["get_auth_error"];
     };
     "/auth/get-access-token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Get a valid access token, doing a refresh if needed */
         post: operations["post_auth_get_access_token"];
     };
     "/auth/get-session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Get the current session */
         get: operations["getSession"];
         /** @description Get the current session */
         post: operations["getSessionPost"];
     };
     "/auth/link-social": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Link a social account to the user */
         post: operations["linkSocialAccount"];
     };
     "/auth/list-accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description List all accounts linked to the user */
         get: operations["listUserAccounts"];
     };
     "/auth/list-sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description List all active sessions for the user */
         get: operations["listUserSessions"];
     };
     "/auth/ok": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Check if the API is working */
         get: operations["get_auth_ok"];
     };
     "/auth/refresh-token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Refresh the access token using a refresh token */
         post: operations["post_auth_refresh_token"];
     };
     "/auth/request-password-reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Send a password reset email to the user */
         post: operations["requestPasswordReset"];
     };
     "/auth/reset-password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Reset the password for a user */
         post: operations["resetPassword"];
     };
     "/auth/reset-password/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Redirects the user to the callback URL with the token */
         get: operations["resetPasswordCallback"];
     };
     "/auth/revoke-other-sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Revoke all other sessions for the user except the current one */
         post: operations["post_auth_revoke_other_sessions"];
     };
     "/auth/revoke-session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Revoke a single session */
         post: operations["post_auth_revoke_session"];
     };
     "/auth/revoke-sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Revoke all sessions for the user */
         post: operations["post_auth_revoke_sessions"];
     };
     "/auth/send-verification-email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Send a verification email to the user */
         post: operations["sendVerificationEmail"];
     };
     "/auth/sign-in/email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign in with email and password */
         post: operations["signInEmail"];
     };
     "/auth/sign-in/social": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign in with a social provider */
         post: operations["socialSignIn"];
     };
     "/auth/sign-out": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign out the current user */
         post: operations["signOut"];
     };
     "/auth/sign-up/email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign up a user using email and password */
         post: operations["signUpWithEmailAndPassword"];
     };
     "/auth/unlink-account": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Unlink an account */
         post: operations["post_auth_unlink_account"];
     };
     "/auth/update-session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Update the current session */
         post: operations["updateSession"];
     };
     "/auth/update-user": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Update the current user */
         post: operations["updateUser"];
     };
     "/auth/verify-email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Verify the email of the user */
         get: operations["get_auth_verify_email"];
     };
     "/auth/verify-password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Verify the current user's password */
         post: operations["verifyPassword"];
     };
     "/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Whether the service answers */
         get: operations["health"];
     };
     "/hooks/code-host": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Events of the code host (X-Hub-Signature-256) */
         post: operations["codeHostHook"];
     };
     "/hooks/payments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Events of the payments provider (Stripe-Signature) */
         post: operations["paymentsHook"];
     };
     "/notes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Your notes, newest first */
         get: operations["getNotes"];
         /** Write a note */
         post: operations["postNote"];
     };
     "/notes/{noteId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** One of your notes */
         get: operations["getNote"];
         /** Delete one of your notes */
@@ -371,17 +155,10 @@ export interface paths {
         patch: operations["patchNote"];
     };
     "/welcome": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** A greeting, with or without a session */
         get: operations["welcome"];
     };
 }
-export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Accepted: {
@@ -453,7 +230,7 @@ export interface components {
         };
         NoteInput: {
             title: string;
-            /** @default  */
+            /** @default */
             body?: string;
             labelId?: string | null;
         };
@@ -601,12 +378,7 @@ export interface components {
             };
         };
     };
-    parameters: never;
-    requestBodies: never;
-    headers: never;
-    pathItems: never;
 }
-export type $defs = Record<string, never>;
 export interface operations {
     reindex: {
         responses: {
@@ -1775,7 +1547,6 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
@@ -1790,7 +1561,6 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];

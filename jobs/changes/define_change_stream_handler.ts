@@ -23,6 +23,7 @@ import { type ChangeItem, listChangeLanes, listWaitingPositions } from "./change
 import { consumeRecord, type ConsumerOptions } from "./change_consumer.ts";
 import { readChangedTable } from "./changed_table.ts";
 import { cleanUp } from "./clean_up.ts";
+import { record } from "../../env/recording.ts";
 
 /** Options of `defineChangeStreamHandler`. */
 export interface ChangeStreamHandlerOptions<
@@ -143,7 +144,7 @@ export function defineChangeStreamHandler<
   StreamBatchResult,
   ChangeStreamHandlerFunction<TTable, TSchema>
 > {
-  const consumer = readOptions(options as unknown as ChangeStreamHandlerOptions<PgTable>);
+  const consumer = readOptions(options as ChangeStreamHandlerOptions<PgTable>);
   const { concurrency = 1 } = options;
   let nextCleanUpMs = 0;
 
@@ -155,7 +156,7 @@ export function defineChangeStreamHandler<
 
   return function wrapHandler(handler) {
     checkHandler("defineChangeStreamHandler", handler);
-    const run = handler as unknown as ChangeStreamHandlerFunction<PgTable>;
+    const run = handler as ChangeStreamHandlerFunction<PgTable>;
 
     async function handle(
       { envelope, error }: ChangeItem,
@@ -193,7 +194,11 @@ export function defineChangeStreamHandler<
         toLoggable: (event) => ({ records: event?.Records?.length }),
       },
     );
-    return Object.assign(lambda, { handler });
+    return record(
+      "defineChangeStreamHandler",
+      [options, handler],
+      Object.assign(lambda, { handler }),
+    );
   };
 }
 

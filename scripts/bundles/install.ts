@@ -10,8 +10,8 @@ export const DATABASE_PACKAGES: readonly string[] = [
 
 /** Packages that `trellis build` uses. */
 export const BUILD_PACKAGES: readonly string[] = [
+  `acorn@${VERSIONS.acorn}`,
   `esbuild@${VERSIONS.esbuild}`,
-  `typescript@${VERSIONS.typescript}`,
 ];
 
 /**

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { splitStatements } from "../../sql/statement.ts";
-import { findFirstWord } from "../../sql/text_position.ts";
+import { findFirstWord, stripMark } from "../../sql/text_position.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
-import { stripMark } from "../../database/migrations/files.ts";
 
 /** A statement of a migration, which can be edited or dropped. */
 export interface Piece {

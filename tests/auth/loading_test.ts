@@ -64,6 +64,7 @@ Deno.test("./auth/schema brings drizzle's tables, and of the package no client a
     "auth/columns.ts",
     "auth/migration.ts",
     "auth/schema.ts",
+    "database/drizzle_version.ts",
     "database/table_permission.ts",
   ]);
   const packages = new Set(

@@ -276,6 +276,58 @@ Deno.test("a membership of an unverified user outlives a reset", async () => {
   assertEquals((await user.get("/organization/list")).body.length, 1);
 });
 
+Deno.test("a proof removes however many rows in statements of 500, and nothing of similar addresses", async () => {
+  const lab = await (opened ??= open());
+  await lab.query("CREATE TABLE IF NOT EXISTS removed (name text, count int)");
+  await lab.query(`CREATE OR REPLACE FUNCTION count_removed() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO removed SELECT TG_TABLE_NAME, count(*) FROM gone; RETURN NULL; END $$`);
+  const tables = ["sessions", "passkeys", "accounts", "verification"];
+  for (const table of tables) {
+    await lab.query(`CREATE TRIGGER count_removed AFTER DELETE ON ${table}
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION count_removed()`);
+  }
+  try {
+    const stranger = openBrowser(lab, CONFIG);
+    const email = newEmail("a_da");
+    const id = await stranger.signUp(email);
+    const others = [email.replace("_", "x"), `n${email}`, `${email}.au`];
+    const many = "FROM generate_series(1, 1201) n";
+    await lab.query(`INSERT INTO sessions (user_id, token, expires_at, updated_at)
+      SELECT '${id}', 'planted-' || n, now() + interval '1 day', now() ${many}`);
+    await lab.query(
+      `INSERT INTO passkeys (public_key, user_id, credential_id, counter, device_type, backed_up)
+      SELECT 'k', '${id}', 'planted-' || n, 0, 'singleDevice', false ${many}`,
+    );
+    await lab.query(`INSERT INTO accounts (account_id, provider_id, user_id, updated_at)
+      SELECT 'planted-' || n, 'other', '${id}', now() ${many}`);
+    const verification = (address: string, rows: string) =>
+      lab.query(`INSERT INTO verification (identifier, value, expires_at, updated_at)
+        SELECT 'sign-in-otp-${address}', '1:0', now() + interval '1 day', now() ${rows}`);
+    await verification(email, many);
+    for (const other of others) await verification(other, "");
+    await lab.query("DELETE FROM removed");
+
+    const owner = openBrowser(lab, {}, stranger.auth);
+    await PROOFS["a magic link"](owner, email);
+    assertEquals((await owner.get("/get-session")).body.user.id, id);
+    const removed = await lab.query(
+      "SELECT name, max(count)::int AS most, sum(count)::int AS all FROM removed GROUP BY 1 ORDER BY 1",
+    );
+    assertEquals(removed.map(({ name }) => name), tables.toSorted());
+    for (const { name, most, all } of removed) {
+      assert(Number(most) <= 500 && Number(all) >= 1201, `${name} ${most} ${all}`);
+    }
+    const kept = await lab.query("SELECT identifier FROM verification WHERE value = '1:0'");
+    assertEquals(
+      kept.map(({ identifier }) => identifier).sort(),
+      others.map((other) => `sign-in-otp-${other}`).sort(),
+    );
+  } finally {
+    for (const table of tables) await lab.query(`DROP TRIGGER count_removed ON ${table}`);
+    await lab.query("DELETE FROM verification WHERE value = '1:0'");
+  }
+});
+
 Deno.test("columns that cannot hold an id are not compared with one", async () => {
   const lab = await (opened ??= open());
   await lab.query("CREATE TYPE invitation_status AS ENUM ('pending', 'accepted')");

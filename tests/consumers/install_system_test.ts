@@ -11,7 +11,9 @@ import { pickPackages } from "./support/pick_packages.ts";
 import { run, runOk } from "./support/run.ts";
 
 // other tests use TypeScript 5.9
-const installed = await installPackage(["drizzle-orm@0.45.4", "typescript@6.0.3", "zod@4.6.7"]);
+const installed = await installPackage([
+  ...["acorn@8.19.0", "drizzle-orm@0.45.4", "esbuild@0.28.2", "typescript@6.0.3", "zod@4.6.7"],
+]);
 
 Deno.test("the package installs in an empty folder in one go, without a warning", () => {
   // what npm says of the machine's own settings is not of the package
@@ -27,7 +29,8 @@ Deno.test("the package brings nothing that was not asked for, and takes at most 
   const names = [...Deno.readDirSync(modules)].map(({ name }) => name).filter((name) =>
     !name.startsWith(".")
   );
-  assertEquals(names.sort(), ["@trellis", "drizzle-orm", "typescript", "zod"]);
+  const asked = ["acorn", "drizzle-orm", "esbuild", "typescript", "zod"];
+  assertEquals(names.sort(), ["@esbuild", "@trellis", ...asked]);
   const { stdout: size } = await runOk("du", ["-sk", join(modules, "@trellis")]);
   assert(parseInt(size) <= 9_500, `${size} KB`);
 });
@@ -56,7 +59,6 @@ const list = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOpera
 export const handler = async () => ({ statusCode: 200, body: JSON.stringify(await list()) });
 `,
     );
-    // reads the sources with TypeScript's parser
     const generated = await runOk(trellis, ["generate", "permissions", "--json"], { cwd: folder });
     assertStringIncludes(generated.stdout, '"role": "fn_notes"');
     await Deno.writeTextFile(
@@ -75,6 +77,20 @@ export const handler = defineApiHandler({ schema })(() => ({ statusCode: 204, bo
   }
 });
 
+Deno.test("npm asks the registry for the peers with a range alone", async () => {
+  const cwd = await Deno.makeTempDir({ prefix: "trellis-documents-" });
+  try {
+    await Deno.writeTextFile(join(cwd, "package.json"), '{ "private": true }\n');
+    const args = ["install", "--loglevel", "http", "--cache", join(cwd, "cache")];
+    const { stderr } = await runOk("npm", [...args, installed.tarball, "zod@4.6.7"], { cwd });
+    const asked = [...stderr.matchAll(/http fetch GET 200 (\S+)/g)].map(([, url]) => url)
+      .filter((url) => !url.endsWith(".tgz")).map((url) => new URL(url).pathname.slice(1));
+    assertEquals(asked.sort(), ["postgres", "zod"]);
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+});
+
 Deno.test("trellis says how to install its parser where it is missing", async () => {
   const { folder } = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7"]);
   const args = ["node_modules/@trellis/fn/cli/main.js", "generate", "permissions"];
@@ -82,8 +98,8 @@ Deno.test("trellis says how to install its parser where it is missing", async ()
   assertEquals(code, 3);
   assertStringIncludes(
     stderr,
-    "trellis generate permissions needs the package typescript, which is not installed.",
+    "trellis generate permissions needs the packages acorn and esbuild, which are not installed.",
   );
-  assertStringIncludes(stderr, 'npm install "typescript@^5.9"');
+  assertStringIncludes(stderr, 'npm install --save-dev "acorn@^8.19.0" "esbuild@>=0.28.2 <1"');
   assertNotMatch(stderr, /node:internal/);
 });

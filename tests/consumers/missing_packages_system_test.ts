@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pickPackages } from "./support/pick_packages.ts";
 import { run, runOk } from "./support/run.ts";
 
-const installed = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7", "typescript@5.9.3"]);
+const installed = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7"]);
 
 /** Runs a module in the installed folder and returns how its error reads. */
 async function getError(code: string): Promise<string> {
@@ -57,18 +57,42 @@ for (const [name, code] of Object.entries(CASES)) {
   });
 }
 
-Deno.test("trellis names esbuild when it is missing", async () => {
+Deno.test("trellis names all packages that are missing, before it reads the project", async () => {
   const folder = await Deno.makeTempDir({ dir: installed.folder, prefix: "no-esbuild-" });
   try {
-    const functions = join(folder, "src", "functions", "standalone");
-    await Deno.mkdir(functions, { recursive: true });
-    await Deno.writeTextFile(join(functions, "job.ts"), "export const handler = async () => 1;\n");
     const trellis = join(installed.folder, "node_modules", ".bin", "trellis");
     const { code, stderr } = await run(trellis, ["build"], { cwd: folder });
     assertEquals(code, 3, stderr);
-    assertStringIncludes(stderr, 'npm install "esbuild@');
+    assertStringIncludes(
+      stderr,
+      "trellis build needs the packages acorn and esbuild, which are not installed. Install them: " +
+        'npm install --save-dev "acorn@^8.19.0" "esbuild@>=0.28.2 <1"',
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("trellis names its parser when it is missing", async () => {
+  const { folder } = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7", "esbuild@0.28.2"]);
+  const project = await Deno.makeTempDir({ dir: folder, prefix: "no-parser-" });
+  try {
+    const functions = join(project, "src", "functions", "api");
+    await Deno.mkdir(functions, { recursive: true });
+    await Deno.writeTextFile(
+      join(functions, "job.get.ts"),
+      `import { defineApiHandler } from "@trellis/fn/validation";
+export const handler = defineApiHandler({})(() => ({ statusCode: 204, body: "" }));\n`,
+    );
+    const trellis = join(folder, "node_modules", "@trellis/fn/cli/main.js");
+    const { code, stderr } = await run("node", [trellis, "generate", "openapi"], { cwd: project });
+    assertEquals(code, 3, stderr);
+    assertStringIncludes(
+      stderr,
+      'trellis generate openapi needs the package acorn, which is not installed. Install it: npm install "acorn@',
+    );
+  } finally {
+    await Deno.remove(project, { recursive: true });
   }
 });
 

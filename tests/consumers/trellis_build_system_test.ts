@@ -9,8 +9,8 @@ const installed = await pickPackages([
   "drizzle-orm@0.45.4",
   "postgres@3.4.9",
   "zod@4.6.7",
+  "acorn@8.19.0",
   "esbuild@0.28.2",
-  "typescript@5.9.3",
 ]);
 
 const CALL = `

@@ -253,6 +253,27 @@ testStores(
   },
 );
 
+const OTHER_HEADERS = [
+  "X-Next-Page-Token",
+  "next-token",
+  "X-Continuation-Token",
+  "x-tokens-remaining",
+  "X-RateLimit-Remaining-Tokens",
+  "Signature",
+  "Signature-Input",
+];
+
+testStores(
+  "defineApiHandler() replays headers that are named like credentials and have none",
+  async (lab) => {
+    const headers = Object.fromEntries(OTHER_HEADERS.map((name) => [name, `v-${name}`]));
+    const orders = createLab(lab, () => ({ statusCode: 200, headers, body: "ok" }));
+    await orders.send("k-1");
+    const second = await orders.send("k-1");
+    assertEquals(OTHER_HEADERS.filter((name) => second.headers?.[name] !== `v-${name}`), []);
+  },
+);
+
 testStores(
   "defineApiHandler() replays a declared response as it was parsed once",
   async ({ store }) => {

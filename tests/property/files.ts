@@ -16,10 +16,10 @@ export type Entry =
  * @param entries By path in the folder. Of two that cannot stand together the first is made.
  * @param fn Gets the folder's path.
  */
-export function withFolder<T>(
+export async function withFolder(
   entries: Readonly<Record<string, Entry>>,
-  fn: (folder: string) => T,
-): T {
+  fn: (folder: string) => void | Promise<void>,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "property-"));
   try {
     for (const [name, entry] of Object.entries(entries)) {
@@ -34,7 +34,7 @@ export function withFolder<T>(
         // a name that the file system refuses
       }
     }
-    return fn(folder);
+    return await fn(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,11 +1,11 @@
+import { stripMark } from "../../sql/text_position.ts";
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { readdirSync } from "node:fs";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { readMigrationFiles, readMigrationFolder } from "../../database/migrations/folder.ts";
 import { MigrationError } from "../../database/migrations/migration_error.ts";
-import { stripMark } from "../../database/migrations/files.ts";
-import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrations } from "../../database/migrations/plan.ts";
 import { planSteps } from "../../database/migrations/steps.ts";
 import { type Entry, entry, withFolder } from "./files.ts";
@@ -124,8 +124,8 @@ function assertPlaced(
 
 property(
   "readMigrationFiles() reads a folder whole and in order, or refuses it in one error that names a file",
-  fc.property(folder, (entries) => {
-    withFolder(entries, (path) => {
+  fc.asyncProperty(folder, async (entries) => {
+    await withFolder(entries, (path) => {
       let read;
       try {
         read = readMigrationFolder(path);
@@ -159,7 +159,7 @@ property(
 
 property(
   "planMigrations() puts each file in one place, and planSteps() gives steps or one error that names the file",
-  fc.property(
+  fc.asyncProperty(
     fc.dictionary(
       fc.nat(20).map((value) => `${value}_m.sql`),
       sql.map((text) => ({ kind: "text", text }) as const),
@@ -169,8 +169,8 @@ property(
     ),
     fc.array(fc.record({ at: fc.nat(20), changed: fc.boolean() }), { maxLength: 5 }),
     fc.constantFrom("distsql", "embedded-pg", "branching-pg"),
-    (entries, rows, provider) => {
-      withFolder(entries, (path) => {
+    async (entries, rows, provider) => {
+      await withFolder(entries, (path) => {
         const folder = readMigrationFolder(path);
         const { files } = folder;
         const applied = [...new Map(rows.map((row) => [row.at, row])).values()].map(

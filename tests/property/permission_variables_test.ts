@@ -114,7 +114,7 @@ const sql = fc.oneof(
 
 property(
   "readPermissionFiles() gives statements, or one error that names a file and shows no value",
-  fc.property(
+  fc.asyncProperty(
     fc.dictionary(
       fc.constantFrom("a.sql", "b.sql", "0001_a.sql", "c.txt", "é.sql", " .sql"),
       entry(sql),
@@ -125,8 +125,8 @@ property(
     fc.record({ NAME: value.map((text) => `v3ry-secret-${text}`), OTHER: value }, {
       requiredKeys: [],
     }),
-    (entries, given) => {
-      withFolder(entries, (folder) => {
+    async (entries, given) => {
+      await withFolder(entries, (folder) => {
         try {
           const statements = readPermissionFiles(folder, given);
           assert(statements.length > 0);

@@ -3,7 +3,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { loadModule, parseSync } from "libpg-query";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { renderPermissionFiles } from "../../cli/analysis/permission_files.ts";
+import { renderPermissionFiles } from "../../cli/grants/permission_files.ts";
 import { readPermissionFiles } from "../../database/permissions/files.ts";
 
 await loadModule();

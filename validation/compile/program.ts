@@ -123,6 +123,6 @@ export function getDefinition(schema: $ZodType): Definition {
 
 /** A schema's checks in zod's order: a format such as `z.email()` is its own first. */
 export function getChecks(schema: $ZodType): Check[] {
-  const own = schema._zod.traits.has("$ZodCheck") ? [schema as unknown as Check] : [];
+  const own = schema._zod.traits.has("$ZodCheck") ? [schema as $ZodType & Check] : [];
   return [...own, ...getDefinition(schema).checks ?? []];
 }

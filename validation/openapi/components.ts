@@ -1,6 +1,6 @@
 import { type $ZodType, globalRegistry } from "zod/v4/core";
 import type { JsonSchema } from "../json_schema.ts";
-import { convertSchema, type Direction, type SchemaIssue, type SchemaRegistry } from "./convert.ts";
+import { convertSchema, type Direction, type SchemaIssue } from "./convert.ts";
 
 const PREFIX = "#/components/schemas/";
 /** Of one name the answers' schema keeps it, the requests' gets another, where the two differ. */
@@ -10,8 +10,6 @@ const DIRECTIONS = ["output", "input"] as const satisfies readonly Direction[];
 export interface ComponentsOptions {
   /** Names of schemas without an `id`. */
   readonly schemaNames?: ReadonlyMap<$ZodType, string>;
-  /** Registries of other copies of zod. */
-  readonly registries?: readonly SchemaRegistry[];
   /** Hears what cannot be described; without it that throws, unless it can be described as `{}`. */
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
@@ -107,13 +105,12 @@ export class Components {
   }
 
   #adopt(schema: $ZodType, direction: Direction, fallback: string, isInline: boolean): JsonSchema {
-    const { schemaNames, registries = [], onIssue } = this.#options;
+    const { schemaNames, onIssue } = this.#options;
     const owners = new Map<string, $ZodType>();
 
     function getName(part: $ZodType): string | undefined {
       if (isInline && part === schema) return undefined;
-      const ids = [globalRegistry, ...registries].map((registry) => getId(registry, part));
-      const name = ids.find((id) => id !== undefined) ?? schemaNames?.get(part);
+      const name = getId(part) ?? schemaNames?.get(part);
       if (name !== undefined && !owners.has(name)) owners.set(name, part);
       return name;
     }
@@ -122,7 +119,6 @@ export class Components {
       const { $defs = {}, ...root } = convertSchema(schema, {
         direction,
         getName,
-        registries,
         onIssue,
       }) as
         & JsonSchema
@@ -220,8 +216,8 @@ function getDraft(kind: Direction | "own", name: string): string {
   return `${kind}:${name}`;
 }
 
-function getId(registry: SchemaRegistry, schema: $ZodType): string | undefined {
-  const id = (registry.get(schema) as { id?: unknown } | undefined)?.id;
+function getId(schema: $ZodType): string | undefined {
+  const id = (globalRegistry.get(schema) as { id?: unknown } | undefined)?.id;
   return id === undefined ? undefined : String(id);
 }
 

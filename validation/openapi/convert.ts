@@ -13,12 +13,6 @@ export interface SchemaIssue {
   readonly cause?: unknown;
 }
 
-/** Registry of zod: the id of a schema and other values of `.meta()`. */
-export interface SchemaRegistry {
-  /** The facts; none for a schema that has none. */
-  get(schema: $ZodType): object | undefined;
-}
-
 /** Direction of a schema's values. */
 export type Direction = "input" | "output";
 
@@ -27,8 +21,6 @@ export interface ConvertOptions {
   readonly direction: Direction;
   /** The name of a shared schema; `undefined` for a schema that is written where it is used. */
   getName(schema: $ZodType): string | undefined;
-  /** Registries of other copies of zod, which hold what `.meta()` said there. */
-  readonly registries?: readonly SchemaRegistry[];
   /** Hears what JSON cannot carry; the document says `{}` there. */
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
@@ -59,18 +51,17 @@ const NOT_JSON: Readonly<Record<string, string>> = {
  * @returns The schema, with the named ones in `$defs`.
  */
 export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSchema {
-  const { direction, getName, registries = [], onIssue } = options;
+  const { direction, getName, onIssue } = options;
   const issues: { part: $ZodType; path: string; message: string }[] = [];
   const madeByTransform = new Set<$ZodType>();
 
   const metadata = {
     get(part: $ZodType): object | undefined {
-      const meta = globalRegistry.get(part) ??
-        registries.map((registry) => registry.get(part)).find(Boolean);
+      const meta = globalRegistry.get(part);
       const id = getName(part);
       return meta === undefined && id === undefined ? undefined : { ...meta, id };
     },
-  } as unknown as typeof globalRegistry;
+  } as typeof globalRegistry;
 
   function override({ zodSchema, jsonSchema, path }: Override): void {
     const { def } = zodSchema._zod;
@@ -121,7 +112,7 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
     io: direction,
     metadata,
     unrepresentable: "any",
-    override: (context) => override(context as unknown as Override),
+    override: (context) => override(context as Override),
   }) as JsonSchema;
   for (const { part, path, message } of issues) {
     // what a transform makes is never sent

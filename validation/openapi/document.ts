@@ -2,7 +2,7 @@ import type { $ZodType } from "zod/v4/core";
 import type { JsonSchema } from "../json_schema.ts";
 import { SharedAnswers } from "./answers.ts";
 import { Components } from "./components.ts";
-import type { SchemaIssue, SchemaRegistry } from "./convert.ts";
+import type { SchemaIssue } from "./convert.ts";
 import { describeOperation, getSignatureScheme } from "./operation.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
@@ -43,8 +43,6 @@ export interface OpenApiOptions {
   apiKeyHeader?: string;
   /** Names of schemas without an `id`. Schemas without a name are written where they are used. */
   schemaNames?: ReadonlyMap<$ZodType, string>;
-  /** Registries of other copies of zod, which hold what `.meta()` said there. */
-  registries?: readonly SchemaRegistry[];
   /**
    * Named schemas that no operation uses, as components.
    * @default []

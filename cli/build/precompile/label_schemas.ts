@@ -41,7 +41,7 @@ export class SchemaLabels {
 
   /** Creates the editor that labels the calls. */
   createLabelEditor(): SourceEditor {
-    return this.#createEditor((label, code) => `${LABEL}(${label}, () => ${code})`);
+    return this.#createEditor((label) => [`${LABEL}(${label}, () => `, ")"]);
   }
 
   /**
@@ -54,9 +54,9 @@ export class SchemaLabels {
     getImport: (label: number, name: string) => string,
   ): SourceEditor {
     const imports: string[] = [];
-    const editor = this.#createEditor((label, code) => {
+    const editor = this.#createEditor((label) => {
       const change = getChange(label);
-      if (change === "omittable") return `/* @__PURE__ */ (() => ${code})()`;
+      if (change === "omittable") return ["/* @__PURE__ */ (() => ", ")()"];
       if (change === undefined) return undefined;
       const name = `${LABEL}${label}`;
       imports.push(getImport(label, name));
@@ -72,32 +72,31 @@ export class SchemaLabels {
     };
   }
 
-  #createEditor(render: (label: number, code: string) => string | undefined): SourceEditor {
+  /** @param change Returns the code around a call, or what replaces it. */
+  #createEditor(
+    change: (label: number) => readonly [before: string, after: string] | string | undefined,
+  ): SourceEditor {
     return {
       wants: (path) => this.#paths.getPackage(path) === undefined && !/\.c[jt]s$/.test(path),
-      edit: (module) => ({ edits: this.#render(module, this.#find(module), render) }),
+      edit: (module) => {
+        const before: Edit[] = [];
+        const after: Edit[] = [];
+        let at = 0;
+        for (const { label, start, end } of this.#find(module)) {
+          // in a call that was replaced
+          if (start < at) continue;
+          const code = change(label);
+          if (typeof code === "string") {
+            before.push({ start, end, text: code });
+            at = end;
+          } else if (code !== undefined) {
+            before.push({ start, end: start, text: code[0] });
+            after.unshift({ start: end, end, text: code[1] });
+          }
+        }
+        return { edits: [...before, ...after] };
+      },
     };
-  }
-
-  /** Calls may contain others: the outer ones are rendered last. */
-  #render(
-    { code }: SourceModule,
-    candidates: readonly Candidate[],
-    render: (label: number, code: string) => string | undefined,
-  ): Edit[] {
-    const edits: Edit[] = [];
-    for (const { label, start, end } of [...candidates].reverse()) {
-      const inside = edits.filter((each) => each.start >= start && each.end <= end);
-      let text = code.slice(start, end);
-      for (const each of inside.sort((a, b) => b.start - a.start)) {
-        text = text.slice(0, each.start - start) + each.text + text.slice(each.end - start);
-      }
-      const rendered = render(label, text);
-      if (rendered === undefined) continue;
-      for (const each of inside) edits.splice(edits.indexOf(each), 1);
-      edits.push({ start, end, text: rendered });
-    }
-    return edits;
   }
 
   #find(module: SourceModule): readonly Candidate[] {

@@ -123,7 +123,7 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
       }
     },
     transaction: (work) =>
-      retry(() => withTransaction(db, (tx) => work(runOn(tx as unknown as DrizzleClient)))),
+      retry(() => withTransaction(db, (tx) => work(runOn(tx as DrizzleClient)))),
     close: () => closeDrizzleClient(config),
   };
 }

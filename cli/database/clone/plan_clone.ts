@@ -1,6 +1,6 @@
 import type { DistSqlOptions } from "../../../distsql/translate/options.ts";
 import { translateForDistSql } from "../../../distsql/translate/sanitize.ts";
-import type { TableColumn, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableColumn, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify } from "../../../sql/quote.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";

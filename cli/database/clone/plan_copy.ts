@@ -1,4 +1,4 @@
-import type { TableColumn, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableColumn, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import type { KeyColumn } from "../../../sql/key_range.ts";
 import { quoteName } from "../../../sql/quote.ts";
 import type { CloneSources } from "./clone_ddl.ts";

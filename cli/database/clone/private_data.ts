@@ -1,4 +1,4 @@
-import type { TableColumn, TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableColumn, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { quoteLiteral, quoteName } from "../../../sql/quote.ts";
 import type { CloneOptions, Mask } from "./clone_options.ts";
 

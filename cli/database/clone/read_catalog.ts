@@ -1,5 +1,5 @@
 import { introspectTable } from "../../../database/recreation.ts";
-import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 

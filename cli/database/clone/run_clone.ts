@@ -1,5 +1,5 @@
 import type { BatchLimits } from "../../../distsql/batches/run_batches.ts";
-import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import { toDatabaseError } from "../reaching.ts";

@@ -1,4 +1,4 @@
-import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify } from "../../../sql/quote.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { summarizeList } from "../../generated_report.ts";

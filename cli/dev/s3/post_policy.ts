@@ -79,7 +79,7 @@ function readPolicy(encoded: string): Policy {
 
 /** Conditions are triples, or objects that ask for equality. */
 function toTriples(condition: unknown): Triple[] {
-  if (Array.isArray(condition)) return [condition as unknown as Triple];
+  if (Array.isArray(condition)) return [condition as Triple & unknown[]];
   return Object.entries(condition as object).map(([name, value]) => ["eq", `$${name}`, value]);
 }
 

@@ -1,4 +1,4 @@
-import type { DistSqlOptions } from "../../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../../distsql/engine.ts";
 
 /** The migrations and grants of a project, with the settings of `trellis.config.ts`. */
 export interface BundledProject {

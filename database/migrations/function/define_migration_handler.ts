@@ -23,6 +23,7 @@ import type {
   MigrationStatusResponse,
 } from "./migration_request.ts";
 import { type ProjectFolders, writeProjectFolders } from "./project_folders.ts";
+import { record } from "../../../env/recording.ts";
 
 /** Options of {@link defineMigrationHandler}. */
 export interface MigrationHandlerOptions {
@@ -128,7 +129,10 @@ export function defineMigrationHandler(options: MigrationHandlerOptions): Migrat
     }
   }
 
-  return async function runMigrationRequest(request, context): Promise<MigrationResponse> {
+  async function runMigrationRequest(
+    request: MigrationRequest,
+    context: LambdaContext,
+  ): Promise<MigrationResponse> {
     try {
       return await respond(request, context);
     } catch (error) {
@@ -140,7 +144,8 @@ export function defineMigrationHandler(options: MigrationHandlerOptions): Migrat
       // a frozen sandbox must not keep connections
       await closeDrizzleClient(database).catch(() => {});
     }
-  };
+  }
+  return record("defineMigrationHandler", [options], runMigrationRequest);
 }
 
 function checkDigest(wanted: string | undefined, bundled: string | undefined): void {

@@ -1,4 +1,4 @@
-import type { PlanFinding } from "../plan_finding.ts";
+import type { PlanFinding } from "../../../sql/plan_finding.ts";
 
 /** A request to a migration function. */
 export type MigrationRequest =

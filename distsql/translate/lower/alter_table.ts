@@ -6,10 +6,9 @@ import { asyncTableAt } from "../statement_table.ts";
 import { parseStatement } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import { checkDefault, lowerColumn } from "./enum_column.ts";
-import type { Lowered, Lowering } from "./lowered.ts";
+import type { Alteration, Lowered, Lowering } from "./lowered.ts";
 import { dropSerialDefault } from "./serial_column.ts";
 import { lowerType } from "./alter_type.ts";
-import type { Alteration } from "./alteration.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 const INTEGERS: ReadonlySet<string> = keywordSet("bigint int8 integer int int4 smallint int2");

@@ -8,7 +8,7 @@ import {
 import { readObject, readPart } from "../../schema/read_object.ts";
 import { deriveName, writeName } from "../../../sql/sql_name.ts";
 import { parseStatement, type StatementReader } from "../../../sql/statement_reader.ts";
-import type { Alteration } from "./alteration.ts";
+import type { Alteration } from "./lowered.ts";
 import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 

@@ -3,7 +3,7 @@ import { readLiteral } from "../../schema/literals.ts";
 import { readObject, toObjectName } from "../../schema/read_object.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import { type EnumChange, keepsOrder, refuseChange } from "./enum_order_kept.ts";
+import { type EnumChange, keepsOrder, refuseChange } from "./enum_order.ts";
 import { lowerRenameValue } from "./enum_rename.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import {

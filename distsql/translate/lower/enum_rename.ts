@@ -2,7 +2,7 @@ import { type DeclaredSchema, getKey } from "../../schema/declared_schema.ts";
 import { readLabel, readLiteral, writeLiteral } from "../../schema/literals.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import { tokenize } from "../../../sql/tokenize.ts";
-import { type EnumChange, keepsOrder, refuseChange } from "./enum_order_kept.ts";
+import { type EnumChange, keepsOrder, refuseChange } from "./enum_order.ts";
 import type { Lowered } from "./lowered.ts";
 import {
   columnsOfEnum,

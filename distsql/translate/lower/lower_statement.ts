@@ -6,8 +6,6 @@ import {
 import { foldWithNames } from "../../schema/fold_statement.ts";
 import { readLiteral } from "../../schema/literals.ts";
 import { readObject, readPart } from "../../schema/read_object.ts";
-import { hasTextOrder } from "../enum_order/enum_class.ts";
-import { findOrderUses } from "../enum_order/order_uses.ts";
 import { isNotValid, isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import { splitStatements } from "../../../sql/statement.ts";
@@ -18,7 +16,8 @@ import { lowerAlterTable } from "./alter_table.ts";
 import { lowerCasts } from "./enum_casts.ts";
 import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts";
 import { lowerCreateTable } from "./enum_column.ts";
-import { lowerOrder } from "./enum_order.ts";
+import { checkOrder } from "./enum_order.ts";
+import { findOrderUses, hasTextOrder } from "./enum_uses.ts";
 import { checkInsertedLabels } from "./insert_labels.ts";
 import type { Lowered, Lowering } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
@@ -76,12 +75,10 @@ function checkFunction(lowering: Lowering): void {
     if (lowerCasts({ ...lowering, reader: part }) !== part) {
       return t.refuse("type-enum-use", "a cast to an enum in a function");
     }
-    const use = findOrderUses(part, before, undefined).uses.find(({ types }) =>
-      !types.every(hasTextOrder)
-    );
+    const [use] = findOrderUses(part, before);
     if (use === undefined) continue;
     const name = use.types.map((type) => type.name).join(", ");
-    t.refuse("type-enum-unproven", `${use.what} a value of the enum ${name} in a function`, name);
+    t.refuse("type-enum-unproven", `${use.what}, of the enum ${name} in a function`, name);
   }
 }
 
@@ -108,12 +105,10 @@ function lowerGrant({ reader, before, t }: Lowering): Lowered[] {
   return [];
 }
 
-/**
- * Translates enums in the expressions of a statement: by position where order matters, otherwise
- * without casts.
- */
+/** Translates enums in the expressions of a statement, which must not use their order. */
 function lowerExpressions(lowering: Lowering, table?: DeclaredTable): StatementReader {
-  return lowerCasts({ ...lowering, reader: lowerOrder(lowering, table) });
+  checkOrder(lowering, table);
+  return lowerCasts(lowering);
 }
 
 function lowerTable(lowering: Lowering, nameAt: number): StatementReader {

@@ -1,4 +1,4 @@
-import type { DeclaredSchema } from "../../schema/declared_schema.ts";
+import type { DeclaredSchema, DeclaredTable } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import type { DistSqlStep, StatementTranslation } from "../translation.ts";
 
@@ -18,4 +18,24 @@ export interface Lowering {
   readonly after: DeclaredSchema;
   /** Receives rules, warnings and refusals. */
   readonly t: StatementTranslation;
+}
+
+/**
+ * ALTER TABLE in progress: statements before its actions, remaining actions, and statements after
+ * it.
+ */
+export interface Alteration extends Lowering {
+  /** Table before the statement, if the files declare it. */
+  readonly table: DeclaredTable | undefined;
+  /** `ALTER TABLE [IF EXISTS] [ONLY] name`. */
+  readonly head: string;
+  /** Table, as written. */
+  readonly tableText: string;
+  /** Name of the table. */
+  readonly tableName: string;
+  /** Ranges of all actions. */
+  readonly ranges: readonly (readonly [from: number, to: number])[];
+  readonly lead: Lowered[];
+  readonly actions: string[];
+  readonly tail: Lowered[];
 }

@@ -3,7 +3,7 @@ import { writeLiteral } from "../../schema/literals.ts";
 import { chooseRelationName } from "../../schema/names.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import type { DistSqlStep } from "../translation.ts";
-import type { Alteration } from "./alteration.ts";
+import type { Alteration } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
 
 /**
@@ -15,12 +15,14 @@ import { writeObject } from "./sql_text.ts";
  * @param column A column of its table.
  */
 export function dropSerialDefault(
-  { before, head, table, t }: Alteration,
+  { before, head, lead, table, t }: Alteration,
   column: DeclaredColumn,
 ): DistSqlStep[] {
   t.apply("serial-default");
   const name = writeName(column.name, true);
   const drop = { sql: `${head} ALTER COLUMN ${name} DROP IDENTITY;` };
+  // an earlier action of the statement has changed the default too
+  if (lead.some((one) => "sql" in one && one.sql === drop.sql)) return [];
   const sequence = column.sequence === undefined
     ? undefined
     : before.sequences.get(column.sequence);

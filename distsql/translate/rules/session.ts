@@ -1,6 +1,6 @@
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import { readTransactionControl } from "../transaction_blocks.ts";
+import { readTransactionControl } from "../../../sql/transaction_blocks.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 

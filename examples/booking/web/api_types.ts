@@ -4,386 +4,163 @@
 /* eslint-disable */
 export interface paths {
     "/admin/bookings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** List the bookings of all guests */
         get: operations["getAllBookings"];
     };
     "/admin/bookings/{bookingId}/confirm": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Confirm a requested booking */
         post: operations["postConfirmation"];
     };
     "/auth/account-info": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Get the account info provided by the provider */
         get: operations["get_auth_account_info"];
     };
     "/auth/callback/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         get: operations["get_auth_callback_id"];
         post: operations["post_auth_callback_id"];
     };
     "/auth/change-email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         post: operations["changeEmail"];
     };
     "/auth/change-password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Change the password of the user */
         post: operations["changePassword"];
     };
     "/auth/delete-user": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Delete the user */
         post: operations["deleteUser"];
     };
     "/auth/delete-user/callback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Callback to complete user deletion with verification token */
         get: operations["get_auth_delete_user_callback"];
     };
     "/auth/error": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Displays an error page */
         get: operations["get_auth_error"];
     };
     "/auth/get-access-token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Get a valid access token, doing a refresh if needed */
         post: operations["post_auth_get_access_token"];
     };
     "/auth/get-session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Get the current session */
         get: operations["getSession"];
         /** @description Get the current session */
         post: operations["getSessionPost"];
     };
     "/auth/link-social": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Link a social account to the user */
         post: operations["linkSocialAccount"];
     };
     "/auth/list-accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description List all accounts linked to the user */
         get: operations["listUserAccounts"];
     };
     "/auth/list-sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description List all active sessions for the user */
         get: operations["listUserSessions"];
     };
     "/auth/ok": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Check if the API is working */
         get: operations["get_auth_ok"];
     };
     "/auth/refresh-token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Refresh the access token using a refresh token */
         post: operations["post_auth_refresh_token"];
     };
     "/auth/request-password-reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Send a password reset email to the user */
         post: operations["requestPasswordReset"];
     };
     "/auth/reset-password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Reset the password for a user */
         post: operations["resetPassword"];
     };
     "/auth/reset-password/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Redirects the user to the callback URL with the token */
         get: operations["resetPasswordCallback"];
     };
     "/auth/revoke-other-sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Revoke all other sessions for the user except the current one */
         post: operations["post_auth_revoke_other_sessions"];
     };
     "/auth/revoke-session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Revoke a single session */
         post: operations["post_auth_revoke_session"];
     };
     "/auth/revoke-sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Revoke all sessions for the user */
         post: operations["post_auth_revoke_sessions"];
     };
     "/auth/send-verification-email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Send a verification email to the user */
         post: operations["sendVerificationEmail"];
     };
     "/auth/sign-in/email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign in with email and password */
         post: operations["signInEmail"];
     };
     "/auth/sign-in/social": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign in with a social provider */
         post: operations["socialSignIn"];
     };
     "/auth/sign-out": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign out the current user */
         post: operations["signOut"];
     };
     "/auth/sign-up/email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Sign up a user using email and password */
         post: operations["signUpWithEmailAndPassword"];
     };
     "/auth/unlink-account": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Unlink an account */
         post: operations["post_auth_unlink_account"];
     };
     "/auth/update-session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Update the current session */
         post: operations["updateSession"];
     };
     "/auth/update-user": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Update the current user */
         post: operations["updateUser"];
     };
     "/auth/verify-email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Verify the email of the user */
         get: operations["get_auth_verify_email"];
     };
     "/auth/verify-password": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** @description Verify the current user's password */
         post: operations["verifyPassword"];
     };
     "/bookings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** List your bookings */
         get: operations["getBookings"];
         /** Book a room */
         post: operations["postBooking"];
     };
     "/bookings/{bookingId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Cancel one of your bookings */
         delete: operations["removeBooking"];
     };
     "/rooms": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** List rooms */
         get: operations["getRooms"];
         /** Add a room */
         post: operations["postRoom"];
     };
     "/rooms/{roomId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Return a room and its booked nights */
         get: operations["getRoom"];
         /** Delete a room without bookings */
         delete: operations["removeRoom"];
     };
     "/rooms/{roomId}/photo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Redirect to the photo of a room */
         get: operations["getPhoto"];
         /** Return a form that uploads the photo of a room */
         post: operations["postPhoto"];
     };
 }
-export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /** @description The body of an error of the auth routes */
@@ -477,7 +254,7 @@ export interface components {
         };
         RoomInput: {
             name: string;
-            /** @default  */
+            /** @default */
             description?: string;
         };
         RoomPage: {
@@ -625,12 +402,7 @@ export interface components {
             };
         };
     };
-    parameters: never;
-    requestBodies: never;
-    headers: never;
-    pathItems: never;
 }
-export type $defs = Record<string, never>;
 export interface operations {
     getAllBookings: {
         parameters: {

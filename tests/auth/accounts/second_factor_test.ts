@@ -96,8 +96,12 @@ interface Account {
 }
 
 /** Signs a user up and enables TOTP; the code of the present period is used. */
-async function enable(lab: PluginLab, email = newEmail("two-factor")): Promise<Account> {
-  const first = openBrowser(lab, CONFIG);
+async function enable(
+  lab: PluginLab,
+  email = newEmail("two-factor"),
+  config = CONFIG,
+): Promise<Account> {
+  const first = openBrowser(lab, config);
   await first.signUp(email);
   // a proof of the address would end what was there before
   await lab.query(`update users set email_verified = true where email = '${email}'`);
@@ -264,6 +268,54 @@ test("a TOTP code is accepted once, also by requests at the same moment and in a
     await atTime(nowMs + 60_000, async () => {
       await verify(await signIn(lab, account), account.uri, nowMs + 60_000);
     });
+  });
+});
+
+/** A storage that answers later, as one over the network does. */
+function createStorage(): NonNullable<AuthConfig["secondaryStorage"]> {
+  const values = new Map<string, string>();
+  const later = async <T>(answer: () => T): Promise<T> => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return answer();
+  };
+  return {
+    get: (key) => later(() => values.get(key) ?? null),
+    set: (key, value) => later(() => void values.set(key, value)),
+    delete: (key) => later(() => void values.delete(key)),
+    getAndDelete: (key) =>
+      later(() => {
+        const value = values.get(key) ?? null;
+        values.delete(key);
+        return value;
+      }),
+    increment: (key) =>
+      later(() => {
+        const count = Number(values.get(key) ?? 0) + 1;
+        values.set(key, String(count));
+        return count;
+      }),
+  };
+}
+
+test("a TOTP code is accepted once where verifications are in a second storage only", async (lab) => {
+  const nowMs = Math.floor(Date.now() / 90_000) * 90_000 + 45_000;
+  await atTime(nowMs, async () => {
+    const config = {
+      ...CONFIG,
+      secondaryStorage: createStorage(),
+      session: { storeSessionInDatabase: true },
+    };
+    const account = await enable(lab, newEmail("second-storage"), config);
+    for (let period = 1; period < 4; period++) {
+      const code = getTotp(account.uri, nowMs + period * 30_000);
+      await atTime(nowMs + period * 30_000, async () => {
+        const browsers = [await signIn(lab, account), await signIn(lab, account)];
+        const answers = await Promise.all(
+          browsers.map((browser) => browser.post("/two-factor/verify-totp", { code })),
+        );
+        assertEquals(answers.map(({ status }) => status).sort(), [200, 401]);
+      });
+    }
   });
 });
 

@@ -12,6 +12,7 @@ import {
   createAuthHandler,
   type SocialProvidersConfig,
 } from "../../../auth/mod.ts";
+import { PROVIDER_TREE } from "../../../auth/config/library_option_tree.ts";
 import type { AuthHandlerOptions } from "../../../auth/routes/auth_handler.ts";
 import {
   findAuthRoute,
@@ -179,9 +180,12 @@ for (const path of ["/sign-up/email", "/update-user", "/sign-in/email"]) {
 
 Deno.test("createAuthHandler() answers 4xx to an invalid identity token of every built-in provider", async () => {
   const given = { tenantId: "common", domain: "a.example.com", region: "eu", userPoolId: "p" };
-  const credentials = { clientId: "id", clientSecret: "secret", options: given };
+  const credentials = { clientId: "id", clientSecret: "secret" };
   const socialProviders = Object.fromEntries(
-    socialProviderList.map((id) => [id, credentials]),
+    socialProviderList.map((id) => {
+      const options = Object.entries(given).filter(([name]) => name in PROVIDER_TREE[id]);
+      return [id, { ...credentials, options: Object.fromEntries(options) }];
+    }),
   ) as unknown as SocialProvidersConfig;
   const social = createAuth(db, { ...config, socialProviders });
   assert(socialProviderList.length > 30);

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
-import { AUTH_TABLES, getAuthOperations } from "../../../cli/analysis/auth_tables.ts";
+import { AUTH_TABLES, getAuthOperations } from "../../../cli/grants/auth_tables.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { TABLE_PLUGINS } from "./all_plugins.ts";
 import { FLOWS } from "./flows.ts";

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- a full run reports its steps
 import { assert, assertEquals } from "@std/assert";
-import { AUTH_ROUTE_TABLES, MAIL_ROUTES } from "../../../cli/analysis/auth_route_tables.ts";
-import { AUTH_TABLES } from "../../../cli/analysis/auth_tables.ts";
+import { AUTH_ROUTE_TABLES, MAIL_ROUTES } from "../../../cli/grants/auth_route_tables.ts";
+import { AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { testSeed } from "../../support/seed.ts";
 import { createRandom } from "../random.ts";

@@ -186,7 +186,6 @@ function createInstance(db: never, world: RouteWorld): BetterAuthInstance {
               refreshToken: "r",
               accessTokenExpiresAt: new Date(Date.now() - 1000),
             }),
-          refreshAccessToken: () => Promise.resolve({ accessToken: "t2", refreshToken: "r2" }),
           getUserInfo: () => Promise.resolve(world.profile),
         },
       }],

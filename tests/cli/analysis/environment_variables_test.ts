@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { PACKAGE_TABLES } from "../../../cli/analysis/auth_tables.ts";
+import { PACKAGE_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { createCollection } from "../../../cli/analysis/collect.ts";
 import { readEnvironment } from "../../../cli/analysis/environment_variables.ts";
 import { createEvaluator } from "../../../cli/analysis/evaluate.ts";

@@ -28,6 +28,8 @@ export interface CallOptions {
   readonly event?: Record<string, unknown>;
   readonly env?: Record<string, string>;
   readonly nodeArgs?: readonly string[];
+  /** The folder of the bundles, if it is not `dist` of the project. */
+  readonly folder?: string;
 }
 
 /** What a function answered. */
@@ -56,7 +58,7 @@ export async function writeTestProject(
     build: (...options) =>
       runInProcess(["build", "--project", root, ...options], { commands: [build] }),
     call: async (name, options = {}) => {
-      const file = join(root, "dist", name, "index.mjs");
+      const file = join(options.folder ?? join(root, "dist"), name, "index.mjs");
       const { answers, logged } = await callInNode(file, [options.event ?? {}], options);
       return { answer: answers[0], logged };
     },

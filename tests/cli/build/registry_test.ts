@@ -13,9 +13,11 @@ async function startRegistry(): Promise<{ url: string; stop(): Promise<void> }> 
     "cli",
     "core",
     "database",
+    "distsql",
     "env",
     "errors",
     "observability",
+    "sql",
     "testing",
     "validation",
   ];

@@ -7,7 +7,7 @@ import { runInProcess } from "../fixtures/run.ts";
 import { type Files, type Json, withOpenapiProject } from "../fixtures/openapi_project.ts";
 
 const receiver = (definer: string, options: string) =>
-  `import { ${definer} } from "@trellis/fn/core";
+  `import { ${definer} } from "@trellis/fn/triggers";
 import { Order, OrderEvent } from "../../schemas.ts";
 export const handler = ${definer}(${options})(() => {});
 `;
@@ -116,7 +116,7 @@ export const Mail = z.object({ to: z.email() });
 const PREFIX = "mail";
 const options = { schema: Mail };
 export const sendMail = defineJob({ ...options, name: PREFIX + ".send" })(() => {});
-export const cleanUp = defineJob({ name: "clean up", schema: z.null() })(() => {});
+export const cleanUp = defineJob({ name: "clean.up", schema: z.null() })(() => {});
 `;
 const JOB_FILES: Files = {
   "src/jobs.ts": JOBS,
@@ -127,7 +127,7 @@ export const handler = defineJobQueueHandler({ getDb: () => { throw new Error();
   "src/mail.ts": `import { sendMail as mail } from "./jobs.ts";
 export const order = (tx: never) => mail.enqueue(tx, { to: "a@example.com" });
 `,
-  "src/functions/schedule/order.ts": `import { defineScheduleHandler } from "@trellis/fn/core";
+  "src/functions/schedule/order.ts": `import { defineScheduleHandler } from "@trellis/fn/triggers";
 import { order } from "../../mail.ts";
 export const handler = defineScheduleHandler({})(() => order(undefined as never));
 `,
@@ -142,7 +142,7 @@ Deno.test("generate asyncapi describes jobs, and which of them the functions enq
     const title = "Background job";
     assertEquals(document.channels, {
       job_clean_up: {
-        address: "clean up",
+        address: "clean.up",
         title,
         messages: { clean_up: { name: "clean_up", payload: { type: "null" } } },
       },
@@ -164,11 +164,19 @@ Deno.test("generate asyncapi describes jobs, and which of them the functions enq
 Deno.test("generate asyncapi refuses jobs without a fixed name, and two with one name", async () => {
   for (
     const [from, to, message] of [
-      ['PREFIX + ".send"', "crypto.randomUUID()", "write a literal"],
-      ['"clean up"', '"mail.send"', "another job has the name mail.send too"],
+      ['PREFIX + ".send"', "crypto.randomUUID()", "Write a literal"],
+      ['"clean.up"', '"mail.send"', "another job has the name mail.send too"],
     ]
   ) {
-    const files = { ...JOB_FILES, "src/jobs.ts": JOBS.replace(from, to) };
+    const files = {
+      ...JOB_FILES,
+      "src/jobs.ts": JOBS.replace(from, to),
+      // a worker refuses two jobs with one name itself
+      "src/functions/queue/jobs.ts": JOB_FILES["src/functions/queue/jobs.ts"].replace(
+        "[cleanUp, sendMail]",
+        "[sendMail]",
+      ),
+    };
     await withOpenapiProject(files, async (root) => {
       const { exitCode, stdout } = await generate(root);
       assertEquals(exitCode, 1);

@@ -8,7 +8,7 @@ import {
 import { join } from "node:path";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../../database/rate_limits/migration.ts";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
-import { readConfig } from "../../../cli/analysis/read_config.ts";
+import { readConfig } from "../../../cli/config/read_config.ts";
 import { checkAuthTables } from "../../../cli/auth_schema/check_tables.ts";
 import { build } from "../../../cli/commands/build.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
@@ -145,6 +145,119 @@ Deno.test("generate auth-schema adds only the difference to the file and to the 
     assertStringIncludes(edited, `...AUTH_USER_COLUMNS, locale: text("locale"),`);
     assertStringIncludes(edited, `impersonatedBy: text("impersonated_by"),`);
     assertEquals((await generate(root, "--check")).exitCode, 0);
+  });
+});
+
+/** The configuration with tables of the generated file, and a plugin that adds columns and tables. */
+const ORGANIZATIONS = authModule(
+  `schema: authSchema,
+  plugins: async () => [(await import("better-auth/plugins/organization")).organization({ teams: { enabled: true } })],`,
+  `import { authSchema } from "./auth_schema.ts";`,
+);
+
+Deno.test("generate auth-schema adds tables, columns and imports to a file of any layout", async () => {
+  const own =
+    `import { AUTH_ACCOUNT_COLUMNS as account, AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
+import { AUTH_SESSION_COLUMNS, AUTH_VERIFICATION_COLUMNS } from "@trellis/fn/auth/schema";
+import { pgTable, text, index } from 'drizzle-orm/pg-core'
+// ) } ]
+const shared = { region: text("region") /* ) */ };
+export const users = pgTable("users", { ...AUTH_USER_COLUMNS, ...shared }, (table) => [index("a, (").on(table.region)]);
+export const sessions = pgTable('sessions', AUTH_SESSION_COLUMNS);
+export const accounts = pgTable("accounts", account);
+export const verification = pgTable("verification", AUTH_VERIFICATION_COLUMNS);
+export const authSchema = { user: users, session: sessions, account: accounts, verification };
+export type User = typeof users.$inferSelect;
+`;
+  const files = { "src/auth.ts": ORGANIZATIONS, "src/auth_schema.ts": own };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stdout, stderr } = await generate(root);
+    assertEquals([exitCode, stderr], [
+      0,
+      "warning users.region is kept: no option or plugin needs it\n",
+    ], stdout);
+    const edited = await read(root, "src/auth_schema.ts");
+    for (
+      const line of own.split("\n").filter((each) =>
+        /^(?:\/\/|const shared|.*type User|.*users = )/.test(each)
+      )
+    ) {
+      assertStringIncludes(edited, line);
+    }
+    for (
+      const added of ['pgTable("organizations"', "teamMember: teamMembers", "activeOrganizationId:"]
+    ) {
+      assertStringIncludes(edited, added);
+    }
+    assertEquals((await generate(root, "--check")).stdout, "10 tables: everything is up to date\n");
+  });
+});
+
+Deno.test("generate auth-schema leaves a file that it cannot change, and prints what to add", async () => {
+  const head = `import * as columns from "@trellis/fn/auth/schema";
+import { pgTable, text } from "drizzle-orm/pg-core";
+export const users = pgTable("users", columns.AUTH_USER_COLUMNS);
+export const accounts = pgTable("accounts", columns.AUTH_ACCOUNT_COLUMNS);
+export const verification = pgTable("verification", columns.AUTH_VERIFICATION_COLUMNS);
+`;
+  const mapping =
+    "export const authSchema = { user: users, session: sessions, account: accounts, verification };";
+  const layouts = [
+    `const own = () => columns.AUTH_SESSION_COLUMNS;\nexport const sessions = pgTable("sessions", own());\n${mapping}\n`,
+    // the comma would be a part of the comment
+    `export const sessions = pgTable("sessions", { ...columns.AUTH_SESSION_COLUMNS // all\n});\n${mapping}\n`,
+    `const name = "sessions";\nexport const sessions = pgTable(name, columns.AUTH_SESSION_COLUMNS);\n${mapping}\n`,
+    `export const sessions = pgTable("sessions", { ...columns.AUTH_SESSION_COLUMNS });\nexport const authSchema = Object.freeze({ user: users, session: sessions, account: accounts, verification });\n`,
+  ];
+  for (const layout of layouts) {
+    const files = { "src/auth.ts": ORGANIZATIONS, "src/auth_schema.ts": head + layout };
+    await withAuthProject(files, async (root) => {
+      const { exitCode, stdout } = await generate(root);
+      assertEquals(exitCode, 1, layout);
+      assertStringIncludes(
+        stdout,
+        "error src/auth_schema.ts cannot be changed by the command. Add to it:\n",
+      );
+      assertStringIncludes(
+        stdout,
+        `to sessions: activeOrganizationId: text("active_organization_id"), activeTeamId: text("active_team_id")`,
+      );
+      assertStringIncludes(stdout, `export const invitations = pgTable("invitations", {`);
+      assertStringIncludes(stdout, "to authSchema: organization: organizations, ");
+      assertEquals(await read(root, "src/auth_schema.ts"), head + layout);
+    });
+  }
+});
+
+Deno.test("generate auth-schema names a file that cannot be loaded, and another type in it", async () => {
+  const config = authModule(
+    `schema: authSchema, ${PLUGINS}`,
+    `import { authSchema } from "./auth_schema.ts";`,
+  );
+  await withAuthProject({
+    "src/auth.ts": authModule(PLUGINS),
+    "src/auth_schema.ts": "export const a = {;",
+  }, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals([exitCode, stderr], [
+      3,
+      'error src/auth_schema.ts cannot be loaded: src/auth_schema.ts:1:19: Expected identifier but found ";"\n',
+    ]);
+  });
+  await withAuthProject({ "src/auth.ts": config }, async (root) => {
+    assertEquals((await generate(root)).exitCode, 0);
+    const text = await read(root, "src/auth_schema.ts");
+    await write(
+      root,
+      "src/auth_schema.ts",
+      text.replace(`boolean("banned").default(false)`, `text("banned")`),
+    );
+    const { exitCode, stdout } = await generate(root);
+    assertEquals(exitCode, 1);
+    assertStringIncludes(
+      stdout,
+      "users.banned is text in the file, but boolean is needed: change it yourself",
+    );
   });
 });
 
@@ -314,11 +427,25 @@ export const handler = createAuthHandler(getConfiguredSessionAuth);
       ),
     );
     assertEquals((await generate(root)).exitCode, 0);
-    const config = readConfig(root, undefined);
+    const config = await readConfig(root, undefined);
     assertEquals(await checkAuthTables(root, config), undefined);
     await write(root, "src/auth.ts", `${authModule("")}\nthrow new Error("no queue");`);
     assertStringIncludes(String(await checkAuthTables(root, config)), "no queue");
   });
+});
+
+Deno.test("generate auth-schema reads configurations that are loaded at the same time", async () => {
+  const slow = `await new Promise((resolve) => setTimeout(resolve, 200));\n${authModule(PLUGINS)}`;
+  await withAuthProject(
+    { "src/auth.ts": slow },
+    (slowRoot) =>
+      withAuthProject({ "src/auth.ts": authModule("") }, async (root) => {
+        const [first, second] = await Promise.all([generate(slowRoot), generate(root)]);
+        assertEquals([first.exitCode, second.exitCode], [0, 0], first.stderr + second.stderr);
+        assertStringIncludes(await read(slowRoot, "src/auth_schema.ts"), `role: text("role"),`);
+        assert(!(await read(root, "src/auth_schema.ts")).includes("role"));
+      }),
+  );
 });
 
 Deno.test("check all executes the auth configuration once, and again when it has changed", async () => {
@@ -426,10 +553,37 @@ Deno.test("generate auth-schema and check all refuse a second set of tables and 
     );
     assertEquals(await list(root, "."), ["auth-schema.ts", "package.json", "src"]);
     await assertRejects(
-      () => checkAuthTables(root, readConfig(root, undefined)),
+      async () => checkAuthTables(root, await readConfig(root, undefined)),
       ConfigurationError,
       "schema: { user, session: sessions, account, verification },",
     );
+  });
+});
+
+Deno.test("generate auth-schema finds tables of creators, of schemas and of callbacks, but in no file of another kind", async () => {
+  const tables = `import { pgSchema, pgTableCreator, type AnyPgTable } from "drizzle-orm/pg-core";
+const createTable = pgTableCreator((name) => \`app_\${name}\`);
+const userColumns = { id: 1, name: 1, email: 1, emailVerified: 1, image: 1 } as any;
+export let user: AnyPgTable = createTable("user", { ...userColumns, createdAt: 1, updatedAt: 1 });
+export const userSession = pgSchema("auth").table("session", (t) => ({
+  id: t.text(), token: t.text(), expiresAt: t.timestamp(), userId: t.text(), "createdAt": t.timestamp(), updatedAt: t.timestamp(),
+}));
+throw new Error("the file is not run");`;
+  const files = {
+    "src/auth.ts": authModule(""),
+    "src/db/schema.ts": tables,
+    "src/other.ts":
+      `import { text } from "drizzle-orm/pg-core";\nexport const account = other("account", { text });`,
+  };
+  await withAuthProject(files, async (root) => {
+    const { exitCode, stderr } = await generate(root);
+    assertEquals(exitCode, 3);
+    assertStringIncludes(
+      stderr,
+      "user at src/db/schema.ts:4, session at src/db/schema.ts:5. Write in AuthConfig: schema: { user, session: userSession },",
+    );
+    await write(root, "src/other.ts", `import "drizzle-orm/pg-core";\nconst a = (;`);
+    assertStringIncludes((await generate(root)).stderr, "src/other.ts:2:");
   });
 });
 

@@ -124,7 +124,7 @@ Deno.test("generate permissions writes nothing when something cannot be determin
       stdout,
       "src/functions/queue/dynamic.ts:3: the name of an imported module is computed at run time (Dynamic)",
     );
-    assertMatch(stdout, /Nothing was written: 1 error\. Use literal values/);
+    assertMatch(stdout, /Nothing was written: 1 error\. Correct them/);
     assertEquals(await Deno.stat(join(root, "permissions")).then(() => true, () => false), false);
   });
 });
@@ -133,7 +133,8 @@ Deno.test("generate permissions uses the configuration of a function in place of
   const files = {
     ...FILES,
     "src/functions/queue/dynamic.ts": handler("", "return import(path.name);"),
-    "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli"; const prefix = "x_";
+    "trellis.config.ts": `import { defineConfig } from "@trellis/fn/cli";
+      import { DatabaseOperation } from "@trellis/fn/database"; const prefix = "x_";
       export default defineConfig({ permissions: { rolePrefix: prefix, dir: "db/permissions",
         functions: { Dynamic: [{ table: "app.notes", operations: [DatabaseOperation.All] }] } } });`,
   };
@@ -188,7 +189,6 @@ Deno.test("generate permissions says what is wrong with a project and exits with
       { "src/functions/queue/x.ts": "", "src/functions/topic/x.ts": "" },
       /Two files define the function X/,
     ],
-    [{ "src/functions/queue/x.ts": "const (" }, /x.ts:1: /],
     [
       { "trellis.config.ts": "export default { functionDir: 1 };" },
       /trellis.config.ts: unknown setting functionDir; known settings: functionsDir, folders/,
@@ -198,8 +198,8 @@ Deno.test("generate permissions says what is wrong with a project and exits with
       /permissions.rolePrefix must be .*, got "pg_"/,
     ],
     [
-      { "trellis.config.ts": "export default { functionsDir: process.env.X };" },
-      /trellis.config.ts:1: "process.env.X" must be a literal, because the configuration is not executed/,
+      { "trellis.config.ts": "export default { functionsDir: process.env.X.trim() };" },
+      /trellis.config.ts:1:4\d: TypeError: /,
     ],
     [
       { "trellis.config.ts": "export const x = 1;" },

@@ -1,5 +1,5 @@
 import type { DatabaseSettings } from "../../../database/config.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import type { CommandContext } from "../../../cli/command.ts";
 import { findMigrationsOrLocal } from "../../../cli/database/migration_target.ts";
@@ -20,9 +20,13 @@ Deno.test("findMigrationsOrLocal() finds the database of trellis dev when none i
   try {
     await Deno.mkdir(join(root, "migrations"));
     await withEnv(NO_DATABASE, async () => {
-      assertThrows(() => findMigrationsOrLocal(context), ConfigurationError, "No database is");
+      await assertRejects(
+        () => findMigrationsOrLocal(context),
+        ConfigurationError,
+        "No database is",
+      );
       await Deno.mkdir(join(dataDir, "pg"), { recursive: true });
-      const { target, label, release } = findMigrationsOrLocal(context);
+      const { target, label, release } = await findMigrationsOrLocal(context);
       const { connectionString }: DatabaseSettings = target.database;
       assertEquals(connectionString, join(dataDir, "pg"));
       assertEquals(label, "embedded-pg .trellis/dev/pg, the database of trellis dev");
@@ -30,14 +34,17 @@ Deno.test("findMigrationsOrLocal() finds the database of trellis dev when none i
       release();
       // a running process that is not this one
       Deno.writeTextFileSync(join(dataDir, "lock"), String(Deno.ppid));
-      assertThrows(
+      await assertRejects(
         () => findMigrationsOrLocal(context),
         ConfigurationError,
         "is open in trellis dev",
       );
     });
-    await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://app@db/notes" }, () => {
-      assertEquals(findMigrationsOrLocal(context).label, "postgres postgres://app@db/notes");
+    await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://app@db/notes" }, async () => {
+      assertEquals(
+        (await findMigrationsOrLocal(context)).label,
+        "postgres postgres://app@db/notes",
+      );
     });
   } finally {
     await Deno.remove(root, { recursive: true });

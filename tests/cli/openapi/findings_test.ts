@@ -12,80 +12,59 @@ const FILE = routeFile("things.post");
 
 const CASES: readonly (readonly [what: string, expected: readonly string[], files: Files])[] = [
   ["an environment variable, where it is read", [
-    "src/a.ts:2: process is used, but it is not available when schemas are evaluated",
+    "src/a.ts:2: TENANT decides what is described, and its value is only known at run time: use a literal value",
   ], {
     "src/a.ts": `import * as z from "zod";
       const tenant = () => process.env.TENANT!; export const A = z.object({ a: z.literal(tenant()) });`,
     [FILE]: route(`{ schema: A, responseSchema: z.array(A) }`, `import { A } from "../../a.ts";`),
   }],
   ["an environment variable read with this package", [
-    `src/functions/api/things.post.ts:3: "@trellis/fn/env" cannot be loaded: schemas must not use it, because it reads the environment or accesses other systems`,
+    "src/functions/api/things.post.ts:3: A_VALUE decides what is described, and its value is only known at run time: use a literal value",
   ], {
     [FILE]: route(
-      `{ schema: z.object({ a: z.literal(getRequiredEnv("A")) }) }`,
+      `{ schema: z.object({ a: z.literal(getRequiredEnv("A_VALUE")) }) }`,
       `import { getRequiredEnv } from "@trellis/fn/env";`,
     ).replace("\nimport * as z", " import * as z"),
   }],
-  ["files and other systems", [
-    `src/functions/api/things.post.ts:4: "node:fs" cannot be loaded: schemas must not access other systems`,
+  ["what a function of the runtime throws", [
+    "src/functions/api/things.post.ts:4: ENOENT",
   ], {
     [FILE]: route(
       `{ schema: z.enum(readFileSync("x", "utf8").split(",")) }`,
       `import { readFileSync } from "node:fs";`,
     ),
   }],
-  ["await and import()", [
-    "src/functions/api/things.post.ts:3: await is used, but it is not available when schemas are evaluated",
-    "src/functions/api/things.post.ts:4: import() is used, but it is not available when schemas are evaluated",
-  ], {
-    [FILE]: route(
-      `{ schema: A, querySchema: z.object({ b: z.literal(String(import("./x.ts"))) }) }`,
-      `const A = await Promise.resolve(z.string());`,
-    ),
-  }],
-  ["what an expression throws", [
-    "src/a.ts:2: A cannot be evaluated: zod.nonsense is not a function",
-  ], {
+  ["what an expression throws", ["src/a.ts:2: z.nonsense is not a function"], {
     "src/a.ts": `import * as z from "zod";\nexport const A = (z as any).nonsense();`,
     [FILE]: route(`{ schema: A }`, `import { A } from "../../a.ts";`),
   }],
-  ["a package that is not installed", [
-    `src/functions/api/things.post.ts:4: "@nobody/at-all" cannot be loaded: `,
-  ], {
+  ["a package that is not installed", ["src/functions/api/things.post.ts:3: "], {
     [FILE]: route(`{ schema: A }`, `import { A } from "@nobody/at-all";`),
   }],
-  ["a name that is not exported, and a file that is not there", [
-    "src/functions/api/things.post.ts:4: B is imported from a file that does not exist",
-    `src/functions/api/things.post.ts:4: src/a.ts does not export "A"`,
+  ["a file that is not there", [
+    `src/functions/api/things.post.ts:3: Could not resolve "../../b.ts"`,
+    `src/functions/api/things.post.ts:4: Could not resolve "./c.ts"`,
+  ], {
+    [FILE]: route(
+      `{ querySchema: z.object({ b: B }), schema: z.literal(String(import("./c.ts"))) }`,
+      `import { B } from "../../b.ts";`,
+    ),
+  }],
+  ["a name that is not exported", [
+    `src/functions/api/things.post.ts:3: No matching export in "src/a.ts" for import "A"`,
   ], {
     "src/a.ts": `export {};`,
-    [FILE]: route(
-      `{ schema: z.object({ a: A }), querySchema: z.object({ b: B }) }`,
-      `import { A } from "../../a.ts"; import { B } from "../../b.ts";`,
-    ),
+    [FILE]: route(`{ schema: z.object({ a: A }) }`, `import { A } from "../../a.ts";`),
   }],
-  ["a variable that is assigned again", [
-    "src/functions/api/things.post.ts:5: A is reassigned after its declaration: declare it with const",
-  ], {
-    [FILE]: route(
-      `{ schema: z.array(A) }`,
-      `let A = z.object({});\nA = A.extend({ a: z.string() });`,
-    ),
+  ["code that is no TypeScript", ["src/functions/api/things.post.ts:4: Unexpected "], {
+    [FILE]: route(`{ schema: z.object({ a: ] }) }`),
   }],
-  ["a schema that needs itself", [
-    "src/functions/api/things.post.ts:3: A refers to itself: use z.lazy or a getter",
-  ], {
-    [FILE]: route(
-      `{ schema: A }`,
-      `const A = z.object({ b: B() }); function B() { return z.array(A as any); }`,
-    ),
-  }],
-  ["what is no schema, and an option that is not written out", [
-    "src/functions/api/things.post.ts:4: auth cannot be determined statically: use a literal value",
-    "src/functions/api/things.post.ts:4: schema is not a zod 4 schema",
-  ], {
-    [FILE]: route(`{ schema: { a: 1 } as any, auth: process.env.AUTH as any }`),
-  }],
+  ["what is no schema", [
+    `src/functions/api/things.post.ts:4: schema is {"a":1}: it must be a schema of zod 4 or zod/mini`,
+  ], { [FILE]: route(`{ schema: { a: 1 } as any }`) }],
+  ["an option that depends on the environment", [
+    "src/functions/api/things.post.ts:4: AUTH_MODE decides what is described",
+  ], { [FILE]: route(`{ openapi: { summary: process.env.AUTH_MODE } }`) }],
   ["metadata that OpenAPI does not know", [
     "src/functions/api/things.post.ts:4: unknown option openapi.summery; known options: summary, description, tags, operationId, deprecated, successStatus, responses, hidden",
   ], { [FILE]: route(`{ openapi: { summery: "x" } as any }`) }],

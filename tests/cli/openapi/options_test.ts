@@ -121,7 +121,7 @@ Deno.test("generate openapi writes the version of the setting or the option, and
 Deno.test("generate openapi describes limits, own error bodies and the signatures of webhooks", async () => {
   const { paths, components } = await getDocument({
     [routeFile("limited.get")]: route(
-      "{ rateLimit: { max: 5, windowSeconds: 60, by: 'address' } }",
+      "{ rateLimit: { limit: 5, windowSeconds: 60, by: 'address' } }",
     ),
     [routeFile("own.get")]: route(
       "{ errorBody: (error) => ({ reason: error.code }), auth: 'session' }",

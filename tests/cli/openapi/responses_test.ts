@@ -69,6 +69,36 @@ Deno.test("generate openapi describes the responses that handlers declare, reply
   });
 });
 
+Deno.test("generate openapi leaves out responses that a handler declares otherwise, and is refused", async () => {
+  const head = `import { buildValidatedResponse, undeclared } from "@trellis/fn/core";
+import { NotFoundError } from "@trellis/fn/errors";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import { Note } from "../../notes.ts";
+const build = (status, context) => {
+  if (status === 1) throw new NotFoundError("No such note");
+  if (status === 2) return reply(410, { reason: "" });
+  if (status === 3) return buildValidatedResponse(context, 307);
+  if (status === 4) return buildValidatedResponse(context, 304, { id: "a" }, Note);
+  if (status === 5) return undeclared(buildValidatedResponse(context, 423, {}));
+  return reply(202, { id: "a" });
+};
+`;
+  const handler = (options: string) =>
+    `${head}export const handler = defineApiHandler(${options})(({ context, query }) => build(query.n, context));`;
+  const { paths } = await getDocument({
+    "src/notes.ts": `import * as z from "zod"; export const Note = z.object({ id: z.string() });`,
+    [routeFile("open.get")]: handler("{}"),
+    [routeFile("one.get")]: handler("{ responseSchema: Note }"),
+    [routeFile("several.get")]: handler("{ responses: { 200: Note, 423: Note } }"),
+  });
+  const statuses = (path: string) =>
+    Object.keys((paths as Record<string, { get: { responses: object } }>)[path].get.responses)
+      .map(Number).filter((status) => status < 500);
+  assertEquals(statuses("/open"), [202, 304, 307, 404, 410, 423]);
+  assertEquals(statuses("/one"), [202, 307, 404, 423]);
+  assertEquals(statuses("/several"), [200, 404, 423]);
+});
+
 const ERRORS = `import { AppError, ConflictError } from "@trellis/fn/errors";
 import * as errors from "@trellis/fn/errors";
 const CODES = { taken: "CONFLICT" } as const;

@@ -18,9 +18,9 @@ import {
   getTablePermissions,
   RequiresTable,
   sanitizeForDistSql,
-  splitStatements,
 } from "@trellis/fn/database";
 import { eq, sql } from "@trellis/fn/database/orm";
+import { splitStatements } from "@trellis/fn/distsql";
 import { defineEnv } from "@trellis/fn/env";
 import { isAppError, NotFoundError, UnauthorizedError } from "@trellis/fn/errors";
 import { createClient } from "@trellis/fn/client";
@@ -74,12 +74,14 @@ assert.equal(typeof createAuth, "function");
 assert.match(AUTH_MIGRATION_SQL, /CREATE TABLE IF NOT EXISTS "users"/);
 assert.match(String(eq(authUsers.email, sql`lower(${"A"})`).constructor.name), /SQL/);
 
+// ./distsql
+assert.equal(splitStatements("select 1; select 2").length, 2);
+
 // ./database, ./database/orm: what needs no server, and a driver that is not installed
 assert.equal(
   sanitizeForDistSql('CREATE INDEX "i" ON "t" ("a")'),
   'CREATE INDEX ASYNC "i" ON "t" ("a")',
 );
-assert.equal(splitStatements("select 1; select 2").length, 2);
 const { defineQuery } = createQueryFactory(() => Promise.reject(new Error("not connected")));
 const query = defineQuery(
   { tables: [{ table: authUsers, operations: [DatabaseOperation.Select] }] },

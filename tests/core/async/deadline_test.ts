@@ -93,6 +93,16 @@ Deno.test("raceDeadline() rejects exactly the calls that remain, whatever the or
   assertEquals(expired.sort((a, b) => a - b), [...running.keys()]);
 });
 
+Deno.test("raceDeadline() watches 130,000 deadlines at once", async () => {
+  const dueMs = performance.now() + 100;
+  const ends = Array.from(
+    { length: 130_000 },
+    () =>
+      raceDeadline(new Promise<void>(() => {}), dueMs, false, () => {}).catch(({ code }) => code),
+  );
+  assertEquals(new Set(await Promise.all(ends)), new Set(["DEADLINE_EXCEEDED"]));
+});
+
 Deno.test("raceDeadline() takes a deadline that lies further ahead than a timer reaches", async () => {
   assertEquals(
     await raceDeadline(Promise.resolve(1), performance.now() + 2 ** 40, false, () => {}),

@@ -219,26 +219,23 @@ Deno.test("applyStepwise() passes over the errors that a statement ignores, and 
 Deno.test("applyStepwise() cuts into batches what is too much for one transaction where the provider limits rows", async () => {
   const tooMuch: Intercept = (text, run) =>
     text.endsWith("n = 0") ? Promise.reject(serverError("54000", "too many rows")) : run();
-  const cases: [sql: string, limitsRows: boolean, passes: boolean][] = [
-    ["UPDATE p SET n = 0", true, true],
-    ["UPDATE p SET n = 0", false, false],
-    ["WITH x AS (SELECT 1) UPDATE p SET n = 0", true, true],
-    ["UPDATE p SET id = id + 1, n = 0", true, false],
+  const cases: [sql: string, limitsRows: boolean, refusal: string | undefined][] = [
+    ["UPDATE p SET n = 0", true, undefined],
+    ["UPDATE p SET n = 0", false, "SQLSTATE 54000"],
+    ["WITH x AS (SELECT 1) UPDATE p SET n = 0", true, "because it has a WITH clause"],
+    ["UPDATE p SET id = id + 1, n = 0", true, "because it changes the primary key of p"],
   ];
-  for (const [sql, limitsRows, passes] of cases) {
+  for (const [sql, limitsRows, refusal] of cases) {
     await withLab({ limitsRows, intercept: tooMuch }, async (lab) => {
       const apply = (): Promise<boolean> => applyStepwise(planned(step(sql)), lab.context);
-      if (passes) await apply();
+      if (refusal === undefined) await apply();
       else {
         const { message } = await assertRejects(apply, MigrationError);
-        assertStringIncludes(
-          message,
-          limitsRows ? "because it changes the primary key of p" : "SQLSTATE 54000",
-        );
+        assertStringIncludes(message, refusal);
       }
       assertEquals(
         (await lab.rows("SELECT count(*)::int AS n FROM p WHERE n = 0"))[0].n,
-        passes ? 10 : 0,
+        refusal === undefined ? 10 : 0,
         sql,
       );
     });

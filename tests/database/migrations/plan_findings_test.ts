@@ -54,8 +54,8 @@ const REFUSED: Files = {
 };
 
 Deno.test("planMigrationFolder() finds everything in one pass, each with its place", async () => {
-  await withFolder(REFUSED, (folder) => {
-    const { findings } = planMigrationFolder(folder, "distsql");
+  await withFolder(REFUSED, async (folder) => {
+    const { findings } = await planMigrationFolder(folder, "distsql");
     assertEquals(places(findings), [
       "error 0001_types.sql:2:1 create-type",
       "error 0001_types.sql:4:1 create-type",
@@ -78,7 +78,7 @@ Deno.test("planMigrationFolder() finds everything in one pass, each with its pla
     assertEquals(array.message, "CREATE TABLE notes: not supported: column tags of type text[]");
     assertEquals(type.statement, "CREATE TYPE mood AS ENUM ('…', '…')");
     for (const { advice } of findings) assert(advice.length > 10);
-    assertEquals(planMigrationFolder(folder, "serverless-pg").findings, []);
+    assertEquals((await planMigrationFolder(folder, "serverless-pg")).findings, []);
   });
 });
 
@@ -88,9 +88,9 @@ Deno.test("translation choices reach planning", async () => {
       "0001_a.sql": "CREATE TYPE mood AS ENUM ('a');",
       "0002_b.sql": "CREATE TABLE t (id int PRIMARY KEY, m mood);",
     },
-    (folder) => {
-      assertEquals(planMigrationFolder(folder, "distsql").findings.length, 2);
-      assertEquals(planMigrationFolder(folder, "distsql", { enums: "check" }).findings, []);
+    async (folder) => {
+      assertEquals((await planMigrationFolder(folder, "distsql")).findings.length, 2);
+      assertEquals((await planMigrationFolder(folder, "distsql", { enums: "check" })).findings, []);
     },
   );
 });

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { count, gte, inArray, like } from "drizzle-orm";
 import {
   boolean,
+  customType,
   integer,
   jsonb,
   pgTable,
@@ -216,6 +217,7 @@ Deno.test("defineStatement() refuses a call without a value", async () => {
 });
 
 const tenants = new AsyncLocalStorage<string>();
+const unlessAdmin = (role: string) => role === "admin" ? undefined : eq(notes.owner, role);
 const isAdmin = (decision: boolean, role: string) => decision ? undefined : eq(notes.owner, role);
 const getToday = () =>
   "Temporal" in globalThis ? Temporal.Now.plainDateISO().toString() : new Date().toISOString();
@@ -357,6 +359,42 @@ Deno.test("defineStatement() refuses what a value, the clock or chance decides",
   assertEquals(typeof new Date().getTime(), "number");
   assertEquals(tenants.run("a", () => tenants.getStore()), "a");
   assertEquals(getToday().length >= 10, true);
+});
+
+Deno.test("defineStatement() refuses a call whose values give another statement", async () => {
+  const byRole = defineStatement(
+    "byRole",
+    (db, p: Params<{ role: string }>) => from(db as never).where(unlessAdmin(p.role)),
+  );
+  await byRole({ role: "ada" });
+  const error = await assertRejects(() => byRole({ role: "admin" }), ConfigurationError);
+  assertStringIncludes(error.message, 'defineStatement("byRole"): the values of this call give');
+  let owner = "ada";
+  const ofOwner = defineStatement(
+    "ofOwner",
+    (db) => from(db as never).where(eq(notes.owner, owner)),
+  );
+  await ofOwner();
+  await ofOwner();
+  owner = "bob";
+  await ofOwner(); // the third call is not compared
+  await assertRejects(() => ofOwner(), ConfigurationError, "has changed");
+});
+
+Deno.test("defineStatement() accepts encoders that differ, an offset of 0 and values that change the text", async () => {
+  let salt = 0;
+  const salted = customType<{ data: string; driverData: string }>({
+    dataType: () => "text",
+    toDriver: (value) => `${value} ${++salt}`,
+  });
+  const table = pgTable("notes", { id: integer("id"), owner: salted("owner") });
+  const update = defineStatement(
+    "salted",
+    (db, p: Params<{ id: number; owner: string }>) =>
+      db.update(table).set({ owner: p.owner }).where(eq(table.id, p.id)),
+  );
+  for (let call = 0; call < 8; call++) await update({ id: 999, owner: "ada" });
+  for (const offset of [0, 0, 1, 0]) await findByOwner({ owner: "ada", limit: 0, offset });
 });
 
 Deno.test("defineStatement() accepts sets, common tables, subqueries and several uses", async () => {

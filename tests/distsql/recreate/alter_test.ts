@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { applyAlterToSchema } from "../../../distsql/recreate/alter.ts";
 import { RecreationError } from "../../../distsql/recreate/recreation_error.ts";
-import { normalizeType } from "../../../distsql/recreate/sql_text.ts";
-import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { normalizeType } from "../../../distsql/schema/normalize_type.ts";
+import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 
 function makeNotes(): TableSchema {
   return {

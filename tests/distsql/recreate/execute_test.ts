@@ -5,7 +5,7 @@ import {
   RecreationError,
   type RecreationFailure,
 } from "../../../distsql/recreate/recreation_error.ts";
-import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import {
   LEFTOVERS,

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { applyAlterToSchema } from "../../../distsql/recreate/alter.ts";
 import { buildCreateTableSql } from "../../../distsql/recreate/create_table.ts";
 import { generateRecreationPlan } from "../../../distsql/recreate/plan.ts";
-import { temporaryName } from "../../../distsql/recreate/sql_text.ts";
-import type { TableSchema } from "../../../distsql/recreate/table_schema.ts";
+import { temporaryName } from "../../../distsql/recreate/temporary_name.ts";
+import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 
 const NOTES: TableSchema = {

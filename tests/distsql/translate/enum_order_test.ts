@@ -1,5 +1,5 @@
-/** Enums as text compare by position: translated queries on texts beside the same queries on enums, on PostgreSQL. */
-import { assertEquals } from "@std/assert";
+/** The order of enums that are text: queries on texts beside the same queries on enums, on PostgreSQL. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
 import { translateForDistSql } from "../../../distsql/translate/sanitize.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -14,40 +14,30 @@ const seed = testSeed;
 const LABELS = ["low", "medium", "high", "a", "B", "it's", "ä", "z z", "日本"];
 const ORDERED =
   "CREATE TYPE st AS ENUM ('low', 'medium', 'high'); CREATE TABLE t (id int PRIMARY KEY, s st, n int);";
-const CASES: readonly (readonly [sql: string, expected: string])[] = [
-  ["SELECT * FROM t WHERE s > 'low'", "SELECT * FROM t WHERE (s IN ('medium', 'high'))"],
-  ["DELETE FROM t WHERE 'medium' >= t.s", "DELETE FROM t WHERE (t.s IN ('low', 'medium'))"],
-  ["SELECT * FROM t WHERE s < 'low'", "SELECT * FROM t WHERE (s <> s)"],
-  [
-    "SELECT * FROM t WHERE s NOT BETWEEN 'low' AND 'medium'",
-    "SELECT * FROM t WHERE (s NOT IN ('low', 'medium'))",
-  ],
-  [
-    "SELECT min(s) OVER (PARTITION BY n) > 'low' FROM t",
-    "SELECT ((CASE min(CASE s WHEN 'low' THEN 1 WHEN 'medium' THEN 2 WHEN 'high' THEN 3 END) OVER (PARTITION BY n) " +
-    "WHEN 1 THEN 'low' WHEN 2 THEN 'medium' WHEN 3 THEN 'high' END)::text IN ('medium', 'high')) FROM t",
-  ],
-  [
-    "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
-    "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
-  ],
-  [
-    "SELECT * FROM t ORDER BY s DESC, id",
-    "SELECT * FROM t ORDER BY CASE s WHEN 'low' THEN 1 WHEN 'medium' THEN 2 WHEN 'high' THEN 3 END DESC, id",
-  ],
-  [
-    "SELECT max(s) FROM t",
-    "SELECT (CASE max(CASE s WHEN 'low' THEN 1 WHEN 'medium' THEN 2 WHEN 'high' THEN 3 END) " +
-    "WHEN 1 THEN 'low' WHEN 2 THEN 'medium' WHEN 3 THEN 'high' END)::text AS max FROM t",
-  ],
+/** Statements about an enum whose order they do not use. */
+const SAFE = [
+  "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
+  "SELECT * FROM t WHERE s = 'low' AND n BETWEEN 1 AND 3 ORDER BY n, id DESC",
+  "DELETE FROM t WHERE s IN ('low', 'high') AND id < 9",
+  "DELETE FROM t WHERE s <> 'low' AND length(s::text) < n",
+  "UPDATE t SET n = n + 1 WHERE s IS DISTINCT FROM 'low' AND (SELECT count(*) FROM t) > n",
+  "UPDATE t SET n = (SELECT max(n) FROM t) WHERE id > 0",
+  "SELECT s FROM t ORDER BY array_position(ARRAY['low', 'medium', 'high'], s::text)",
+  "SELECT s, count(*) AS c FROM t GROUP BY s HAVING count(*) > 2",
 ];
 
-for (const [sql, expected] of CASES) {
-  Deno.test(`translateForDistSql() compares an enum by position in ${sql}`, () => {
+for (const sql of SAFE) {
+  Deno.test(`translateForDistSql() takes ${sql}`, () => {
     const { declared } = translateForDistSql(ORDERED, { enums: "check" });
-    const { statements, warnings } = translateForDistSql(sql, { enums: "check", declared });
-    assertEquals(statements.map((statement) => statement.sql), [expected]);
-    assertEquals(warnings.filter(({ id }) => id === "type-enum-order"), []);
+    const { statements, warnings, refusals } = translateForDistSql(sql, {
+      enums: "check",
+      declared,
+    });
+    assertEquals([statements.map((statement) => statement.sql), warnings, refusals], [
+      [sql],
+      [],
+      [],
+    ]);
   });
 }
 
@@ -61,31 +51,40 @@ Deno.test("translateForDistSql() does not take numbers for enums when a window i
 });
 
 const WARNED = [
+  "SELECT * FROM t WHERE s > 'low'",
+  "SELECT * FROM t ORDER BY s DESC, id",
+  "SELECT max(s) FROM t",
   "SELECT DISTINCT s FROM t ORDER BY s",
   "SELECT s FROM t ORDER BY 1",
   "SELECT x FROM (SELECT s AS x FROM t) d WHERE x > 'low'",
   "SELECT * FROM t WHERE (s, n) > ('low', 1)",
   "SELECT s FROM t UNION SELECT s FROM t ORDER BY s",
   "SELECT mode() WITHIN GROUP (ORDER BY s) FROM t",
-  "CREATE INDEX i ON t (s)",
 ];
 
 for (const sql of WARNED) {
-  Deno.test(`translateForDistSql() warns that texts are compared in ${sql}`, () => {
+  Deno.test(`translateForDistSql() warns that texts are ordered otherwise in ${sql}`, () => {
     const { declared } = translateForDistSql(ORDERED, { enums: "check" });
     const { warnings } = translateForDistSql(sql, { enums: "check", declared });
     const [message] = warnings.filter(({ id }) => id === "type-enum-order").map((warning) =>
       warning.message
     );
-    assertEquals(
-      [/\bt\.s\b|\ba value\b/.test(message), /\bst\b/.test(message)],
-      [true, true],
-      message,
-    );
+    assertStringIncludes(message, "the enum st is ordered by position");
   });
 }
 
 const REFUSED = [
+  "DELETE FROM t WHERE 'medium' >= t.s",
+  "UPDATE t SET n = 1 WHERE s NOT BETWEEN 'low' AND 'medium'",
+  "UPDATE t SET n = 1 WHERE coalesce(s, 'low') < (CASE WHEN n > 1 THEN s ELSE 'high' END)",
+  "INSERT INTO t SELECT id + 9, max(s), 1 FROM t GROUP BY id",
+  "DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY s LIMIT 2)",
+  "WITH d (a, b) AS (SELECT id, s FROM t) DELETE FROM t USING d WHERE d.b > 'low'",
+  "INSERT INTO t SELECT id + 9, b, n FROM (SELECT id, s b, n FROM t) d WHERE b > 'low'",
+  "INSERT INTO t SELECT id + 9, n, 1 FROM (SELECT id, s n FROM t) d WHERE n > 'low'",
+  "DELETE FROM t AS q(a, b, c) WHERE b > 'low'",
+  "CREATE VIEW v AS SELECT * FROM t WHERE s > 'low'",
+  "CREATE TABLE u (id int PRIMARY KEY, s st, late boolean GENERATED ALWAYS AS (s > 'low') STORED)",
   "DELETE FROM t WHERE (s, n) > ('low', 1)",
   "UPDATE t SET n = 1 WHERE s > ANY (ARRAY['low', 'medium']::st[])",
   "INSERT INTO t SELECT id, x, n FROM (SELECT id + 9 AS id, s AS x, n FROM t) d WHERE x > 'low'",
@@ -98,7 +97,7 @@ for (const sql of REFUSED) {
   Deno.test(`translateForDistSql() refuses to decide rows by the order of texts in ${sql}`, () => {
     const { declared } = translateForDistSql(ORDERED, { enums: "check" });
     const { refusals } = translateForDistSql(sql, { enums: "check", declared });
-    assertEquals(refusals.map(({ id }) => id), ["type-enum-unproven"]);
+    assertEquals([...new Set(refusals.map(({ id }) => id))], ["type-enum-unproven"]);
   });
 }
 
@@ -110,7 +109,7 @@ const WRONG = [
   "INSERT INTO t VALUES (1, 'low', 2), (2, 'none', 3)",
   "INSERT INTO t (s, id) VALUES ('none', 3)",
   "SELECT * FROM t WHERE s > 'none'",
-  "SELECT * FROM t WHERE coalesce(s, 'low') = 'none'",
+  "SELECT * FROM t WHERE 'none' = t.s",
 ];
 
 for (const sql of WRONG) {
@@ -139,14 +138,13 @@ Deno.test("translateForDistSql() refuses labels that would change the order whic
     "CREATE TYPE st AS ENUM ('a', 'b'); CREATE TABLE t (id int PRIMARY KEY, s st CHECK (s < 'b'));";
   assertEquals(refused(`${sorted} ALTER TYPE st ADD VALUE 'c'`), []);
   assertEquals(refused(`${sorted} ALTER TYPE st ADD VALUE 'A'`), ["type-enum-change"]);
-  assertEquals(
-    refused(
-      `${ORDERED} CREATE VIEW v AS SELECT * FROM t WHERE s > 'low'; ALTER TYPE st ADD VALUE 'top'`,
-    ),
-    [
-      "type-enum-change",
-    ],
-  );
+  const view = `${
+    sorted.replace(" CHECK (s < 'b')", "")
+  } CREATE VIEW v AS SELECT * FROM t WHERE s > 'a';`;
+  assertEquals(refused(`${view} ALTER TYPE st ADD VALUE 'A'`), ["type-enum-change"]);
+  const renamed = "ALTER TABLE t RENAME COLUMN s TO z; ALTER TABLE t RENAME TO u;";
+  assertEquals(refused(`${view} ${renamed} ALTER TYPE st ADD VALUE 'A'`), ["type-enum-change"]);
+  assertEquals(refused(`${view} CREATE INDEX i ON t (s); ALTER TYPE st ADD VALUE 'c'`), []);
 });
 
 /** Shuffles labels into an order of an enum. */

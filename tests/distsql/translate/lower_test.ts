@@ -227,6 +227,15 @@ const CASES:
       `ALTER SEQUENCE "w_id_seq" OWNED BY "w"."id";`,
     ]],
     [
+      "SET DEFAULT twice in one statement for a serial column",
+      SERIAL,
+      "ALTER TABLE w ALTER id SET DEFAULT 7, ALTER id SET DEFAULT 4; DROP SEQUENCE w_id_seq",
+      [
+        `ALTER TABLE w ALTER COLUMN "id" DROP IDENTITY;`,
+        "ALTER TABLE w ALTER id SET DEFAULT 7, ALTER id SET DEFAULT 4;",
+      ],
+    ],
+    [
       "SET DEFAULT of a serial column's own sequence",
       SERIAL,
       "ALTER TABLE w ALTER id SET DEFAULT nextval('w_id_seq')",

@@ -1,0 +1,126 @@
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
+import { PARTS_TABLE, POSITIONS_TABLE } from "../../jobs/changes/migration.ts";
+import { SUBSCRIPTION_TABLE } from "../../realtime/migration.ts";
+import type { LoadedFunction } from "../project/loaded_function.ts";
+import { findUse } from "../project/value_uses.ts";
+import type { TableName } from "./table_name.ts";
+import type { TableNeed } from "./table_needs.ts";
+
+const { Select, Insert, Update, Delete } = DatabaseOperation;
+
+/** The table of jobs (`JOBS_MIGRATION_SQL`). */
+export const JOBS_TABLE: TableName = { name: "trellis_jobs" };
+
+/** A use of the table of jobs. */
+export type JobNeed = "enqueue" | "work" | "relay" | "read" | "change";
+
+/** Operations on the table of jobs by its use. */
+export const JOB_OPERATIONS: Readonly<Record<JobNeed, readonly DatabaseOperation[]>> = {
+  enqueue: [Insert],
+  work: [Select, Update],
+  relay: [Select, Insert, Update, Delete],
+  read: [Select],
+  change: [Select, Update],
+};
+
+/** Functions of the package that use the table of jobs, beside the functions of a job. */
+const JOB_FUNCTIONS: Readonly<Record<string, JobNeed>> = {
+  createJobWorker: "work",
+  defineJobQueueHandler: "work",
+  defineJobRelayHandler: "relay",
+  defineJobStreamHandler: "work",
+  listJobs: "read",
+  getJob: "read",
+  retryJobs: "change",
+  cancelJobs: "change",
+};
+
+/** Functions of `createAccountMails` that send a mail. */
+const ACCOUNT_MAIL = /^(?:send|on)[A-Z]/;
+
+/** Functions of this package that use other tables of it. */
+const TABLE_FUNCTIONS: Readonly<
+  Record<
+    string,
+    { readonly tables: readonly string[]; readonly operations: readonly DatabaseOperation[] }
+  >
+> = {
+  createTransactionStore: {
+    tables: [IDEMPOTENCY_TABLE],
+    operations: [Select, Insert, Update, Delete],
+  },
+  createLeaseStore: { tables: [IDEMPOTENCY_TABLE], operations: [Select, Insert, Update, Delete] },
+  removeExpiredRecords: { tables: [IDEMPOTENCY_TABLE], operations: [Select, Delete] },
+  createConnectionStore: {
+    tables: [SUBSCRIPTION_TABLE],
+    operations: [Select, Insert, Update, Delete],
+  },
+  createConnectionTickets: { tables: [SUBSCRIPTION_TABLE], operations: [Select, Insert, Delete] },
+  defineChangeStreamHandler: {
+    tables: [POSITIONS_TABLE, PARTS_TABLE],
+    operations: [Select, Insert, Update, Delete],
+  },
+};
+
+/** The use of the table of jobs by a part of a function. */
+export interface JobUse {
+  readonly need: JobNeed;
+  readonly reason: string;
+}
+
+/** Lists the uses of the table of jobs. */
+export function listJobUses(fn: LoadedFunction): JobUse[] {
+  const functions = fn.syntax.uses.flatMap(({ name, node }): JobUse[] =>
+    Object.hasOwn(JOB_FUNCTIONS, name)
+      ? [{ need: JOB_FUNCTIONS[name], reason: `${name} (${fn.getPlace(node).file})` }]
+      : []
+  );
+  const mails = new Set(
+    fn.list("defineMail").map(({ value }) => (value as { job: unknown }).job),
+  );
+  const definitions = fn.list("defineJob", "defineMail", "createAccountMails").flatMap(
+    (definition): JobUse[] => {
+      // the job of a mail is used through the mail
+      if (mails.has(definition.value)) return [];
+      const mayUse = (member: string) => {
+        const use = findUse(fn, definition, { member });
+        return use === "used" || use === "handed on" && fn.syntax.memberNames.has(member);
+      };
+      const describe = (what: string): JobUse[] => [
+        { need: "enqueue", reason: `${what} (${definition.place.file})` },
+      ];
+      switch (definition.name) {
+        case "defineJob": {
+          const member = ["enqueue", "enqueueMany"].find(mayUse);
+          return member === undefined ? [] : describe(`${member} of a job`);
+        }
+        case "defineMail":
+          return mayUse("send") ? describe("send of a mail") : [];
+        default:
+          return Object.keys(definition.value as object).some((member) =>
+              ACCOUNT_MAIL.test(member) && mayUse(member) && fn.syntax.calledNames.has(member)
+            )
+            ? describe("a mail of an account")
+            : [];
+      }
+    },
+  );
+  return [...functions, ...definitions];
+}
+
+/** Lists the tables of this package that a function uses: of jobs, idempotency, subscriptions, change streams. */
+export function readOwnTableNeeds(fn: LoadedFunction): TableNeed[] {
+  const jobs = listJobUses(fn).map(({ need, reason }) => ({
+    table: JOBS_TABLE,
+    operations: JOB_OPERATIONS[need],
+    reason,
+  }));
+  const others = fn.syntax.uses.flatMap(({ name, node }) => {
+    if (!Object.hasOwn(TABLE_FUNCTIONS, name)) return [];
+    const { tables, operations } = TABLE_FUNCTIONS[name];
+    const reason = `${name} (${fn.getPlace(node).file})`;
+    return tables.map((table): TableNeed => ({ table: { name: table }, operations, reason }));
+  });
+  return [...jobs, ...others];
+}

@@ -1,0 +1,105 @@
+import type { TablePermission } from "../../database/table_permission.ts";
+import { type Finding, Findings } from "../project/findings.ts";
+import { loadFunctions } from "../project/load_functions.ts";
+import { getModuleUrl } from "../project/module_url.ts";
+import type { PermissionFacts } from "./read_permissions.ts";
+import { parseTable } from "./table_name.ts";
+import {
+  mergeSequenceNeeds,
+  mergeTableNeeds,
+  type SequenceGrant,
+  type TableGrant,
+} from "./table_needs.ts";
+
+/** The database permissions of a function. */
+export interface FunctionPermissions {
+  readonly name: string;
+  /** Relative to the project. */
+  readonly file: string;
+  /** True if the function connects at all: a query without tables needs a role but no grants. */
+  readonly usesDatabase: boolean;
+  /** Sorted by table. */
+  readonly tables: readonly TableGrant[];
+  /** Sequences that SQL text names, sorted. */
+  readonly sequences: readonly SequenceGrant[];
+}
+
+/** The result of the analysis. */
+export interface PermissionsAnalysis {
+  readonly functions: readonly FunctionPermissions[];
+  /** Code that cannot be resolved: the grants of these functions may be incomplete. */
+  readonly unresolved: readonly Finding[];
+  /** Table accesses for which a grant is, or may be, missing. */
+  readonly missed: readonly Finding[];
+  /** Code that will fail at run time, and grants that are not needed. */
+  readonly warnings: readonly Finding[];
+  readonly queryCount: number;
+}
+
+/** Options of {@link analysePermissions}. */
+export interface AnalyseOptions {
+  /** Absolute path of the project's folder. */
+  readonly root: string;
+  /** The functions, with absolute paths. */
+  readonly functions: readonly { readonly name: string; readonly file: string }[];
+  /** Additional permissions by function name. */
+  readonly extra?: Readonly<Record<string, readonly TablePermission[]>>;
+  /** Called with the number of finished functions. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/**
+ * Finds the tables that each function uses and the operations it performs on them: of everything that its bundle
+ * defines.
+ *
+ * @returns Grants by function, and the code that cannot be resolved.
+ * @throws {BuildError} If a file cannot be bundled.
+ */
+export async function analysePermissions(options: AnalyseOptions): Promise<PermissionsAnalysis> {
+  const { root, extra = {}, onProgress } = options;
+  const loaded = await loadFunctions({
+    root,
+    functions: options.functions,
+    readers: [getModuleUrl(import.meta.url, "./read_permissions")],
+    onProgress,
+  });
+  const unresolved = new Findings();
+  const missed = new Findings();
+  const warnings = new Findings();
+  const queries = new Set<string>();
+  const functions = loaded.map(
+    ({ name, path, facts, error, warnings: doubts = [] }): FunctionPermissions => {
+      if (error !== undefined) {
+        unresolved.add(name, [{ place: error, message: error.message }]);
+        return { name, file: path, usesDatabase: false, tables: [], sequences: [] };
+      }
+      const found = facts![0] as PermissionFacts;
+      unresolved.add(name, found.unresolved);
+      missed.add(name, found.missed);
+      warnings.add(name, [
+        ...found.warnings,
+        ...doubts.map((doubt) => ({ place: doubt, message: doubt.message })),
+      ]);
+      for (const query of found.queries) queries.add(query);
+      const more = (extra[name] ?? []).map(({ table, operations }) => ({
+        table: parseTable(table),
+        operations,
+        reason: "permissions.functions in trellis.config.ts",
+      }));
+      return {
+        name,
+        file: path,
+        usesDatabase: found.usesDatabase || more.length > 0,
+        tables: mergeTableNeeds([...found.tables, ...more]),
+        sequences: mergeSequenceNeeds(found.sequences),
+      };
+    },
+  );
+  return {
+    functions,
+    unresolved: unresolved.list(),
+    missed: missed.list(),
+    warnings: warnings.list(),
+    queryCount: queries.size,
+  };
+}

@@ -1,0 +1,300 @@
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import type { BuilderClient } from "../../database/queries/build_statement.ts";
+import type {
+  DeclaredStatement,
+  DefineStatementOptions,
+} from "../../database/queries/define_statement.ts";
+import type { QueryTable } from "../../database/queries/query_tables.ts";
+import { DrizzleClients } from "../../database/session/drizzle_clients.ts";
+import { Dialect } from "../../database/session/dialect.ts";
+import type { BundleSyntax } from "../project/bundle_syntax.ts";
+import type { Problem } from "../project/findings.ts";
+import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
+import { type AnyNode, unwrap } from "../project/syntax_nodes.ts";
+import { findNameUse, findUse } from "../project/value_uses.ts";
+import { findTable, findTableName, listDefaults, listSerialSequences } from "./drizzle_values.ts";
+import type { SqlReader, SqlSequence } from "./sql_access.ts";
+import { findTableAccesses } from "./table_accesses.ts";
+import { parseTable, printTable, type TableName } from "./table_name.ts";
+import { listOperations, type SequenceNeed, type TableNeed } from "./table_needs.ts";
+
+/** What the queries of a function need. */
+export interface QueryNeeds {
+  readonly tables: readonly TableNeed[];
+  readonly sequences: readonly SequenceNeed[];
+  /** The places of the queries: `src/queries/notes.ts:12`. */
+  readonly queries: readonly string[];
+  /** Statements that cannot be built. */
+  readonly unresolved: readonly Problem[];
+  /** Accesses of tables for which a grant is, or may be, missing. */
+  readonly missed: readonly Problem[];
+  /** SQL of which it cannot be told whether the declaration is complete. */
+  readonly warnings: readonly Problem[];
+}
+
+/** Collects what definitions of queries need. */
+export class QueryNeedReader {
+  readonly #fn: LoadedFunction;
+  readonly #readSql: SqlReader;
+  readonly #tables: TableNeed[] = [];
+  readonly #sequences: SequenceNeed[] = [];
+  readonly #unresolved: Problem[] = [];
+  readonly #missed: Problem[] = [];
+  readonly #warnings: Problem[] = [];
+  readonly #queries: string[] = [];
+  readonly #builder: BuilderClient = new DrizzleClients(new Dialect(), undefined)
+    .createBuilder() as unknown as BuilderClient;
+
+  constructor(fn: LoadedFunction, readSql: SqlReader) {
+    this.#fn = fn;
+    this.#readSql = readSql;
+  }
+
+  read(): QueryNeeds {
+    const fn = this.#fn;
+    for (const definition of fn.list("defineQuery")) {
+      if (!this.#isUsed(definition)) continue;
+      const { queryName } = definition.value as { queryName: string };
+      const { tables } = definition.args[0] as { tables: readonly QueryTable[] };
+      this.#addQuery(definition);
+      this.#addDeclared(tables, `${queryName} (${definition.place.file})`);
+      this.#compare(definition, queryName, tables);
+    }
+    for (const definition of fn.list("defineStatement")) {
+      if (this.#isUsed(definition)) this.#addStatement(definition);
+    }
+    for (const definition of fn.list("RequiresTable")) this.#addMethod(definition);
+    this.#findOutside();
+    return {
+      tables: this.#tables,
+      sequences: this.#sequences,
+      queries: this.#queries,
+      unresolved: this.#unresolved,
+      missed: this.#missed,
+      warnings: this.#warnings,
+    };
+  }
+
+  #isUsed(definition: PlacedDefinition): boolean {
+    return findUse(this.#fn, definition, { metadata: METADATA }) !== "unused";
+  }
+
+  #addQuery({ place }: PlacedDefinition): void {
+    this.#queries.push(`${place.file}:${place.line}`);
+  }
+
+  #addDeclared(tables: readonly QueryTable[], reason: string): void {
+    for (const { table, operations } of tables) {
+      const name = typeof table === "string" ? parseTable(table) : findTableName(table)!;
+      const object = typeof table === "string" ? findTable(this.#fn, name) : table;
+      this.#addTable(name, operations as DatabaseOperation[], reason, object);
+    }
+  }
+
+  #addTable(
+    table: TableName,
+    operations: readonly DatabaseOperation[],
+    reason: string,
+    object: object | undefined,
+  ): void {
+    const isTable = object !== undefined && typeof object === "object" &&
+      findTableName(object) !== undefined;
+    const inserts = isTable && listOperations(operations).includes(DatabaseOperation.Insert);
+    const sequences = inserts ? listSerialSequences(object) : [];
+    this.#tables.push({ table, operations, sequences, reason });
+    for (const text of inserts ? listDefaults(object) : []) {
+      for (const { sequence, privilege } of this.#readSql(`SELECT ${text}`).sequences) {
+        if (sequence !== undefined) this.#sequences.push({ sequence, privilege, reason });
+      }
+    }
+  }
+
+  /** Compares the tables that the function of a query uses with those that it declares. */
+  #compare(definition: PlacedDefinition, name: string, declared: readonly QueryTable[]): void {
+    const call = this.#fn.findCall(definition);
+    if (call === undefined) return;
+    const body = (call.arguments as AnyNode[]).slice(1);
+    for (
+      const access of findTableAccesses(this.#fn, this.#readSql, body, this.#listQueries(call))
+    ) {
+      const place = this.#fn.getPlace(access.node);
+      if (access.kind === "sequence") this.#addSequence(access.sequence, place);
+      else if (access.kind === "opaque") {
+        const message =
+          `the tables of this SQL in ${name} are computed at run time: list all of them`;
+        (declared.length === 0 ? this.#missed : this.#warnings).push({ place, message });
+      } else {
+        this.#missed.push(
+          ...findUndeclared(name, declared, access.table, access.operations, place),
+        );
+      }
+    }
+  }
+
+  /** Finds accesses outside of queries, for which no grant is generated. */
+  #findOutside(): void {
+    const { program } = this.#fn.syntax;
+    const functions = new Set(
+      [...this.#fn.syntax.declarations.values()].filter(({ type }) => /Function|^Class/.test(type)),
+    );
+    // functions count where the code names them, not where they are declared
+    const roots = (program.body as AnyNode[]).flatMap((statement) => {
+      if (functions.has(statement)) return [];
+      if (statement.type !== "VariableDeclaration") return [statement];
+      return (statement.declarations as { init: AnyNode | null }[]).flatMap(({ init }) =>
+        init === null || functions.has(unwrap(init)) ? [] : [init]
+      );
+    });
+    for (const access of findTableAccesses(this.#fn, this.#readSql, roots, this.#listQueries())) {
+      const place = this.#fn.getPlace(access.node);
+      if (access.kind === "sequence") this.#addSequence(access.sequence, place);
+      else if (access.kind === "opaque") {
+        const message =
+          "the tables of this SQL are computed at run time: move it into a defineQuery that lists them";
+        this.#missed.push({ place, message });
+      } else {
+        const verb = access.operations[0] === DatabaseOperation.Select ? "read" : "written";
+        this.#missed.push({
+          place,
+          message:
+            `table ${printTable(access.table)} is ${verb} outside a declared query, so no grant ` +
+            "is generated: move it into a defineQuery that lists the table",
+        });
+      }
+    }
+  }
+
+  /** Lists the calls that define queries and statements, without one. */
+  #listQueries(without?: AnyNode): Set<AnyNode> {
+    const calls = this.#fn.list("defineQuery", "defineStatement").map((each) =>
+      this.#fn.findCall(each)
+    );
+    return new Set(calls.filter((call) => call !== undefined && call !== without) as AnyNode[]);
+  }
+
+  #addSequence({ caller, sequence, privilege }: SqlSequence, place: Problem["place"]): void {
+    if (sequence === undefined) {
+      this.#unresolved.push({ place, message: describeUnknownSequence(caller) });
+    } else this.#sequences.push({ sequence, privilege, reason: `${caller} (${place.file})` });
+  }
+
+  /** Adds the tables of a statement's own SQL, and compares them with a declaration. */
+  #addStatement(definition: PlacedDefinition): void {
+    const { args, place } = definition;
+    const [name, , options, statement] = args as [
+      string,
+      unknown,
+      DefineStatementOptions<never, unknown> | undefined,
+      DeclaredStatement,
+    ];
+    const reason = `${name} (${place.file})`;
+    this.#addQuery(definition);
+    const declared = options?.tables;
+    if (declared !== undefined) this.#addDeclared(declared, reason);
+    let text: string;
+    try {
+      text = statement.buildOn(this.#builder).query.getQuery().sql;
+    } catch (error) {
+      this.#unresolved.push({ place, message: (error as Error).message });
+      return;
+    }
+    const { tables, sequences, hasUnknownTable } = this.#readSql(text);
+    if (hasUnknownTable && declared === undefined) {
+      const message =
+        `a table of ${name} or its operation cannot be determined: list all of them in ` +
+        "the option tables of the statement";
+      this.#missed.push({ place, message });
+    }
+    for (const sequence of sequences) this.#addSequence(sequence, place);
+    for (const { table, operations } of tables) {
+      if (declared === undefined) {
+        this.#addTable(table, operations, reason, findTable(this.#fn, table));
+      } else this.#missed.push(...findUndeclared(name, declared, table, operations, place));
+    }
+  }
+
+  /** Adds the tables of a method, if the code names it or hands its class on. */
+  #addMethod({ args, place }: PlacedDefinition): void {
+    const [tables, target, context] = args as [
+      readonly QueryTable[],
+      unknown,
+      string | symbol | { name: string | symbol },
+    ];
+    const member = typeof context === "object" ? context.name : context;
+    const owner = this.#findClass(target, member);
+    const { syntax } = this.#fn;
+    if (owner !== undefined && typeof member === "string") {
+      const use = findNameUse(syntax, owner, {
+        followsInstances: true,
+        isHarmless: (node, parent) =>
+          parent.type === "MemberExpression" ||
+          /^Class/.test(parent.type) && parent.superClass === node ||
+          isDecoration(syntax, node, parent),
+      });
+      // members of the class and of its instances are known by their names
+      if (use === "unused" && !syntax.memberNames.has(member)) return;
+    }
+    this.#queries.push(`${place.file}:${place.line}`);
+    this.#addDeclared(tables, `${owner ?? "class"}.${String(member)} (${place.file})`);
+  }
+
+  /** Returns the name of the class of a method. */
+  #findClass(target: unknown, member: string | symbol): string | undefined {
+    for (const [name, node] of this.#fn.syntax.declarations) {
+      if (!/^Class/.test(node.type)) continue;
+      const value = this.#fn.evaluateName(name) as (new () => unknown) | undefined;
+      if (value === undefined) continue;
+      const owns = [value, value.prototype as object].some((each) =>
+        each === target || Object.getOwnPropertyDescriptor(each, member)?.value === target
+      );
+      if (owns) return name;
+    }
+    return undefined;
+  }
+}
+
+/** Members of a query that run nothing. */
+const METADATA = ["queryName", "tables", "transaction"];
+
+/** Returns true for an argument of esbuild's helpers of decorators, or of `getTablePermissions`. */
+function isDecoration(syntax: BundleSyntax, node: AnyNode, parent: AnyNode): boolean {
+  if (parent.type !== "CallExpression" || parent.callee === node) return false;
+  const callee = parent.callee as AnyNode;
+  return /^__(?:decorat|runInit|name)/.test(String(callee.name)) ||
+    syntax.findExport(callee)?.name === "getTablePermissions";
+}
+
+/** The message about a sequence whose name is not in the text. */
+export function describeUnknownSequence(caller: string): string {
+  return `the sequence of ${caller}() is computed at run time, so no grant is generated: write its ` +
+    "name in the SQL text";
+}
+
+/** Finds the operations on a table that a declaration misses. */
+export function findUndeclared(
+  name: string,
+  declared: readonly QueryTable[],
+  table: TableName,
+  operations: readonly DatabaseOperation[],
+  place: Problem["place"],
+): Problem[] {
+  const text = printPublic(table);
+  const granted = declared.filter((each) =>
+    printPublic(
+      typeof each.table === "string" ? parseTable(each.table) : findTableName(each.table)!,
+    ) === text
+  );
+  if (granted.length === 0) {
+    return [{ place, message: `${name} uses table ${text}, which is missing in its tables` }];
+  }
+  const known = granted.flatMap((each) => listOperations(each.operations as DatabaseOperation[]));
+  return operations.filter((operation) => !known.includes(operation)).map((operation) => ({
+    place,
+    message: `${name} needs ${operation} on table ${text}, which is missing in its tables`,
+  }));
+}
+
+/** Formats a table name without `public`, the default schema. */
+function printPublic({ schema, name }: TableName): string {
+  return printTable(schema === "public" ? { name } : { schema, name });
+}

@@ -1,0 +1,92 @@
+import type { Problem } from "../project/findings.ts";
+import type { AnyNode } from "../project/syntax_nodes.ts";
+import type { LoadedFunction } from "../project/loaded_function.ts";
+import { createWrapperCheck } from "../analysis/wrapper_packages.ts";
+import { toBareSpecifier } from "../analysis/package_specifier.ts";
+import { TRELLIS } from "../analysis/resolve_module.ts";
+import { readAuthNeeds } from "./auth_needs.ts";
+import { readOwnTableNeeds } from "./job_needs.ts";
+import { QueryNeedReader } from "./query_needs.ts";
+import { loadSqlReader, type SqlReader } from "./sql_access.ts";
+import type { SequenceNeed, TableNeed } from "./table_needs.ts";
+
+/** What a function needs of the database. */
+export interface PermissionFacts {
+  readonly usesDatabase: boolean;
+  readonly tables: readonly TableNeed[];
+  readonly sequences: readonly SequenceNeed[];
+  /** The places of its queries. */
+  readonly queries: readonly string[];
+  readonly unresolved: readonly Problem[];
+  readonly missed: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+let reader: Promise<SqlReader> | undefined;
+
+/** Reads what a function needs of the database. */
+export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
+  const readSql = await (reader ??= loadSqlReader());
+  const auth = readAuthNeeds(fn);
+  const own = readOwnTableNeeds(fn);
+  const queries = new QueryNeedReader(fn, readSql).read();
+  const noHandler = fn.module.handler === undefined
+    ? [{
+      place: { file: fn.file, line: 1 },
+      message: "the file does not export a handler. Write export " +
+        "const handler = defineApiHandler({ … })(…)",
+    }]
+    : [];
+  return {
+    usesDatabase: queries.queries.length > 0 || queries.sequences.length > 0 || auth.usesAuth ||
+      own.length > 0,
+    tables: [...queries.tables, ...auth.tables, ...own],
+    sequences: queries.sequences,
+    queries: queries.queries,
+    unresolved: [...noHandler, ...findComputedImports(fn), ...queries.unresolved],
+    missed: [...queries.missed, ...findWrappers(fn)],
+    warnings: [...auth.warnings, ...queries.warnings],
+  };
+}
+
+/** Finds imports whose module is only known at run time: what it defines is not in the bundle. */
+function findComputedImports(fn: LoadedFunction): Problem[] {
+  const message = "the name of an imported module is computed at run time";
+  return fn.syntax.imports.filter((node) => {
+    const source = (node.source ?? (node.arguments as AnyNode[])[0]) as AnyNode | undefined;
+    return source?.type !== "Literal";
+  }).map((node) => ({ place: fn.getPlace(node), message }));
+}
+
+/** Finds packages that depend on this one. */
+function findWrappers(fn: LoadedFunction): Problem[] {
+  const wraps = createWrapperCheck(fn.root);
+  const { packages, listReferences } = fn.syntax;
+  return [...packages].flatMap(([imported, names]) => {
+    const specifier = toBareSpecifier(
+      /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(imported)?.[1] ?? imported,
+    );
+    if (/^(?:node|file|https?):/.test(specifier) || !wraps(specifier)) return [];
+    const [use] = names.flatMap(listReferences);
+    return [{
+      place: use === undefined ? { file: fn.file, line: 1 } : fn.getPlace(use),
+      message:
+        `${specifier} depends on ${TRELLIS}, and packages are not analyzed: list its grants in ` +
+        "permissions.functions of trellis.config.ts (an empty list if it needs none)",
+    }];
+  });
+}
+
+/** Merges the needs without and with optional environment variables: a function has the grants for both. */
+export function merge(facts: PermissionFacts, others: PermissionFacts): PermissionFacts {
+  const join = <T>(some: readonly T[], more: readonly T[]) => [...some, ...more];
+  return {
+    usesDatabase: facts.usesDatabase || others.usesDatabase,
+    tables: join(facts.tables, others.tables),
+    sequences: join(facts.sequences, others.sequences),
+    queries: join(facts.queries, others.queries),
+    unresolved: join(facts.unresolved, others.unresolved),
+    missed: join(facts.missed, others.missed),
+    warnings: join(facts.warnings, others.warnings),
+  };
+}

@@ -1,0 +1,273 @@
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import { explainMissing } from "../../env/optional_package.ts";
+import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
+import { child, children, getText, type SyntaxNode } from "../../distsql/server/syntax_tree.ts";
+import type { TableName } from "./table_name.ts";
+
+const { Select, Insert, Update, Delete } = DatabaseOperation;
+
+/** Replaces a value that is only known at run time. */
+export const PLACEHOLDER = "$1";
+
+/** A privilege on a sequence. */
+export type SequencePrivilege = "USAGE" | "UPDATE";
+
+/** A use of a sequence in SQL. */
+export interface SqlSequence {
+  /** `nextval` */
+  readonly caller: string;
+  /** The sequence; `undefined` if the text does not show which. */
+  readonly sequence?: TableName;
+  readonly privilege: SequencePrivilege;
+}
+
+/** What statements need. */
+export interface SqlAccess {
+  /** One entry for each place that names a table. */
+  readonly tables: readonly {
+    readonly table: TableName;
+    readonly operations: readonly DatabaseOperation[];
+  }[];
+  readonly sequences: readonly SqlSequence[];
+  /** True if a table cannot be told, or the text is no SQL. */
+  readonly hasUnknownTable: boolean;
+}
+
+/** Reads the tables and sequences of statements, and the privileges that they need on these (PostgreSQL 18, GRANT). */
+export type SqlReader = (sql: string) => SqlAccess;
+
+/** The privileges that functions need on their sequence (PostgreSQL 18, "Sequence Manipulation Functions"). */
+const SEQUENCE_FUNCTIONS: Readonly<Record<string, SequencePrivilege>> = {
+  currval: "USAGE",
+  nextval: "USAGE",
+  setval: "UPDATE",
+};
+
+/** Used parts of libpg-query. */
+interface PgQuery {
+  loadModule(): Promise<void>;
+  parseSync(sql: string): { stmts?: { stmt: SyntaxNode }[] };
+}
+
+/** Loads the reader, which uses PostgreSQL's own parser. */
+export async function loadSqlReader(): Promise<SqlReader> {
+  const parser = await import("libpg-query").catch(
+    explainMissing(TESTING_PACKAGES, "libpg-query", "trellis generate permissions"),
+  ) as unknown as PgQuery;
+  await parser.loadModule();
+  return (sql) => new AccessReader(parser).read(sql);
+}
+
+/** A table that a FROM names, under the name by which a lock names it. */
+interface Source {
+  readonly alias: string;
+  readonly operations: Set<DatabaseOperation>[];
+}
+
+class AccessReader {
+  readonly #parser: PgQuery;
+  readonly #tables: { table: TableName; operations: Set<DatabaseOperation> }[] = [];
+  readonly #sequences: SqlSequence[] = [];
+  #hasUnknownTable = false;
+
+  constructor(parser: PgQuery) {
+    this.#parser = parser;
+  }
+
+  read(sql: string): SqlAccess {
+    this.#parse(sql);
+    return {
+      tables: this.#tables.map(({ table, operations }) => ({
+        table,
+        operations: [...operations],
+      })),
+      sequences: this.#sequences,
+      hasUnknownTable: this.#hasUnknownTable,
+    };
+  }
+
+  #parse(sql: string): void {
+    try {
+      for (const { stmt } of this.#parser.parseSync(sql).stmts ?? []) this.#visit(stmt, new Set());
+    } catch {
+      this.#hasUnknownTable = true;
+    }
+  }
+
+  /** Visits a node with the names of common tables that are visible in it. */
+  #visit(value: unknown, names: ReadonlySet<string>): void {
+    if (Array.isArray(value)) return value.forEach((each) => this.#visit(each, names));
+    if (typeof value !== "object" || value === null) return;
+    const node = value as SyntaxNode;
+    if (node.SelectStmt) return void this.#visitSelect(child(node, "SelectStmt"), names);
+    if (node.InsertStmt) return this.#visitInsert(child(node, "InsertStmt"), names);
+    if (node.UpdateStmt) return this.#visitUpdate(child(node, "UpdateStmt"), names);
+    if (node.DeleteStmt) return this.#visitDelete(child(node, "DeleteStmt"), names);
+    if (node.MergeStmt) return this.#visitMerge(child(node, "MergeStmt"), names);
+    if (node.DoStmt) return this.#visitBlock(child(node, "DoStmt"));
+    if (node.FuncCall) this.#addSequence(child(node, "FuncCall"));
+    for (const each of Object.values(node)) this.#visit(each, names);
+  }
+
+  #visitSelect(select: SyntaxNode, outer: ReadonlySet<string>): Source[] {
+    const names = this.#visitWith(select, outer);
+    for (const side of ["larg", "rarg"]) {
+      if (select[side]) this.#visitSelect(child(select, side), names);
+    }
+    const sources = children(select, "fromClause").flatMap((each) => this.#addSource(each, names));
+    for (const { LockingClause } of children(select, "lockingClause")) {
+      const locked = children(LockingClause as SyntaxNode, "lockedRels").map((each) =>
+        getText(child(each, "RangeVar"), "relname")
+      );
+      for (const { alias, operations } of sources) {
+        if (locked.length > 0 && !locked.includes(alias)) continue;
+        for (const each of operations) each.add(Update);
+      }
+    }
+    const { fromClause: _, withClause: __, lockingClause: ___, larg: ____, rarg: _____, ...rest } =
+      select;
+    this.#visit(rest, names);
+    return sources;
+  }
+
+  /** Visits the common tables of a statement and returns the names that are visible in it. */
+  #visitWith(statement: SyntaxNode, outer: ReadonlySet<string>): ReadonlySet<string> {
+    const tables = children(child(statement, "withClause"), "ctes").map((each) =>
+      child(each, "CommonTableExpr")
+    );
+    if (tables.length === 0) return outer;
+    const names = new Set([...outer, ...tables.map((each) => getText(each, "ctename"))]);
+    for (const each of tables) this.#visit(each.ctequery, names);
+    return names;
+  }
+
+  /** Adds an entry of FROM. */
+  #addSource(entry: SyntaxNode, names: ReadonlySet<string>): Source[] {
+    if (entry.RangeVar) {
+      const range = child(entry, "RangeVar");
+      const operations = this.#addTable(range, names, [Select]);
+      return operations === undefined ? [] : [{ alias: getAlias(range), operations: [operations] }];
+    }
+    if (entry.JoinExpr) {
+      const { larg, rarg, ...rest } = child(entry, "JoinExpr");
+      this.#visit(rest, names);
+      return [larg, rarg].flatMap((each) => this.#addSource(each as SyntaxNode, names));
+    }
+    if (entry.RangeSubselect) {
+      const select = child(entry, "RangeSubselect");
+      const inner = child(child(select, "subquery"), "SelectStmt");
+      // a lock outside of a subquery locks its tables, too
+      const operations = this.#visitSelect(inner, names).flatMap((each) => each.operations);
+      return [{ alias: getText(child(select, "alias"), "aliasname"), operations }];
+    }
+    this.#visit(entry, names);
+    return [];
+  }
+
+  #visitInsert(insert: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = this.#visitWith(insert, outer);
+    const conflict = child(insert, "onConflictClause");
+    const isUpsert = conflict.action === "ONCONFLICT_UPDATE";
+    const reads = isUpsert || insert.returningClause !== undefined || conflict.infer !== undefined;
+    this.#addTable(child(insert, "relation"), new Set(), [
+      Insert,
+      ...reads ? [Select] : [],
+      ...isUpsert ? [Update] : [],
+    ]);
+    const { relation: _, withClause: __, ...rest } = insert;
+    this.#visit(rest, names);
+  }
+
+  #visitUpdate(update: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = this.#visitWith(update, outer);
+    const { relation, withClause: _, fromClause: __, ...rest } = update;
+    const reads = ["whereClause", "returningClause", "fromClause"].some((part) => update[part]) ||
+      hasColumn(update.targetList);
+    this.#addTable(relation as SyntaxNode, new Set(), [Update, ...reads ? [Select] : []]);
+    for (const each of children(update, "fromClause")) this.#addSource(each, names);
+    this.#visit(rest, names);
+  }
+
+  #visitDelete(remove: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = this.#visitWith(remove, outer);
+    const { relation, withClause: _, usingClause: __, ...rest } = remove;
+    const reads = ["whereClause", "returningClause", "usingClause"].some((part) => remove[part]);
+    this.#addTable(relation as SyntaxNode, new Set(), [Delete, ...reads ? [Select] : []]);
+    for (const each of children(remove, "usingClause")) this.#addSource(each, names);
+    this.#visit(rest, names);
+  }
+
+  #visitMerge(merge: SyntaxNode, outer: ReadonlySet<string>): void {
+    const names = this.#visitWith(merge, outer);
+    const { relation, sourceRelation, withClause: _, ...rest } = merge;
+    this.#addTable(relation as SyntaxNode, new Set(), [Select, Insert, Update, Delete]);
+    this.#addSource(sourceRelation as SyntaxNode, names);
+    this.#visit(rest, names);
+  }
+
+  /** Reads the statements of a DO block; dynamic SQL in it is unknown. */
+  #visitBlock(block: SyntaxNode): void {
+    const body = children(block, "args").map((each) => child(each, "DefElem"))
+      .find((each) => each.defname === "as");
+    const text = getText(child(child(body ?? {}, "arg"), "String"), "sval");
+    if (/\bexecute\b/i.test(text)) this.#hasUnknownTable = true;
+    for (const part of text.split(/;|\b(?:begin|then|else|loop)\b/i)) {
+      const statement = part.trim().replace(/^perform\b/i, "select");
+      if (/^(?:select|insert|update|delete|merge|with)\b/i.test(statement)) this.#parse(statement);
+    }
+  }
+
+  #addTable(
+    range: SyntaxNode,
+    names: ReadonlySet<string>,
+    operations: readonly DatabaseOperation[],
+  ): Set<DatabaseOperation> | undefined {
+    const name = getText(range, "relname");
+    const schema = range.schemaname as string | undefined;
+    const isCatalog = /^(?:pg_catalog|information_schema|sys)$/.test(schema ?? "") ||
+      /^pg_/.test(name);
+    if (isCatalog || (schema === undefined && names.has(name))) return undefined;
+    const table = schema === undefined ? { name } : { schema, name };
+    const known = { table, operations: new Set(operations) };
+    this.#tables.push(known);
+    return known.operations;
+  }
+
+  #addSequence(call: SyntaxNode): void {
+    const caller = getText(child(children(call, "funcname").at(-1) ?? {}, "String"), "sval");
+    if (!Object.hasOwn(SEQUENCE_FUNCTIONS, caller)) return;
+    const [first = {}] = children(call, "args");
+    const literal = first.TypeCast ? child(child(first, "TypeCast"), "arg") : first;
+    const text = child(child(literal, "A_Const"), "sval").sval as string | undefined;
+    const sequence = text === undefined ? undefined : parseName(text);
+    this.#sequences.push({
+      caller,
+      privilege: SEQUENCE_FUNCTIONS[caller],
+      ...sequence && { sequence },
+    });
+  }
+}
+
+function getAlias(range: SyntaxNode): string {
+  return getText(child(range, "alias"), "aliasname") || getText(range, "relname");
+}
+
+/** Checks whether an expression reads a column. */
+function hasColumn(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  // a subquery reads tables of its own
+  if ("SelectStmt" in value) return false;
+  return "ColumnRef" in value || Object.values(value).some(hasColumn);
+}
+
+/** Parses a name as `regclass` does: `app."Odd.Name"`. */
+function parseName(text: string): TableName | undefined {
+  if (text.includes(PLACEHOLDER)) return undefined;
+  const part = '(?:"((?:[^"]|"")+)"|([\\w$]+))';
+  const found = new RegExp(`^\\s*${part}(?:\\.${part})?\\s*$`).exec(text);
+  if (found === null) return undefined;
+  const [first, last] = [[found[1], found[2]], [found[3], found[4]]].map(([quoted, plain]) =>
+    quoted?.replaceAll('""', '"') ?? plain?.toLowerCase()
+  );
+  return last === undefined ? { name: first } : { schema: first, name: last };
+}

@@ -1,0 +1,449 @@
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import { quoteName } from "../../sql/quote.ts";
+import type { LoadedFunction } from "../project/loaded_function.ts";
+import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import { findTableName } from "./drizzle_values.ts";
+import { PLACEHOLDER, type SqlReader, type SqlSequence } from "./sql_access.ts";
+import { printTable, type TableName } from "./table_name.ts";
+
+const { Select, Insert, Update, Delete } = DatabaseOperation;
+
+/** An access that the text of a bundle shows. */
+export type TableAccess =
+  | {
+    readonly kind: "table";
+    readonly node: AnyNode;
+    readonly table: TableName;
+    readonly operations: readonly DatabaseOperation[];
+  }
+  | { readonly kind: "sequence"; readonly node: AnyNode; readonly sequence: SqlSequence }
+  /** SQL whose tables cannot be told. */
+  | { readonly kind: "opaque"; readonly node: AnyNode };
+
+const JOIN = /^(?:inner|left|right|full|cross)Join(?:Lateral)?$/;
+const SOURCES = /^(?:from|insert|update|delete)$/;
+/** Methods that take SQL: of drizzle's client, and of drivers. */
+const EXECUTE = /^(?:execute|unsafe|query)$/;
+const STATEMENT = /^\s*(?:select|insert|update|delete|with|merge|do|table)\b/i;
+
+/** SQL text; `undefined` if it cannot be told, and `null` for what is no SQL text. */
+type SqlText = string | undefined | null;
+
+/**
+ * Finds the tables that code uses: calls of drizzle's builders, relational queries and SQL. Functions of the project that
+ * it names count as called.
+ *
+ * @param roots The code.
+ * @param skipped Parts that are not searched: queries, which declare their tables.
+ */
+export function findTableAccesses(
+  fn: LoadedFunction,
+  readSql: SqlReader,
+  roots: readonly AnyNode[],
+  skipped: ReadonlySet<AnyNode> = new Set(),
+): TableAccess[] {
+  return new AccessFinder(fn, readSql, skipped).find(roots);
+}
+
+class AccessFinder {
+  readonly #fn: LoadedFunction;
+  readonly #readSql: SqlReader;
+  readonly #skipped: ReadonlySet<AnyNode>;
+  readonly #found: TableAccess[] = [];
+  readonly #seen = new Set<AnyNode>();
+  /** Initializers of the constants in the code, by name. */
+  readonly #locals = new Map<string, AnyNode>();
+  /** Methods and members that patterns take: `const { delete: remove } = db`. */
+  readonly #members = new Map<string, string>();
+  /** Functions with the names of their parameters. */
+  readonly #parameters = new Map<string, { owner: AnyNode; index: number }>();
+
+  constructor(fn: LoadedFunction, readSql: SqlReader, skipped: ReadonlySet<AnyNode>) {
+    this.#fn = fn;
+    this.#readSql = readSql;
+    this.#skipped = skipped;
+  }
+
+  find(roots: readonly AnyNode[]): TableAccess[] {
+    const nodes: AnyNode[] = [];
+    for (const root of roots) this.#collect(root, nodes);
+    for (const node of nodes) {
+      if (node.type === "CallExpression") this.#readCall(node);
+      else if (node.type === "TaggedTemplateExpression") this.#readTemplate(node);
+    }
+    return this.#found;
+  }
+
+  /** Lists the nodes of the code and of the functions that it names. */
+  #collect(node: AnyNode, nodes: AnyNode[]): void {
+    if (this.#seen.has(node) || this.#skipped.has(node)) return;
+    this.#seen.add(node);
+    if (isNaming(node)) return;
+    nodes.push(node);
+    if (node.type === "VariableDeclarator") this.#addLocal(node);
+    if (/Function/.test(node.type)) {
+      (node.params as AnyNode[]).forEach((parameter, index) => {
+        const inner = parameter.type === "AssignmentPattern"
+          ? parameter.left as AnyNode
+          : parameter;
+        if (inner.type === "Identifier") {
+          this.#parameters.set(inner.name as string, { owner: node, index });
+        }
+      });
+    }
+    if (node.type === "Identifier") {
+      const declared = this.#fn.syntax.declarations.get(node.name as string);
+      if (declared !== undefined && /Function|^Class/.test(declared.type)) {
+        this.#collect(declared, nodes);
+      }
+    }
+    for (const child of listChildren(node)) this.#collect(child, nodes);
+  }
+
+  #addLocal({ id, init }: AnyNode): void {
+    const pattern = id as AnyNode;
+    if (init === null) return;
+    if (pattern.type === "Identifier") {
+      this.#locals.set(pattern.name as string, unwrap(init as AnyNode));
+    } else if (pattern.type === "ObjectPattern") {
+      for (const property of pattern.properties as AnyNode[]) {
+        const key = (property.key as AnyNode | undefined)?.name as string | undefined;
+        const value = (property.value as AnyNode | undefined)?.name as string | undefined;
+        if (key !== undefined && value !== undefined) this.#members.set(value, key);
+      }
+    }
+  }
+
+  #readCall(call: AnyNode): void {
+    const callee = unwrap(call.callee as AnyNode);
+    const [first] = call.arguments as AnyNode[];
+    const exported = this.#fn.syntax.findExport(callee)?.name;
+    if (exported === "assertRowExists") {
+      return this.#addTable(call, (call.arguments as AnyNode[])[1], [Select]);
+    }
+    const method = this.#getMethod(callee);
+    if (method === undefined) return;
+    if (SOURCES.test(method) || JOIN.test(method)) {
+      if (first !== undefined) this.#readSource(call, method, first);
+    } else if (method === "findMany" || method === "findFirst") this.#readRelational(call, callee);
+    else if (EXECUTE.test(method) && first !== undefined && !this.#isOtherOwner(callee)) {
+      this.#readExecuted(call, first);
+    }
+  }
+
+  /** Returns the name of the method that is called: of a member, or of a name that a pattern took. */
+  #getMethod(callee: AnyNode): string | undefined {
+    if (callee.type === "Identifier") return this.#members.get(callee.name as string);
+    return callee.type === "MemberExpression" ? getKey(callee) : undefined;
+  }
+
+  #readSource(call: AnyNode, method: string, source: AnyNode): void {
+    if (method === "from" || JOIN.test(method)) {
+      const text = this.#getSql(source);
+      if (text !== null) {
+        return this.#addSql(call, text === undefined ? undefined : `SELECT * FROM ${text}`);
+      }
+    }
+    const chain = this.#listChain(call);
+    const has = (...names: string[]) => chain.some(({ name }) => names.includes(name));
+    switch (method) {
+      case "insert": {
+        const isUpsert = has("onConflictDoUpdate");
+        const conflict = chain.find(({ name }) => name === "onConflictDoNothing");
+        const reads = isUpsert || has("returning") || (conflict?.args.length ?? 0) > 0;
+        return this.#addTable(call, source, [
+          Insert,
+          ...reads ? [Select] : [],
+          ...isUpsert ? [Update] : [],
+        ]);
+      }
+      case "update":
+        return this.#addTable(call, source, [
+          Update,
+          ...has("where", "returning", "from") ? [Select] : [],
+        ]);
+      case "delete":
+        return this.#addTable(call, source, [
+          Delete,
+          ...has("where", "returning") ? [Select] : [],
+        ]);
+      default: {
+        const locks = chain.some(({ name, args }) =>
+          name === "for" && this.#locks(args[1], source)
+        );
+        return this.#addTable(call, source, [Select, ...locks ? [Update] : []]);
+      }
+    }
+  }
+
+  /** Checks whether a lock with options concerns a table. */
+  #locks(options: AnyNode | undefined, table: AnyNode): boolean {
+    const resolved = options && this.#resolve(options);
+    const of = resolved?.type === "ObjectExpression"
+      ? (resolved.properties as AnyNode[]).find(({ key }) =>
+        (key as AnyNode | undefined)?.name === "of"
+      )?.value as AnyNode | undefined
+      : undefined;
+    if (of === undefined) return true;
+    const named = of.type === "ArrayExpression" ? of.elements as AnyNode[] : [of];
+    const own = this.#findTable(table);
+    return named.some((each) => {
+      const other = this.#findTable(each);
+      return other === undefined || own === undefined || printTable(other) === printTable(own);
+    });
+  }
+
+  /** Lists the calls of the statement that a call belongs to, also those on a variable that holds it. */
+  #listChain(call: AnyNode): { name: string; args: AnyNode[] }[] {
+    const { getParent, listReferences } = this.#fn.syntax;
+    const chain: { name: string; args: AnyNode[] }[] = [];
+    const names = new Set<string>();
+    const climb = (from: AnyNode): void => {
+      let at = from;
+      for (;;) {
+        const member = getParent(at);
+        const outer = member && getParent(member);
+        const isCalled = member?.type === "MemberExpression" && member.object === at &&
+          outer?.type === "CallExpression" && outer.callee === member;
+        if (!isCalled) break;
+        chain.push({ name: getKey(member) ?? "", args: outer.arguments as AnyNode[] });
+        at = outer;
+      }
+      const holder = getParent(at);
+      const target =
+        (holder?.type === "VariableDeclarator"
+          ? holder.id
+          : holder?.type === "AssignmentExpression"
+          ? holder.left
+          : undefined) as AnyNode | undefined;
+      const name = target?.type === "Identifier" ? target.name as string : undefined;
+      if (name === undefined || names.has(name)) return;
+      names.add(name);
+      for (const reference of listReferences(name)) climb(reference);
+    };
+    climb(call);
+    return chain;
+  }
+
+  #readRelational(call: AnyNode, callee: AnyNode): void {
+    const owner = unwrap(callee.object as AnyNode);
+    if (owner?.type !== "MemberExpression") return;
+    const source = this.#resolve(owner.object as AnyNode);
+    const isQuery = source.type === "MemberExpression" && getKey(source) === "query" ||
+      source.type === "Identifier" && this.#members.get(source.name as string) === "query";
+    const key = getKey(owner);
+    const table = isQuery && key !== undefined ? this.#fn.evaluateName(key) : undefined;
+    const [options] = call.arguments as AnyNode[];
+    if (table !== undefined) this.#addRelated(call, table, options);
+  }
+
+  /** Adds a table of a relational query, and those of the relations that its options name. */
+  #addRelated(node: AnyNode, table: unknown, options: AnyNode | undefined): void {
+    const name = findTableName(table);
+    if (name === undefined) return;
+    this.#found.push({ kind: "table", node, table: name, operations: [Select] });
+    const resolved = options && this.#resolve(options);
+    if (resolved?.type !== "ObjectExpression") return;
+    const related = getValue(resolved, "with");
+    if (related?.type !== "ObjectExpression") return;
+    const relations = this.#getRelations(table);
+    for (const { key, value } of related.properties as { key?: AnyNode; value: AnyNode }[]) {
+      const target = relations[String(key?.name ?? key?.value)];
+      if (target !== undefined) this.#addRelated(node, target, value);
+    }
+  }
+
+  /** Returns the related tables of a table by the names of the relations. */
+  #getRelations(table: unknown): Readonly<Record<string, unknown>> {
+    const found: Record<string, unknown> = {};
+    for (const name of this.#fn.syntax.declarations.keys()) {
+      const value = this.#fn.evaluateName(name) as {
+        table?: unknown;
+        config?: (helpers: object) => object;
+      } | undefined;
+      if (value?.table !== table || typeof value?.config !== "function") continue;
+      const toTable = (related: unknown) => ({ withFieldName: () => related });
+      Object.assign(found, value.config({ one: toTable, many: toTable }));
+    }
+    return found;
+  }
+
+  #readTemplate(template: AnyNode): void {
+    const parent = this.#fn.syntax.getParent(template);
+    // read with the call that it is given to
+    if (parent?.type === "CallExpression" && parent.callee !== template) {
+      const method = this.#getMethod(unwrap(parent.callee as AnyNode)) ?? "";
+      if (EXECUTE.test(method) || method === "from" || JOIN.test(method)) return;
+    }
+    const text = this.#getTemplateText(template);
+    const isSql = this.#isSqlTag(template.tag as AnyNode);
+    if (text !== undefined && STATEMENT.test(text)) this.#addSql(template, text);
+    else if (text !== undefined && isSql && /\bselect\b|val\s*\(/i.test(text)) {
+      // a part of a statement, which may have a subquery
+      const access = this.#readSql(`SELECT (${text})`);
+      if (!access.hasUnknownTable) this.#addSql(template, `SELECT (${text})`);
+    }
+  }
+
+  #readExecuted(call: AnyNode, given: AnyNode): void {
+    const text = this.#getSql(given);
+    if (text !== null) return this.#addSql(call, text);
+    const node = this.#resolve(given);
+    const parameter = node.type === "Identifier"
+      ? this.#parameters.get(node.name as string)
+      : undefined;
+    if (parameter !== undefined) {
+      for (const argument of this.#listArguments(parameter)) {
+        const value = this.#getSql(argument);
+        if (value === undefined || value === null && this.#isUnknownCall(argument)) {
+          this.#found.push({ kind: "opaque", node: argument });
+        } else if (typeof value === "string") this.#addSql(argument, value);
+      }
+    } else if (this.#isUnknownCall(node)) this.#found.push({ kind: "opaque", node: call });
+  }
+
+  /** Returns true for a call of a function that is not the project's. */
+  #isUnknownCall(node: AnyNode): boolean {
+    if (node.type !== "CallExpression") return false;
+    const callee = node.callee as AnyNode;
+    if (callee.type !== "Identifier") return false;
+    const name = callee.name as string;
+    return !this.#fn.syntax.declarations.has(name) && !this.#locals.has(name) &&
+      !this.#parameters.has(name) && this.#fn.syntax.findExport(callee) === undefined;
+  }
+
+  /** Lists the arguments of a parameter in the calls of its function. */
+  #listArguments({ owner, index }: { owner: AnyNode; index: number }): AnyNode[] {
+    const { declarations, listReferences, getParent } = this.#fn.syntax;
+    const names = [...this.#locals, ...declarations].filter(([, node]) => node === owner)
+      .map(([name]) => name);
+    return names.flatMap(listReferences).flatMap((reference) => {
+      const call = getParent(reference);
+      const isCall = call?.type === "CallExpression" && call.callee === reference;
+      const argument = isCall ? (call.arguments as AnyNode[])[index] : undefined;
+      return argument === undefined ? [] : [argument];
+    });
+  }
+
+  /** Returns true for an object of the project that has such a method: `shell.execute("ls")`. */
+  #isOtherOwner(callee: AnyNode): boolean {
+    if (callee.type !== "MemberExpression") return false;
+    const owner = this.#resolve(callee.object as AnyNode);
+    return owner.type === "ObjectExpression" || owner.type === "NewExpression";
+  }
+
+  /** Returns the SQL text of an expression; null for what is no text and no template. */
+  #getSql(given: AnyNode): SqlText {
+    const node = this.#resolve(given);
+    if (node.type === "TaggedTemplateExpression") return this.#getTemplateText(node);
+    if (node.type === "Literal") return typeof node.value === "string" ? node.value : null;
+    if (node.type === "CallExpression") {
+      const callee = node.callee as AnyNode;
+      if (callee.type !== "MemberExpression" || !this.#isSqlTag(callee.object as AnyNode)) {
+        return null;
+      }
+      const [first] = node.arguments as AnyNode[];
+      return getKey(callee) === "raw" && first !== undefined ? this.#getText(first) : undefined;
+    }
+    if (node.type === "BinaryExpression" || node.type === "TemplateLiteral") {
+      return this.#getText(node);
+    }
+    return null;
+  }
+
+  #getText(given: AnyNode): string | undefined {
+    const node = this.#resolve(given);
+    const value = this.#fn.evaluate(node);
+    return value.isKnown && typeof value.value === "string" ? value.value : undefined;
+  }
+
+  /** Returns the text of a template; {@link PLACEHOLDER} replaces values. */
+  #getTemplateText(template: AnyNode): string | undefined {
+    const { quasis, expressions } = template.quasi as unknown as {
+      quasis: { value: { cooked: string } }[];
+      expressions: AnyNode[];
+    };
+    return quasis.map(({ value: { cooked } }, at) => {
+      const expression = expressions[at];
+      if (expression === undefined) return cooked;
+      const table = this.#findTable(expression);
+      if (table !== undefined) {
+        return cooked +
+          [table.schema, table.name].flatMap((part) => part === undefined ? [] : [quoteName(part)])
+            .join(".");
+      }
+      const inner = this.#getSql(expression);
+      const isSql = inner !== null && this.#resolve(expression).type !== "Literal";
+      return cooked + (isSql ? inner ?? PLACEHOLDER : PLACEHOLDER);
+    }).join("");
+  }
+
+  #isSqlTag(tag: AnyNode): boolean {
+    return tag.type === "Identifier" &&
+      (this.#fn.syntax.findExport(tag)?.name === "sql" || tag.name === "sql");
+  }
+
+  /** Follows a name to the expression that it is declared with. */
+  #resolve(given: AnyNode): AnyNode {
+    let node = unwrap(given);
+    for (let depth = 0; node.type === "Identifier" && depth < 5; depth++) {
+      const next = this.#locals.get(node.name as string);
+      if (next === undefined) break;
+      node = next;
+    }
+    return node.type === "AwaitExpression" ? this.#resolve(node.argument as AnyNode) : node;
+  }
+
+  #findTable(given: AnyNode): TableName | undefined {
+    const node = this.#resolve(given);
+    if (node.type === "CallExpression") {
+      const [table] = node.arguments as AnyNode[];
+      const name = (node.callee as AnyNode).name;
+      return /^alias(?:edTable)?\d*$/.test(String(name)) && table !== undefined
+        ? this.#findTable(table)
+        : undefined;
+    }
+    const value = this.#fn.evaluate(node);
+    return value.isKnown ? findTableName(value.value) : undefined;
+  }
+
+  #addTable(
+    node: AnyNode,
+    given: AnyNode | undefined,
+    operations: readonly DatabaseOperation[],
+  ): void {
+    const table = given && this.#findTable(given);
+    if (table !== undefined) this.#found.push({ kind: "table", node, table, operations });
+  }
+
+  #addSql(node: AnyNode, text: string | undefined): void {
+    const access = text === undefined ? undefined : this.#readSql(text);
+    if (access === undefined || access.hasUnknownTable) this.#found.push({ kind: "opaque", node });
+    for (const { table, operations } of access?.tables ?? []) {
+      this.#found.push({ kind: "table", node, table, operations });
+    }
+    for (const sequence of access?.sequences ?? []) {
+      this.#found.push({ kind: "sequence", node, sequence });
+    }
+  }
+}
+
+/** Returns true for esbuild's `__name(fn, "fn");` after a declaration, which is no use of it. */
+function isNaming(node: AnyNode): boolean {
+  if (node.type !== "ExpressionStatement") return false;
+  const { callee } = node.expression as { callee?: AnyNode };
+  return /^__name\d*$/.test(String(callee?.name));
+}
+
+/** Returns the name of a member; `undefined` if it is computed. */
+function getKey(member: AnyNode): string | undefined {
+  const property = member.property as AnyNode;
+  const name = member.computed ? property.value : property.name;
+  return typeof name === "string" ? name : undefined;
+}
+
+function getValue(object: AnyNode, name: string): AnyNode | undefined {
+  return (object.properties as AnyNode[]).find(({ key }) =>
+    (key as AnyNode | undefined)?.name === name
+  )?.value as AnyNode | undefined;
+}

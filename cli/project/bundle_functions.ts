@@ -1,0 +1,143 @@
+import type { BuildResult, Plugin } from "esbuild";
+import { join } from "node:path";
+import { ImportAliases } from "../analysis/import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
+import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import type { SourceEditor } from "../build/edited_sources.ts";
+import { loadEsbuild } from "../build/load_esbuild.ts";
+import { BuildError, toBuildError } from "../dev/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { OUT } from "./load_protocol.ts";
+import { markDefinitions, type Runs } from "./mark_definitions.ts";
+import type { AnyNode } from "./syntax_nodes.ts";
+
+/** A function to load. */
+export interface FunctionSource {
+  readonly name: string;
+  /** Absolute path. */
+  readonly file: string;
+}
+
+/** A function's sources as one module, without the definitions that it does not use. */
+export interface FunctionBundle extends FunctionSource {
+  readonly code: string;
+  /** The code that is kept. */
+  readonly runs: Runs;
+  /** Source map of the code (JSON). */
+  readonly map: string;
+  /** Absolute paths of the sources. */
+  readonly inputs: readonly string[];
+}
+
+/**
+ * Bundles functions, each as one module of its own, with the modules that it imports on demand. Definitions that it
+ * does not use are dropped. Packages stay external.
+ *
+ * @param root Absolute path of the project.
+ * @param runs The code that the functions run: see `markDefinitions`.
+ * @throws {BuildError} If a source is invalid or an import cannot be resolved.
+ */
+export async function bundleFunctions(
+  root: string,
+  functions: readonly FunctionSource[],
+  runs: Runs,
+): Promise<FunctionBundle[]> {
+  return await bundle(root, functions, runs, definitionsEditor(runs));
+}
+
+/**
+ * Finds out why a function cannot be bundled.
+ *
+ * @returns The error, whose places are those of the sources as they are written.
+ */
+export async function findBundleError(
+  root: string,
+  fn: FunctionSource,
+): Promise<BuildError | undefined> {
+  try {
+    await bundle(root, [fn], { jobs: true, routes: true });
+    return undefined;
+  } catch (error) {
+    if (error instanceof BuildError) return error;
+    throw error;
+  }
+}
+
+async function bundle(
+  root: string,
+  functions: readonly FunctionSource[],
+  runs: Runs,
+  ...editors: SourceEditor[]
+): Promise<FunctionBundle[]> {
+  const { build } = await loadEsbuild("trellis generate");
+  const outdir = join(root, OUT);
+  let result: BuildResult<{ write: false; metafile: true }>;
+  try {
+    result = await build({
+      ...LOCAL_BUILD,
+      entryPoints: Object.fromEntries(functions.map(({ file }, at) => [`f${at}`, file])),
+      outdir,
+      absWorkingDir: root,
+      // queries are named after functions
+      keepNames: true,
+      metafile: true,
+      sourcemap: "external",
+      sourcesContent: false,
+      plugins: [environmentPlugin, localResolver(root, new Map(), editors, true)],
+      define: { "process.env": "__trellisEnvironment" },
+    });
+  } catch (error) {
+    throw toBuildError(functions.map(({ name }) => name).join(", "), error);
+  }
+  const texts = new Map(result.outputFiles.map(({ path, text }) => [path, text]));
+  return functions.map((fn, at) => {
+    const { inputs } = result.metafile.outputs[`${OUT}/f${at}.js`];
+    return {
+      ...fn,
+      runs,
+      code: texts.get(join(outdir, `f${at}.js`))!,
+      map: texts.get(join(outdir, `f${at}.js.map`))!,
+      inputs: Object.keys(inputs).map((path) => join(root, path)),
+    };
+  });
+}
+
+/** Creates the editor that marks the definitions of the project's sources. */
+function definitionsEditor(runs: Runs): SourceEditor {
+  const aliases = new ImportAliases();
+  return {
+    wants: (path, text) =>
+      !/[\\/]node_modules[\\/]/.test(path) && /\b(?:define|create|configure|secret)/.test(text),
+    edit: ({ path, program }) => {
+      const isOwn = (specifier: string) => isOwnSpecifier(specifier, path, aliases);
+      return { edits: markDefinitions(program as unknown as AnyNode, { isOwn, runs }) };
+    },
+  };
+}
+
+function isOwnSpecifier(specifier: string, importer: string, aliases: ImportAliases): boolean {
+  if (getPackageName(toBareSpecifier(specifier)) === TRELLIS) return true;
+  if (specifier.startsWith(".")) return false;
+  const found = resolveModule(specifier, importer, aliases);
+  return found.kind === "package" && getPackageName(found.name) === TRELLIS;
+}
+
+const ENVIRONMENT = "trellis-environment";
+
+/** Gives the project its own `process.env`, so that what it reads is seen; the package reads the real one. */
+const environmentPlugin: Plugin = {
+  name: ENVIRONMENT,
+  setup({ onResolve, onLoad }): void {
+    onResolve({ filter: /^(?:node:)?process$/ }, ({ namespace, kind }) => {
+      if (namespace === ENVIRONMENT || kind === "require-call") return undefined;
+      return { path: "process", namespace: ENVIRONMENT };
+    });
+    onLoad({ filter: /.*/, namespace: ENVIRONMENT }, () => ({
+      contents: `import real from "node:process";
+        export * from "node:process";
+        export const env = /* @__PURE__ */ (() => __trellisEnvironment)();
+        export default /* @__PURE__ */ (() => Object.create(real, { env: { value: __trellisEnvironment } }))();`,
+      loader: "js",
+    }));
+  },
+};

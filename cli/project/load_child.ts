@@ -1,0 +1,414 @@
+/**
+ * The process that loads the functions of a project: without credentials, and without the network.
+ *
+ * @module
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
+import { basename, dirname, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
+import { listOwnModules } from "../dev/own_modules.ts";
+import { importFile } from "../import_file.ts";
+import { toPortablePath } from "../inside_folder.ts";
+import { type BundleSyntax, readBundleSyntax } from "./bundle_syntax.ts";
+import { createEvaluate } from "./evaluate_node.ts";
+import type {
+  FactMerger,
+  FactReader,
+  LoadedFunction,
+  PlacedDefinition,
+} from "./loaded_function.ts";
+import { loadParser } from "./load_parser.ts";
+import {
+  type LoadError,
+  type LoadJob,
+  type LoadRequest,
+  type LoadResult,
+  OUT,
+} from "./load_protocol.ts";
+import { type AnyNode, listChildren } from "./syntax_nodes.ts";
+import { ADDED_LINES, EVALUATE, RUN, toRepeatableModule } from "./repeatable_module.ts";
+import { type Place, SourceMap } from "./source_map.ts";
+import { createStandIn, nameStandIns } from "./stand_ins.ts";
+
+/** How one evaluation of a function sees variables that are not set. */
+interface Environment {
+  /** Part of the stand-ins of required variables. */
+  readonly label: string;
+  /** The optional variables that have a stand-in too: all, or one. */
+  readonly optional?: true | string;
+  /** The only required variable with the label; others have that of the first evaluation. */
+  readonly only?: string;
+}
+
+const FIRST: Environment = { label: "a" };
+
+interface Loading {
+  readonly definitions: { definition: Definition; stack: readonly NodeJS.CallSite[] }[];
+  /** Variables that are read and not set. */
+  readonly required: Set<string>;
+  readonly optional: Set<string>;
+  readonly environment: Environment;
+}
+
+function begin(environment: Environment): Loading {
+  return { definitions: [], required: new Set(), optional: new Set(), environment };
+}
+
+/** The path of this module, and of the folder whose functions read variables. */
+const OWN_FILE = toPath(import.meta.url);
+const ENV_FOLDER = toPath(new URL("../../env/", import.meta.url).href)!;
+
+const NOTHING = begin(FIRST);
+let loading: Loading | undefined;
+
+const recorder: Recorder = {
+  add(definition): void {
+    loading?.definitions.push({ definition, stack: captureStack() });
+  },
+  getStandIn: fill,
+};
+
+function fill(variable: string, isRequired: boolean): string | undefined {
+  const { environment, required, optional } = loading ?? NOTHING;
+  // what the package itself reads is the same for each function
+  if (!isRequired && !isReadByProject()) return undefined;
+  (isRequired ? required : optional).add(variable);
+  if (!isRequired) {
+    const isFilled = environment.optional === true || environment.optional === variable;
+    return isFilled ? createStandIn("a", variable) : undefined;
+  }
+  const isOther = environment.only === undefined || environment.only === variable;
+  return createStandIn(isOther ? environment.label : "a", variable);
+}
+
+/** Returns true if code of a bundle reads a variable: the first that is not of the folder `env`. */
+function isReadByProject(): boolean {
+  const files = captureStack().map((site) => toPath(site.getFileName()));
+  const reader = files.slice(1).find((file) =>
+    file !== undefined && file !== OWN_FILE && !file.startsWith(ENV_FOLDER)
+  );
+  return reader !== undefined && /[\\/]\.trellis[\\/]record-/.test(reader);
+}
+
+function captureStack(): readonly NodeJS.CallSite[] {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  Error.stackTraceLimit = 60;
+  Error.prepareStackTrace = (_, sites) => sites;
+  const stack = new Error().stack as unknown as readonly NodeJS.CallSite[];
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  return stack;
+}
+
+/** `process.env` of the project. */
+const projectEnvironment = new Proxy(process.env, {
+  get(target, name) {
+    const value = target[name as string];
+    return value !== undefined || typeof name !== "string" ? value : fill(name, false);
+  },
+});
+
+function refuseNetwork(): void {
+  function refuse(): never {
+    throw new Error("The network is closed while functions are loaded: connect in a function");
+  }
+  Socket.prototype.connect = refuse;
+  globalThis.fetch = () =>
+    Promise.reject(new Error("The network is closed while functions are loaded"));
+}
+
+/** Imports a bundle once more and reads its facts. */
+async function evaluateOnce(
+  job: LoadJob,
+  request: LoadRequest,
+  readers: readonly Reader[],
+  environment: Environment,
+): Promise<Evaluation> {
+  const bundle = readBundle(job, request.root);
+  const own = loading = begin(environment);
+  bundle.imported ??= importFile(bundle.path);
+  const { [RUN]: run, ...reexported } = await bundle.imported;
+  const module = { ...reexported, ...await run() };
+  const fn = createFunction(job, request, module, own);
+  const facts: unknown[] = [];
+  for (const { read } of readers) facts.push(await read(fn));
+  return {
+    facts: JSON.parse(nameStandIns(JSON.stringify(facts))),
+    required: [...own.required],
+    optional: [...own.optional],
+  };
+}
+
+/** Reads the source map of a bundle; esbuild writes sources relative to the folder of outputs. */
+function readMap(json: string, root: string): SourceMap {
+  return new SourceMap(
+    json,
+    (source) => toPortablePath(root, resolve(root, OUT, decodeURI(source))),
+  );
+}
+
+interface Bundle {
+  readonly text: string;
+  /** Absolute path of the module that runs the bundle. */
+  readonly path: string;
+  readonly sources: SourceMap;
+  /** The positions of the lines. */
+  readonly starts: readonly number[];
+  readonly syntax: BundleSyntax;
+  imported?: Promise<Record<string, unknown> & { readonly [RUN]: () => Promise<object> }>;
+}
+
+/** The last bundle, which runs several times. */
+let lastBundle: { readonly job: LoadJob; readonly bundle: Bundle } | undefined;
+
+function readBundle(job: LoadJob, root: string): Bundle {
+  if (lastBundle?.job === job) return lastBundle.bundle;
+  const text = readFileSync(job.path, "utf8");
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  const program = parse(text);
+  const path = job.path.replace(/\.mjs$/, "_run.mjs");
+  writeFileSync(path, toRepeatableModule(text, program));
+  const syntax = readBundleSyntax(program, ownModules);
+  const bundle = { text, path, sources: readMap(job.map, root), starts, syntax };
+  lastBundle = { job, bundle };
+  return bundle;
+}
+
+const ownModules = listOwnModules();
+const parse = await loadParser();
+
+function createFunction(
+  job: LoadJob,
+  { root }: LoadRequest,
+  module: Record<string, unknown>,
+  { definitions: made }: Loading,
+): LoadedFunction {
+  const { name, file, runs } = job;
+  const { text, path, sources, starts, syntax } = readBundle(job, root);
+  const own: Place = { file: toPortablePath(root, file), line: 1 };
+  const findPlace = (line: number, column: number) => sources.find(line, column) ?? own;
+  const definitions = made.map(({ definition, stack }): PlacedDefinition => {
+    const site = stack.find((each) => toPath(each.getFileName()) === path);
+    if (site === undefined) return { ...definition, place: own, position: undefined };
+    const line = site.getLineNumber()! - 1 - ADDED_LINES;
+    const column = site.getColumnNumber()! - 1;
+    return { ...definition, place: findPlace(line, column), position: starts[line] + column };
+  });
+  const handlers = definitions.filter(({ name }) => HANDLER.test(name));
+  const exact = handlers.findLast(({ value }) => value === module.handler);
+  const { [EVALUATE]: evaluate, ...exports } = module as Record<string, unknown> & {
+    readonly [EVALUATE]: (source: string) => unknown;
+  };
+  return {
+    name,
+    root,
+    file: own.file,
+    module: exports,
+    definitions,
+    handler: exact ?? (module.handler === undefined ? undefined : handlers.at(-1)),
+    syntax,
+    runs,
+    list: (...names) => definitions.filter((definition) => names.includes(definition.name)),
+    getPlace(node) {
+      let line = starts.findLastIndex((start) => start <= node.start);
+      if (line < 0) line = 0;
+      return findPlace(line, node.start - starts[line]);
+    },
+    evaluate: createEvaluate(syntax, text, evaluate),
+    execute: ({ start, end }) => evaluate(`(${text.slice(start, end)})`),
+    findCall: ({ position }) => position === undefined ? undefined : findCall(syntax, position),
+    evaluateName(name) {
+      try {
+        return evaluate(name);
+      } catch {
+        return undefined;
+      }
+    },
+    findName({ position }) {
+      if (position === undefined) return undefined;
+      let found: [name: string, node: AnyNode] | undefined;
+      for (const [declared, node] of syntax.declarations) {
+        const isInside = node.start <= position && position < node.end;
+        if (isInside && (found === undefined || node.start > found[1].start)) {
+          found = [declared, node];
+        }
+      }
+      return found?.[0];
+    },
+  };
+}
+
+/** Finds the call at a position, of which its result is called again. */
+function findCall(syntax: BundleSyntax, position: number): AnyNode | undefined {
+  let call: AnyNode | undefined;
+  function visit(node: AnyNode): void {
+    if (node.start > position || node.end <= position) return;
+    if (node.type === "CallExpression") call = node;
+    listChildren(node).forEach(visit);
+  }
+  visit(syntax.program);
+  while (call !== undefined) {
+    const outer: AnyNode | undefined = syntax.getParent(call);
+    if (outer?.type !== "CallExpression" || outer.callee !== call) return call;
+    call = outer;
+  }
+  return undefined;
+}
+
+/** Returns the path of a file that a stack names as Node (a URL) or Deno (a path) does. */
+function toPath(name: string | null | undefined): string | undefined {
+  return name?.startsWith("file:") ? fileURLToPath(name.split("?")[0]) : name?.split("?")[0];
+}
+
+/** Functions of this package that make handlers. */
+const HANDLER = /^(?:(?:define|create)\w*Handler|defineRouter)$/;
+
+/** A module that reads facts. */
+interface Reader {
+  readonly read: FactReader<unknown>;
+  readonly merge?: FactMerger<unknown>;
+}
+
+/** The facts of one evaluation, and the variables that were read and not set. */
+interface Evaluation {
+  readonly facts: readonly unknown[];
+  readonly required: readonly string[];
+  readonly optional: readonly string[];
+}
+
+/**
+ * Loads a function, and again with other values of the variables that are not set. Required variables must not change
+ * the facts. Optional ones may, if the reader can merge the facts.
+ */
+async function load(
+  job: LoadJob,
+  request: LoadRequest,
+  readers: readonly Reader[],
+): Promise<LoadResult> {
+  const evaluate = (environment: Environment) => evaluateOnce(job, request, readers, environment);
+  let base = FIRST;
+  const first = await evaluate(base).catch((error) => {
+    // an optional variable may have to be set: `new URL(process.env.ORIGIN!)`
+    if (loading!.optional.size === 0) throw error;
+    base = { ...FIRST, optional: true };
+    return evaluate(base).catch(() => {
+      throw error;
+    });
+  });
+  let facts = first.facts;
+  const warnings: LoadError[] = [];
+  const isSame = (others: readonly unknown[]) => isDeepStrictEqual(others, facts);
+  if (first.required.length > 0 && !isSame((await evaluate({ ...base, label: "b" })).facts)) {
+    for (const only of first.required) {
+      const { facts: others } = await evaluate({ ...base, label: "b", only });
+      if (!isSame(others)) throw new Error(describeDecision(only));
+    }
+  }
+  if (first.optional.length > 0 && base.optional === undefined) {
+    const all = await evaluate({ ...base, optional: true }).catch(() => undefined);
+    const names = [...new Set([...first.optional, ...all?.optional ?? []])];
+    // a value that one variable refuses must not hide what another one changes
+    for (const optional of all === undefined ? names : [true] as const) {
+      const other = all ?? await evaluate({ ...base, optional }).catch((error) => {
+        const { message, ...place } = describe(error, job, request);
+        warnings.push({
+          message:
+            `${optional} is read when the module is loaded and may decide what the function uses, which is not ` +
+            `known for all its values (${message}): read it in a function`,
+          ...place,
+        });
+      });
+      if (other === undefined || isSame(other.facts)) continue;
+      facts = await Promise.all(facts.map(async (fact, at) => {
+        if (isDeepStrictEqual(other.facts[at], fact)) return fact;
+        const { merge } = readers[at];
+        if (merge !== undefined) return merge(fact as never, other.facts[at] as never);
+        throw new Error(describeDecision(await findDecision(names, at)));
+      }));
+    }
+  }
+  return { name: job.name, facts, ...warnings.length > 0 && { warnings } };
+
+  /** Finds the optional variable that changes the facts of a reader. */
+  async function findDecision(names: readonly string[], at: number): Promise<string> {
+    for (const optional of names) {
+      const other = await evaluate({ ...base, optional }).catch(() => undefined);
+      if (other !== undefined && !isDeepStrictEqual(other.facts[at], first.facts[at])) {
+        return optional;
+      }
+    }
+    return names.join(", ");
+  }
+}
+
+function describeDecision(variable: string): string {
+  return `${variable} decides what the function uses: it is not the same for each value of the variable. ` +
+    "Read the variable in a function, or give each case a function of its own";
+}
+
+async function main(): Promise<void> {
+  // of promises that a module does not wait for, such as a query at its top level
+  process.on("unhandledRejection", () => {});
+  const request = JSON.parse(readFileSync(process.argv[2], "utf8")) as LoadRequest;
+  const readers: Reader[] = [];
+  for (const url of request.readers) readers.push(await import(url));
+  // functions of the package itself, before the environment changes
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = () => true;
+  for (const name of ["log", "info", "debug", "warn", "error"] as const) {
+    // deno-lint-ignore no-console -- what modules print while they are loaded
+    console[name] = () => {};
+  }
+  refuseNetwork();
+  Object.assign(globalThis, { [RECORDER]: recorder, __trellisEnvironment: projectEnvironment });
+  const results: LoadResult[] = [];
+  for (const job of request.jobs) {
+    await new Promise<void>((done) => write(`${job.name}\n`, () => done()));
+    const result = await limit(load(job, request, readers), request.limitMs).catch((error) => ({
+      name: job.name,
+      error: describe(error, job, request),
+    }));
+    results.push(result);
+  }
+  loading = undefined;
+  writeFileSync(request.resultFile, JSON.stringify(results));
+  // timers and servers of modules must not keep the process
+  process.exit(0);
+}
+
+/** Rejects if the modules of a function do not end in time. */
+function limit<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`the module did not end within ${limitMs / 1000} seconds`)),
+      limitMs,
+    );
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Describes an error with the place in the project's sources that its stack names. */
+function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadError {
+  const text = nameStandIns(error instanceof Error ? error.message : String(error));
+  // runtimes add the place of the bundle and advice about their own files
+  const message = text.split("\n")[0].replace(
+    / (?:at|imported from|and not in import map from) "?(?:file:)?[^ ]*[\\/]\.trellis[\\/].*$/,
+    "",
+  );
+  const stack = error instanceof Error ? error.stack ?? "" : "";
+  const bundle = `${basename(dirname(job.path))}/${basename(job.path, ".mjs")}_run.mjs`;
+  for (const line of stack.split("\n")) {
+    const [, row, column] = line.includes(bundle) ? /:(\d+):(\d+)\)?$/.exec(line) ?? [] : [];
+    if (row === undefined) continue;
+    const place = readMap(job.map, root).find(Number(row) - 1 - ADDED_LINES, Number(column) - 1);
+    if (place !== undefined) return { message, ...place };
+  }
+  return { message, file: toPortablePath(root, job.file), line: 1 };
+}
+
+await main();

@@ -1,0 +1,227 @@
+import { spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { toPortablePath } from "../inside_folder.ts";
+import { BuildError } from "../dev/build_error.ts";
+import {
+  bundleFunctions,
+  findBundleError,
+  type FunctionBundle,
+  type FunctionSource,
+} from "./bundle_functions.ts";
+import { findRuns } from "./find_runs.ts";
+import { getModuleUrl } from "./module_url.ts";
+import { loadParser } from "./load_parser.ts";
+import type { LoadError, LoadRequest, LoadResult } from "./load_protocol.ts";
+
+/** Options of {@link loadFunctions}. */
+export interface LoadOptions {
+  /** Absolute path of the project. */
+  readonly root: string;
+  readonly functions: readonly FunctionSource[];
+  /** URLs of the modules whose export `read` reads the facts: see `FactReader`. */
+  readonly readers: readonly string[];
+  /** Called with the number of functions that begin to load, if there are many. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** What the readers found in a function. */
+export interface FunctionFacts {
+  readonly name: string;
+  /** Absolute path. */
+  readonly file: string;
+  /** The same, relative to the project. */
+  readonly path: string;
+  /** One value for each reader; missing if the function cannot be loaded. */
+  readonly facts?: readonly unknown[];
+  readonly error?: LoadError;
+  /** Variables whose values may decide what the function uses. */
+  readonly warnings?: readonly LoadError[];
+  /** Absolute paths of the sources. */
+  readonly inputs: readonly string[];
+}
+
+/** Time for the modules of one function. */
+const LIMIT_MS = 10_000;
+/** Number of functions that take some seconds. */
+const SLOW_COUNT = 20;
+/** Time for the start of the process. */
+const START_MS = 60_000;
+
+/** Variables that the process needs to run; no other reaches the project. */
+const KEPT =
+  /^(?:PATH|HOME|USERPROFILE|TMPDIR|TEMP|TMP|LANG|LC_\w+|TZ|SystemRoot|windir|APPDATA|LOCALAPPDATA|XDG_CACHE_HOME|DENO_DIR|DENO_NO_UPDATE_CHECK|NO_COLOR|NODE_PATH|BUN_INSTALL|npm_config_cache|NODE_EXTRA_CA_CERTS|DENO_CERT|DENO_TLS_CA_STORE)$/;
+
+/**
+ * Loads functions with this package itself and reads what they define. Each is bundled, without the definitions that it
+ * does not use, and imported in another process, which has no credentials and no network.
+ *
+ * @throws {ConfigurationError} If the process ends early.
+ */
+export async function loadFunctions(options: LoadOptions): Promise<FunctionFacts[]> {
+  const { root, functions } = options;
+  const { bundles, errors } = await bundleAll(root, functions);
+  const results = bundles.length === 0 ? [] : await runChild(bundles, options);
+  const byName = new Map(results.map((result) => [result.name, result]));
+  const inputs = new Map(bundles.map((bundle) => [bundle.name, bundle.inputs]));
+  return functions.map(({ name, file }) => ({
+    ...byName.get(name),
+    ...errors.has(name) && { error: errors.get(name) },
+    name,
+    file,
+    path: toPortablePath(root, file),
+    inputs: inputs.get(name) ?? [file],
+  }));
+}
+
+/** Bundles functions, each with the code that it runs; those that cannot be bundled have an error. */
+async function bundleAll(
+  root: string,
+  functions: readonly FunctionSource[],
+): Promise<{ bundles: FunctionBundle[]; errors: Map<string, LoadError> }> {
+  const errors = new Map<string, LoadError>();
+  let sound = functions;
+  let bundles: FunctionBundle[] = [];
+  const bundlePlain = async () => {
+    bundles = sound.length === 0
+      ? []
+      : await bundleFunctions(root, sound, { jobs: false, routes: false });
+  };
+  try {
+    await bundlePlain();
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    for (const fn of functions) {
+      const found = await findBundleError(root, fn);
+      if (found === undefined) continue;
+      const [{ message, file, line }] = found.errors;
+      errors.set(fn.name, {
+        message,
+        file: file ?? toPortablePath(root, fn.file),
+        line: line ?? 1,
+      });
+    }
+    // an error that no function has by itself
+    if (errors.size === 0) throw error;
+    sound = functions.filter(({ name }) => !errors.has(name));
+    await bundlePlain();
+  }
+  const parse = await loadParser();
+  const needs = bundles.map((bundle) => findRuns(bundle, parse));
+  for (
+    const runs of [
+      { jobs: true, routes: true },
+      { jobs: true, routes: false },
+      { jobs: false, routes: true },
+    ]
+  ) {
+    const some = bundles.filter((_, at) =>
+      needs[at].jobs === runs.jobs && needs[at].routes === runs.routes
+    );
+    if (some.length === 0) continue;
+    for (const bundle of await bundleFunctions(root, some, runs)) {
+      bundles[bundles.findIndex(({ name }) => name === bundle.name)] = bundle;
+    }
+  }
+  return { bundles, errors };
+}
+
+let loads = 0;
+
+async function runChild(
+  bundles: readonly FunctionBundle[],
+  options: LoadOptions,
+): Promise<readonly LoadResult[]> {
+  const folder = join(options.root, ".trellis");
+  const isNewFolder = !existsSync(folder);
+  const own = join(folder, `record-${process.pid}-${Date.now().toString(36)}-${++loads}`);
+  try {
+    mkdirSync(own, { recursive: true });
+    const jobs = bundles.map(({ name, file, code, map, runs }, at) => {
+      const path = join(own, `f${at}.mjs`);
+      writeFileSync(path, code);
+      return { name, file, path, map, runs };
+    });
+    const resultFile = join(own, "results.json");
+    const request: LoadRequest = {
+      root: options.root,
+      jobs,
+      readers: options.readers,
+      limitMs: LIMIT_MS,
+      resultFile,
+    };
+    const requestFile = join(own, "request.json");
+    writeFileSync(requestFile, JSON.stringify(request));
+    await waitForChild(requestFile, options);
+    return JSON.parse(readFileSync(resultFile, "utf8")) as LoadResult[];
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+    if (isNewFolder && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+  }
+}
+
+/**
+ * Imports the program of the process, which would end this one. It is never called: packages of npm
+ * and JSR contain the modules that others import.
+ */
+export const importChild = (): Promise<unknown> => import("./load_child.ts");
+
+/** Runs the process to its end. */
+function waitForChild(
+  requestFile: string,
+  { root, functions, onProgress }: LoadOptions,
+): Promise<void> {
+  const program = new URL(getModuleUrl(import.meta.url, "./load_child"));
+  const script = program.protocol === "file:" ? fileURLToPath(program) : program.href;
+  const isDeno = process.versions.deno !== undefined;
+  const args = isDeno ? ["run", "-A", "--deny-net", "--no-prompt", script] : [script];
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...args, requestFile], {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let errors = "";
+    let current: string | undefined;
+    let done = 0;
+    let timer = setTimeout(stop, START_MS);
+    function stop(): void {
+      child.kill("SIGKILL");
+    }
+    child.stdout.on("data", (chunk) => {
+      for (const line of String(chunk).split("\n").filter((each) => each !== "")) {
+        current = line;
+        done++;
+        if (functions.length > SLOW_COUNT) onProgress?.(done, functions.length);
+      }
+      clearTimeout(timer);
+      // a module that blocks the process cannot be stopped in it; each may be loaded a few times
+      timer = setTimeout(stop, 3 * LIMIT_MS);
+    });
+    child.stderr.on("data", (chunk) => errors += chunk);
+    child.on("error", reject);
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      if (code === 0) return resolve();
+      reject(
+        new ConfigurationError(
+          current === undefined
+            ? `The process that loads the functions failed: ${errors.trim()}`
+            : `${current} cannot be loaded: its module blocks or ends the process. ${errors.trim()}`,
+        ),
+      );
+    });
+  });
+}

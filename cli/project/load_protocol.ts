@@ -1,0 +1,47 @@
+import type { Runs } from "./mark_definitions.ts";
+
+/** The folder in a project in which esbuild's outputs would be; nothing is written there. */
+export const OUT = "record";
+
+/** A function to load. */
+export interface LoadJob {
+  readonly name: string;
+  /** Absolute path of its file. */
+  readonly file: string;
+  /** Absolute path of its bundle. */
+  readonly path: string;
+  /** Source map of the bundle (JSON). */
+  readonly map: string;
+  /** The code that the bundle keeps. */
+  readonly runs: Runs;
+}
+
+/** What the loading process is to do. */
+export interface LoadRequest {
+  /** Absolute path of the project. */
+  readonly root: string;
+  readonly jobs: readonly LoadJob[];
+  /** URLs of modules that export `read`: see `FactReader`. */
+  readonly readers: readonly string[];
+  /** Time for the modules of one function. */
+  readonly limitMs: number;
+  /** Absolute path of the file for the results. */
+  readonly resultFile: string;
+}
+
+/** Why a function cannot be loaded. */
+export interface LoadError {
+  readonly message: string;
+  /** Relative to the project. */
+  readonly file: string;
+  readonly line: number;
+}
+
+/** The facts of a function, one value for each reader, or why it cannot be loaded. */
+export interface LoadResult {
+  readonly name: string;
+  readonly facts?: readonly unknown[];
+  readonly error?: LoadError;
+  /** Variables whose values may decide what the function uses. */
+  readonly warnings?: readonly LoadError[];
+}

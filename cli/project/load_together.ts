@@ -1,0 +1,143 @@
+import type { BuildFailure, Metafile } from "esbuild";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { loadEsbuild } from "../build/load_esbuild.ts";
+import { BuildError, toBuildError } from "../dev/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { SOURCE } from "../discovery/source_files.ts";
+import { toPortablePath } from "../inside_folder.ts";
+import { loadFunctions } from "./load_functions.ts";
+import type { LoadError } from "./load_protocol.ts";
+import { findStandIn } from "./stand_ins.ts";
+
+/** Options of {@link loadTogether}. */
+export interface LoadTogetherOptions {
+  /** Absolute path of the project. */
+  readonly root: string;
+  /** Absolute paths of the modules. */
+  readonly files: readonly string[];
+  /** URL of the module whose export `read` reads the facts. */
+  readonly reader: string;
+  /** JSON for the reader. */
+  readonly data: unknown;
+}
+
+/** The exports of the module that the reader gets. */
+export interface TogetherModule<Data> {
+  /** All modules of the project that were loaded, by their paths relative to it. */
+  readonly modules: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly data: Data;
+}
+
+/** What the reader found, or why the modules cannot be loaded. */
+export type LoadedTogether<Facts> =
+  | {
+    readonly facts: Facts;
+    readonly errors: readonly LoadError[];
+    /** Variables of the environment of which not all values could be tried. */
+    readonly warnings: readonly LoadError[];
+  }
+  | { readonly facts?: undefined; readonly errors: readonly LoadError[] };
+
+let loads = 0;
+
+/**
+ * Loads modules of a project into one program, as `loadFunctions` loads a function. What several
+ * modules import is then one value, and no export is dropped.
+ *
+ * @returns The facts, or the errors with their places.
+ */
+export async function loadTogether<Facts>(
+  { root, files, reader, data }: LoadTogetherOptions,
+): Promise<LoadedTogether<Facts>> {
+  const folder = join(root, ".trellis");
+  const isNewFolder = !existsSync(folder);
+  const entry = join(folder, `together-${process.pid}-${Date.now().toString(36)}-${++loads}.mjs`);
+  let inputs: string[] = [];
+  try {
+    inputs = await listInputs(root, files);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(entry, renderEntry(root, inputs, data));
+    const [{ facts, error, warnings = [] }] = await loadFunctions({
+      root,
+      functions: [{ name: "project", file: entry }],
+      readers: [reader],
+    });
+    if (error !== undefined) return { errors: [locate(root, inputs, error)] };
+    const found = facts![0] as CheckedFacts<Facts>;
+    if (found.variable === undefined) return { facts: found, errors: [], warnings };
+    const message = `${found.variable} decides what is described`;
+    return { errors: [locate(root, inputs, { message, file: ".trellis", line: 1 })] };
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    return {
+      errors: error.errors.map(({ message, file, line }) =>
+        locate(root, inputs, { message, file: file ?? ".trellis", line: line ?? 1 })
+      ),
+    };
+  } finally {
+    rmSync(entry, { force: true });
+    if (isNewFolder && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+  }
+}
+
+/** Lists the sources of modules: themselves, and the project's files that they import. */
+async function listInputs(root: string, files: readonly string[]): Promise<string[]> {
+  const { build } = await loadEsbuild("trellis generate");
+  const { metafile } = await build({
+    ...LOCAL_BUILD,
+    entryPoints: Object.fromEntries(files.map((file, at) => [`f${at}`, file])),
+    outdir: join(root, ".trellis"),
+    absWorkingDir: root,
+    metafile: true,
+    plugins: [localResolver(root, new Map())],
+  }).catch((error: BuildFailure) => {
+    throw toBuildError("project", error);
+  }) as { metafile: Metafile };
+  return Object.keys(metafile.inputs).filter((path) => SOURCE.test(path)).map((path) =>
+    resolve(root, path)
+  ).sort();
+}
+
+function renderEntry(root: string, inputs: readonly string[], data: unknown): string {
+  const imports = inputs.map((file, at) => `import * as m${at} from ${JSON.stringify(file)};`);
+  const entries = inputs.map((file, at) => `${JSON.stringify(toPortablePath(root, file))}: m${at}`);
+  return `${imports.join("\n")}\nexport const modules = { ${entries.join(", ")} };\n` +
+    `export const data = ${JSON.stringify(data)};\n`;
+}
+
+/** Finds the line of an error that has no place in the project: what it names is in one of the sources. */
+function locate(root: string, inputs: readonly string[], error: LoadError): LoadError {
+  if (!error.file.startsWith(".trellis")) return error;
+  const [variable] = /^\w+(?= decides )/.exec(error.message) ?? [];
+  const message = variable === undefined
+    ? error.message
+    : `${variable} decides what is described, and its value is only known at run time: use a literal value`;
+  const named = [...error.message.matchAll(/["']([^"']+)["']/g)].map(([, text]) => text);
+  for (const text of variable === undefined ? named : [variable]) {
+    for (const file of inputs) {
+      const at = readFileSync(file, "utf8").split("\n").findIndex((line) => line.includes(text));
+      if (at >= 0) return { message, file: toPortablePath(root, file), line: at + 1 };
+    }
+  }
+  const [first] = inputs;
+  return { message, file: first === undefined ? error.file : toPortablePath(root, first), line: 1 };
+}
+
+/** Facts, and the variable whose value is a part of them. */
+export type CheckedFacts<Facts> = Facts & { readonly variable?: string };
+
+/** Notes whether the value of a variable of the environment is a part of what a reader found. */
+export function checkFacts<Facts extends object>(facts: Facts): CheckedFacts<Facts> {
+  const variable = findStandIn(JSON.stringify(facts));
+  return { ...facts, ...variable !== undefined && { variable } };
+}

@@ -1,0 +1,52 @@
+import type { AnyNode } from "./syntax_nodes.ts";
+
+/** Name of the export of {@link toRepeatableModule}. */
+export const RUN = "__trellisRun";
+/** Name of the member of its result that evaluates a text in the scope of the module. */
+export const EVALUATE = "__trellisEvaluate";
+/** Lines before the code of the bundle. */
+export const ADDED_LINES = 1;
+
+/**
+ * Turns a bundle into a module whose export runs the bundle's code, as often as it is called, and returns its exports.
+ * The modules that are imported on demand run too. Lines and columns stay, after {@link ADDED_LINES} lines.
+ *
+ * @param code The bundle.
+ * @param program Its syntax tree.
+ */
+export function toRepeatableModule(code: string, program: AnyNode): string {
+  let body = "";
+  let end = 0;
+  const imports: string[] = [];
+  const exports: string[] = [];
+  for (const statement of program.body as AnyNode[]) {
+    const isImport = statement.type === "ImportDeclaration" ||
+      statement.type === "ExportAllDeclaration";
+    if (!isImport && statement.type !== "ExportNamedDeclaration") continue;
+    const text = code.slice(statement.start, statement.end);
+    body += code.slice(end, statement.start) + text.replace(/[^\n]/g, " ");
+    end = statement.end;
+    if (isImport) imports.push(text.replaceAll("\n", " "));
+    else exports.push(...listExports(statement));
+  }
+  body += code.slice(end);
+  const started = [...code.matchAll(/^var ((?:init|require)_\w+) = __(?:esm|commonJS)\(/gm)].map(
+    ([, name]) => `await ${name}();`,
+  );
+  return [
+    `${imports.join(" ")} export async function ${RUN}() {`,
+    body,
+    ...started,
+    `return { ${[...exports, `${EVALUATE}: (source) => eval(source)`].join(", ")} };`,
+    "}",
+  ].join("\n");
+}
+
+/** Lists the members of an object with the exports of a statement: esbuild writes one list of names. */
+function listExports({ specifiers }: AnyNode): string[] {
+  return (specifiers as AnyNode[]).map(({ local, exported }) =>
+    `${JSON.stringify((exported as AnyNode).name ?? (exported as AnyNode).value)}: ${
+      (local as AnyNode).name
+    }`
+  );
+}

@@ -1,0 +1,264 @@
+import type { BundleSyntax } from "./bundle_syntax.ts";
+import type { LoadedFunction, PlacedDefinition } from "./loaded_function.ts";
+import { type AnyNode, listChildren } from "./syntax_nodes.ts";
+
+/** Members of a value, from the outermost: `queries.notes.list` has the path `notes`, `list`. */
+type Path = readonly string[];
+
+/** Whether code uses a value: it does, it may because the value is handed on, or it does not. */
+export type Use = "used" | "handed on" | "unused";
+
+/** What counts as the use of a value. */
+interface Question {
+  readonly syntax: BundleSyntax;
+  /** The uses of nodes that are being asked for. */
+  readonly asked: Set<string>;
+  /** Returns false for a member whose read is no use. */
+  readonly countsMember: (name: string) => boolean;
+  /** Returns true for a place where a value is handed on that is no use. */
+  readonly isHarmless: (node: AnyNode, parent: AnyNode) => boolean;
+  readonly followsInstances: boolean;
+}
+
+/** Options of {@link findUse}. */
+export interface UseOptions {
+  /** A member; the value itself if it is omitted. */
+  readonly member?: string;
+  /** Members that only describe the value. */
+  readonly metadata?: readonly string[];
+  /** Returns true for a place where the value is handed on that is no use. */
+  readonly isHarmless?: Question["isHarmless"];
+  /** True to ask for the instances of a class, too. */
+  readonly followsInstances?: boolean;
+}
+
+/** Functions of esbuild and of the language that return their first argument. */
+const IDENTITIES = /^(?:__name\d*|__toCommonJS|Object\.freeze)$/;
+
+/**
+ * Finds out whether a bundle uses the result of a definition, through constants, objects and modules that are imported on
+ * demand. Code in the bundle counts as run.
+ */
+export function findUse(
+  fn: LoadedFunction,
+  definition: PlacedDefinition,
+  options: UseOptions = {},
+): Use {
+  const call = fn.findCall(definition);
+  // a definition that a function of the project makes, or another package
+  if (call === undefined) return "handed on";
+  return findNodeUse(fn.syntax, call, options);
+}
+
+/** Like {@link findUse}, for the value of an expression. */
+export function findNodeUse(syntax: BundleSyntax, node: AnyNode, options: UseOptions = {}): Use {
+  const { member, metadata = [], isHarmless = () => false, followsInstances = false } = options;
+  return ask(
+    {
+      syntax,
+      asked: new Set(),
+      countsMember: (name) => !metadata.includes(name),
+      isHarmless,
+      followsInstances,
+    },
+    node,
+    member === undefined ? [] : [member],
+  );
+}
+
+/** Like {@link findUse}, for a name at the top level. */
+export function findNameUse(syntax: BundleSyntax, name: string, options: UseOptions = {}): Use {
+  return combine(
+    syntax.listReferences(name).map((reference) => findNodeUse(syntax, reference, options)),
+  );
+}
+
+function combine(uses: Iterable<Use>): Use {
+  let result: Use = "unused";
+  for (const use of uses) {
+    if (use === "used") return use;
+    if (use === "handed on") result = use;
+  }
+  return result;
+}
+
+function askName(question: Question, name: string, path: Path): Use {
+  return combine(
+    question.syntax.listReferences(name).map((reference) => ask(question, reference, path)),
+  );
+}
+
+/** Finds out whether the member at a path of a node's value is used. */
+function ask(question: Question, node: AnyNode, path: Path): Use {
+  const key = `${node.start}:${node.end}:${node.type}:${path.join(".")}`;
+  if (question.asked.has(key)) return "unused";
+  question.asked.add(key);
+  const parent = question.syntax.getParent(node);
+  if (parent === undefined || question.isHarmless(node, parent)) return "unused";
+  if (node.type === "Identifier" && isInUnusedMethod(question.syntax, node)) return "unused";
+  switch (parent.type) {
+    case "ExpressionStatement":
+      return "unused";
+    case "AwaitExpression":
+    case "ChainExpression":
+    case "LogicalExpression":
+      return ask(question, parent, path);
+    case "ConditionalExpression":
+      return parent.test === node ? "unused" : ask(question, parent, path);
+    case "SequenceExpression":
+      return (parent.expressions as AnyNode[]).at(-1) === node
+        ? ask(question, parent, path)
+        : "unused";
+    case "UnaryExpression":
+    case "BinaryExpression":
+      return "unused";
+    case "MemberExpression":
+      return askMember(question, node, parent, path);
+    case "Property":
+      return askProperty(question, node, parent, path);
+    case "VariableDeclarator":
+      return parent.init === node ? askPattern(question, parent.id as AnyNode, path) : "unused";
+    case "AssignmentExpression":
+      if (parent.left === node) return "unused";
+      return combine([
+        askPattern(question, parent.left as AnyNode, path),
+        ask(question, parent, path),
+      ]);
+    case "ArrowFunctionExpression":
+      return parent.body === node ? askArrow(question, parent, path) : "handed on";
+    case "CallExpression":
+      return askCall(question, node, parent, path);
+    case "NewExpression":
+      if (parent.callee !== node) return askResult(question, parent);
+      return question.followsInstances ? ask(question, parent, path) : "used";
+    default:
+      return "handed on";
+  }
+}
+
+function askMember(question: Question, node: AnyNode, member: AnyNode, path: Path): Use {
+  if (member.object !== node) return "handed on";
+  const property = member.property as AnyNode;
+  const name = (member.computed ? property.value : property.name) as string | undefined;
+  if (typeof name !== "string") return "used";
+  const call = question.syntax.getParent(member);
+  if (call?.type === "CallExpression" && call.callee === member && name === "then") {
+    // a promise of the value
+    const [callback] = call.arguments as AnyNode[];
+    const [parameter] = (callback?.params ?? []) as AnyNode[];
+    if (parameter !== undefined) return askPattern(question, parameter, path);
+  }
+  if (path.length === 0) return question.countsMember(name) ? "used" : "unused";
+  if (path[0] !== name) return "unused";
+  return path.length === 1 && call?.type === "CallExpression" && call.callee === member
+    ? "used"
+    : ask(question, member, path.slice(1));
+}
+
+function askProperty(question: Question, node: AnyNode, property: AnyNode, path: Path): Use {
+  if (property.value !== node) return "handed on";
+  const key = property.key as AnyNode;
+  const name = (property.computed ? undefined : key.name ?? key.value) as string | undefined;
+  const object = question.syntax.getParent(property);
+  if (name === undefined || object?.type !== "ObjectExpression") return "handed on";
+  return ask(question, object, [String(name), ...path]);
+}
+
+/** Finds out whether a pattern takes the value at a path, and whether its names are used. */
+function askPattern(question: Question, pattern: AnyNode, path: Path): Use {
+  if (pattern.type === "Identifier") return askName(question, pattern.name as string, path);
+  if (pattern.type !== "ObjectPattern") return "handed on";
+  if (path.length === 0) return "used";
+  return combine((pattern.properties as AnyNode[]).map((property): Use => {
+    if (property.type !== "Property" || property.computed) return "handed on";
+    const key = property.key as AnyNode;
+    if ((key.name ?? key.value) !== path[0]) return "unused";
+    return askPattern(question, property.value as AnyNode, path.slice(1));
+  }));
+}
+
+/** The result of an arrow function: a pure definition, a getter of a module, or the value of a promise. */
+function askArrow(question: Question, arrow: AnyNode, path: Path): Use {
+  const parent = question.syntax.getParent(arrow);
+  if (parent?.type === "CallExpression") {
+    if (parent.callee === arrow) return ask(question, parent, path);
+    const callee = parent.callee as AnyNode;
+    const isThen = callee.type === "MemberExpression" &&
+      (callee.property as AnyNode).name === "then";
+    return isThen ? ask(question, parent, path) : "handed on";
+  }
+  const object = parent && question.syntax.getParent(parent);
+  const call = object && question.syntax.getParent(object);
+  const [target, members] = (call?.arguments ?? []) as AnyNode[];
+  const isExport = (call?.callee as AnyNode | undefined)?.name === "__export" && members === object;
+  if (!isExport) return "handed on";
+  const key = parent!.key as AnyNode;
+  return askName(question, target.name as string, [String(key.name ?? key.value), ...path]);
+}
+
+function askCall(question: Question, node: AnyNode, call: AnyNode, path: Path): Use {
+  const callee = call.callee as AnyNode;
+  if (callee === node) return path.length === 0 ? "used" : "handed on";
+  const name = callee.type === "MemberExpression"
+    ? `${(callee.object as AnyNode).name}.${(callee.property as AnyNode).name}`
+    : String(callee.name);
+  if (IDENTITIES.test(name)) return ask(question, call, path);
+  return name === "__export" ? "unused" : askResult(question, call);
+}
+
+/** A value that is handed to a call is used unless nothing uses the result, which a constant holds. */
+function askResult(question: Question, call: AnyNode): Use {
+  const parent = question.syntax.getParent(call);
+  const holder = parent?.type === "VariableDeclarator" ? parent.id as AnyNode : undefined;
+  if (holder?.type !== "Identifier") return "handed on";
+  const isUnused = question.syntax.declarations.has(holder.name as string) &&
+    askName({ ...question, countsMember: () => true }, holder.name as string, []) === "unused";
+  return isUnused ? "unused" : "handed on";
+}
+
+const closedClasses: WeakMap<AnyNode, boolean> = new WeakMap();
+
+/**
+ * Checks whether code is in a method that nothing can call: no code names such a member, and the class and its instances
+ * are not handed to other code, which might.
+ */
+function isInUnusedMethod(syntax: BundleSyntax, node: AnyNode): boolean {
+  for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
+    if (at.type !== "MethodDefinition") continue;
+    const { name } = at.key as { name?: string };
+    const owner = syntax.getParent(syntax.getParent(at)!)!;
+    const isNamed = at.kind === "method" && !at.computed && name !== undefined;
+    return isNamed && !syntax.memberNames.has(name) && isClosed(syntax, owner);
+  }
+  return false;
+}
+
+/** Checks whether a class has no base, and neither it nor an instance is handed on. */
+function isClosed(syntax: BundleSyntax, owner: AnyNode): boolean {
+  let closed = closedClasses.get(owner);
+  if (closed !== undefined) return closed;
+  // a class that refers to itself
+  closedClasses.set(owner, true);
+  const names = [...syntax.declarations].filter(([, node]) => node === owner).map(([name]) => name);
+  closed = names.length > 0 && owner.superClass === null && !handsOnThis(syntax, owner) &&
+    names.every((name) =>
+      findNameUse(syntax, name, {
+        followsInstances: true,
+        isHarmless: (_, parent) => parent.type === "MemberExpression",
+      }) === "unused"
+    );
+  closedClasses.set(owner, closed);
+  return closed;
+}
+
+function handsOnThis(syntax: BundleSyntax, node: AnyNode): boolean {
+  if (node.type === "ThisExpression") {
+    const parent = syntax.getParent(node)!;
+    if (parent.type === "MemberExpression") {
+      return parent.object !== node || parent.computed === true;
+    }
+    // esbuild names classes in a static block
+    return !IDENTITIES.test(String((parent.callee as AnyNode | undefined)?.name));
+  }
+  return listChildren(node).some((child) => handsOnThis(syntax, child));
+}
