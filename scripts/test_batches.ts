@@ -21,6 +21,7 @@ const LONGEST: readonly string[] = [
   "cli/init",
   "cli/deploy/rehearsal_system_test.ts",
   "cli/deploy/migration_function_system_test.ts",
+  "cli/build/changed_constants_system_test.ts",
   "cli/commands/generate_infra_terraform_system_test.ts",
   "faults",
   "doc_examples_test.ts",

@@ -378,6 +378,24 @@ Deno.test("architecture: library code knows no Deno global", () => {
   assertEquals(faults, []);
 });
 
+/** Functions that Node 20 does not have; Deno and newer versions of Node have them. */
+const AFTER_NODE_20 =
+  /\b(?:Map\.groupBy|Object\.groupBy|Promise\.(?:withResolvers|try)|Array\.fromAsync|RegExp\.escape|Iterator\.from)\b|\.(?:isSubsetOf|isSupersetOf|isDisjointFrom|symmetricDifference)\(/;
+
+Deno.test("architecture: library code uses no function that Node 20 does not have", async () => {
+  assertEquals(AFTER_NODE_20.test("return Map.groupBy(all, key);"), true);
+  const found: string[] = [];
+  for (const file of files) {
+    const text = await Deno.readTextFile(new URL(`../${file}`, import.meta.url));
+    for (const line of text.split("\n")) {
+      if (AFTER_NODE_20.test(line) && !/^\s*(?:\/\/|\/?\*)/.test(line)) {
+        found.push(`${file}: ${line.trim()}`);
+      }
+    }
+  }
+  assertEquals(found, []);
+});
+
 Deno.test("architecture: errors imports no package", () => {
   const faults = imports.filter((i) =>
     getFolder(i.from) === "errors" && !i.specifier.startsWith(".")

@@ -1,9 +1,6 @@
 import { collectNamespace, collectTarget } from "./collect_target.ts";
 import { collectQuery, collectStatement } from "./collect_query.ts";
-import { collectRelationalQuery } from "./relational_tables.ts";
-import { collectSqlCall } from "./collect_sql.ts";
 import { collectThis } from "./collect_this.ts";
-import { collectTableAccess } from "./collect_table_access.ts";
 import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isNotCalled, isUnused, LOAD, NONE, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
@@ -12,9 +9,6 @@ import { ts, unwrap } from "./typescript.ts";
 export function collectCall(c: Collector, node: ts.CallExpression, path: Path): void {
   const callee = unwrap(node.expression);
   if (callee.kind === ts.SyntaxKind.ImportKeyword) return useImport(c, node, path);
-  collectTableAccess(c, node);
-  collectSqlCall(c, node);
-  collectRelationalQuery(c, node);
   if (
     ts.isIdentifier(callee) && callee.text === "require" &&
     c.project.getTarget(callee).kind === "opaque"

@@ -4,8 +4,6 @@ import { collectProcess, isProcessModule } from "./collect_environment.ts";
 import { collectRequiredConstant, isRequiredConstant } from "./required_constants.ts";
 import { collectName } from "./collect_target.ts";
 import { collectThis, findEnclosingClass } from "./collect_this.ts";
-import { collectSqlTemplate } from "./collect_sql.ts";
-import { collectTemplateTables } from "./collect_table_access.ts";
 import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isUnused, NONE, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
@@ -42,8 +40,6 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   }
   if (ts.isBinaryExpression(node)) return useBinary(c, node, path);
   if (ts.isTaggedTemplateExpression(node)) {
-    collectTemplateTables(c, node.template);
-    collectSqlTemplate(c, node);
     c.use(node.tag, []);
     if (ts.isTemplateExpression(node.template)) {
       for (const span of node.template.templateSpans) {

@@ -1,5 +1,4 @@
 import type { DatabaseOperation } from "../../database/table_permission.ts";
-import type { SequencePrivilege } from "./sql_sequences.ts";
 import type { TableName } from "./values.ts";
 import type { ts } from "./typescript.ts";
 
@@ -155,26 +154,6 @@ export type Effect =
     /** The call that creates the drizzle table, if there is a definition. */
     readonly definition?: ts.CallExpression;
   }
-  | {
-    readonly kind: "table-access";
-    readonly node: ts.Node;
-    readonly table: TableName;
-    readonly operation?: DatabaseOperation;
-    /** The drizzle table, if there is a definition. */
-    readonly definition?: ts.CallExpression;
-  }
-  /** A table of a statement that cannot be determined. */
-  | { readonly kind: "unknown-table"; readonly node: ts.Node }
-  /** A sequence that SQL text uses; `undefined` if it cannot be determined. */
-  | {
-    readonly kind: "sequence-access";
-    readonly node: ts.Node;
-    readonly caller: string;
-    readonly sequence?: TableName;
-    readonly privilege: SequencePrivilege;
-  }
-  /** SQL whose tables cannot be determined. */
-  | { readonly kind: "opaque-sql"; readonly node: ts.Node }
   /** A package that depends on this one: its use of sessions and tables is unknown. */
   | { readonly kind: "wrapper"; readonly node: ts.Node; readonly module: string }
   /** An environment variable that is read. */

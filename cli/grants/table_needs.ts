@@ -1,3 +1,4 @@
+import { groupBy } from "../group_by.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { compareText } from "../project/findings.ts";
 import type { SequencePrivilege } from "./sql_access.ts";
@@ -65,7 +66,7 @@ export function listOperations(operations: readonly DatabaseOperation[]): Databa
 
 /** Merges the needs of a function to one grant for each table, sorted by table. */
 export function mergeTableNeeds(needs: readonly TableNeed[]): TableGrant[] {
-  const byTable = Map.groupBy(needs, ({ table }) => printTable(table));
+  const byTable = groupBy(needs, ({ table }) => printTable(table));
   return [...byTable].sort(([a], [b]) => compareText(a, b)).map(([, same]): TableGrant => {
     const whole = new Set(same.flatMap(({ operations }) => listOperations(operations)));
     const limits = same.flatMap(({ columns = [] }) => columns);
@@ -92,7 +93,7 @@ export function mergeTableNeeds(needs: readonly TableNeed[]): TableGrant[] {
 
 /** Merges the needs of a function to one grant for each sequence, sorted by name. */
 export function mergeSequenceNeeds(needs: readonly SequenceNeed[]): SequenceGrant[] {
-  const bySequence = Map.groupBy(needs, ({ sequence }) => printTable(sequence));
+  const bySequence = groupBy(needs, ({ sequence }) => printTable(sequence));
   return [...bySequence].sort(([a], [b]) => compareText(a, b)).map(([, same]) => ({
     sequence: same[0].sequence,
     privileges: [...new Set(same.map(({ privilege }) => privilege))].sort(),

@@ -1,3 +1,4 @@
+import { groupBy } from "../group_by.ts";
 import type { CredentialedOrigins } from "../../core/http/cors.ts";
 import type { ApiInfra } from "../config/api_infra.ts";
 import type { GatewayPaths } from "./gateway_paths.ts";
@@ -136,7 +137,7 @@ export function findPreflightErrors(
   const answered = listAnsweredPaths(routes, usagePlan === true);
   const unanswered = routes.filter(({ path }) => !answered.has(path));
   const asked = planFunctionPreflights(unanswered, corsOrigin);
-  return [...Map.groupBy(unanswered, ({ path }) => path!)].flatMap(([path, handlers]) => {
+  return [...groupBy(unanswered, ({ path }) => path!)].flatMap(([path, handlers]) => {
     const [{ owner, id }] = handlers;
     if (handlers.every((fn) => (fn.owner ?? fn.id) === (owner ?? id))) return [];
     // the gateway's own answer names only methods with origins, a function's the requested method

@@ -1,3 +1,4 @@
+import { groupBy } from "../group_by.ts";
 import { readFileSync } from "node:fs";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
@@ -78,10 +79,7 @@ export function nameSchemas(
   for (const each of named) {
     if (each.exportedAs !== undefined && !owners.has(each.schema)) owners.set(each.schema, each);
   }
-  const byName = new Map<string, NamedSchema[]>();
-  for (const owner of owners.values()) {
-    byName.set(owner.exportedAs!, [...byName.get(owner.exportedAs!) ?? [], owner]);
-  }
+  const byName = groupBy(owners.values(), ({ exportedAs }) => exportedAs!);
   const clashes = [...byName].filter(([, places]) => places.length > 1).map(([name, places]) => ({
     name,
     places,

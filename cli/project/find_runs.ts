@@ -1,7 +1,7 @@
+import { parseSyntax } from "../build/syntax.ts";
 import { listOwnModules } from "../dev/own_modules.ts";
 import type { FunctionBundle } from "./bundle_functions.ts";
 import { type BundleSyntax, type PackageUse, readBundleSyntax } from "./bundle_syntax.ts";
-import type { Parser } from "./load_parser.ts";
 import type { Runs } from "./mark_definitions.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
@@ -37,9 +37,12 @@ const MENTIONED = new RegExp(
 export type InstanceUse = "routes" | "api" | "none";
 
 /** Finds the code that a function runs. */
-export function findRuns({ code }: Pick<FunctionBundle, "code">, parse: Parser): Runs {
+export function findRuns({ code }: Pick<FunctionBundle, "code">): Runs {
   if (!MENTIONED.test(code)) return { jobs: false, routes: false };
-  const syntax = readBundleSyntax(parse(code), listOwnModules());
+  const syntax = readBundleSyntax(
+    parseSyntax(code).program as unknown as AnyNode,
+    listOwnModules(),
+  );
   return {
     jobs: syntax.uses.some(({ name }) => WORKERS.has(name)),
     routes: listInstanceUses(syntax).some((use) =>

@@ -10,6 +10,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
+import { parseSyntax } from "../build/syntax.ts";
 import { listOwnModules } from "../dev/own_modules.ts";
 import { importFile } from "../import_file.ts";
 import { toPortablePath } from "../inside_folder.ts";
@@ -21,7 +22,6 @@ import type {
   LoadedFunction,
   PlacedDefinition,
 } from "./loaded_function.ts";
-import { loadParser } from "./load_parser.ts";
 import {
   type LoadError,
   type LoadJob,
@@ -169,7 +169,7 @@ function readBundle(job: LoadJob, root: string): Bundle {
   const text = readFileSync(job.path, "utf8");
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  const program = parse(text);
+  const program = parseSyntax(text).program as unknown as AnyNode;
   const path = job.path.replace(/\.mjs$/, "_run.mjs");
   writeFileSync(path, toRepeatableModule(text, program));
   const syntax = readBundleSyntax(program, ownModules);
@@ -179,7 +179,6 @@ function readBundle(job: LoadJob, root: string): Bundle {
 }
 
 const ownModules = listOwnModules();
-const parse = await loadParser();
 
 function createFunction(
   job: LoadJob,

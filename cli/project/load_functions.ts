@@ -22,7 +22,6 @@ import {
 } from "./bundle_functions.ts";
 import { findRuns } from "./find_runs.ts";
 import { getModuleUrl } from "./module_url.ts";
-import { loadParser } from "./load_parser.ts";
 import type { LoadError, LoadRequest, LoadResult } from "./load_protocol.ts";
 
 /** Options of {@link loadFunctions}. */
@@ -117,8 +116,7 @@ async function bundleAll(
     sound = functions.filter(({ name }) => !errors.has(name));
     await bundlePlain();
   }
-  const parse = await loadParser();
-  const needs = bundles.map((bundle) => findRuns(bundle, parse));
+  const needs = bundles.map(findRuns);
   for (
     const runs of [
       { jobs: true, routes: true },

@@ -73,29 +73,6 @@ Deno.test("trellis names all packages that are missing, before it reads the proj
   }
 });
 
-Deno.test("trellis names its parser when it is missing", async () => {
-  const { folder } = await pickPackages(["drizzle-orm@0.45.4", "zod@4.6.7", "esbuild@0.28.2"]);
-  const project = await Deno.makeTempDir({ dir: folder, prefix: "no-parser-" });
-  try {
-    const functions = join(project, "src", "functions", "api");
-    await Deno.mkdir(functions, { recursive: true });
-    await Deno.writeTextFile(
-      join(functions, "job.get.ts"),
-      `import { defineApiHandler } from "@trellis/fn/validation";
-export const handler = defineApiHandler({})(() => ({ statusCode: 204, body: "" }));\n`,
-    );
-    const trellis = join(folder, "node_modules", "@trellis/fn/cli/main.js");
-    const { code, stderr } = await run("node", [trellis, "generate", "openapi"], { cwd: project });
-    assertEquals(code, 3, stderr);
-    assertStringIncludes(
-      stderr,
-      'trellis generate openapi needs the package acorn, which is not installed. Install it: npm install "acorn@',
-    );
-  } finally {
-    await Deno.remove(project, { recursive: true });
-  }
-});
-
 const WITH_DRIZZLE = ["/auth", "/auth/schema", "/database", "/database/orm"];
 const WITHOUT = [
   ...["", "/auth/jwt", "/core", "/env", "/errors", "/observability", "/validation"],

@@ -17,13 +17,15 @@ export const { session, getAuth } = defineAuth(getDb, {
   // input: false keeps clients from choosing their role
   user: { additionalFields: { role: { type: "string", input: false, defaultValue: "guest" } } },
   // only on your machine: anybody can sign up with an address that is not verified
-  databaseHooks: isDeployed ? undefined : {
-    user: {
-      create: {
-        before: (user) =>
-          Promise.resolve({
-            data: { ...user, role: user.email === "admin@example.com" ? "admin" : "guest" },
-          }),
+  ...!isDeployed && {
+    databaseHooks: {
+      user: {
+        create: {
+          before: (user) =>
+            Promise.resolve({
+              data: { ...user, role: user.email === "admin@example.com" ? "admin" : "guest" },
+            }),
+        },
       },
     },
   },

@@ -90,6 +90,18 @@ Deno.test("loadFunctions() reads options that are computed, with names in place 
   }]);
 });
 
+Deno.test("loadFunctions() loads a function that reads a file beside its source", async () => {
+  const { facts, error } = await load({
+    "page.html": "<p>page</p>",
+    "fn.ts":
+      `import { defineApiHandler } from "@trellis/fn/validation"; import { readFileSync } from "node:fs";
+      const operationName = readFileSync(new URL("./page.html", import.meta.url), "utf8");
+      export const handler = defineApiHandler({ operationName })(() => {});`,
+  });
+  assertEquals(error, undefined);
+  assertEquals(facts!.options, { operationName: "<p>page</p>" });
+});
+
 const REFUSED: readonly (readonly [what: string, line: number, message: string, code: string])[] = [
   [
     "a module that throws",
