@@ -7,7 +7,7 @@ import type { AuthConfig } from "../config/config.ts";
 import { identifyConfig } from "../config/identify_config.ts";
 import { type Auth, createMethods } from "../define_auth.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
-import { record } from "../../env/recording.ts";
+import { isRecording, record } from "../../env/recording.ts";
 
 /** The configuration of handlers with auth `session`. */
 let configured:
@@ -44,7 +44,7 @@ export function allowReconfiguration(): void {
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   const identity = identifyConfig(config);
-  if (configured !== undefined && isFixed) {
+  if (configured !== undefined && isFixed && !isRecording()) {
     if (configured.getDb === getDb && configured.identity === identity) return;
     throw new ConfigurationError(
       "configureSessionAuth was called before with another database or configuration, which handlers with auth 'session' " +
