@@ -32,7 +32,7 @@ const PARTS = {
   sessions: "The session is invalid or has expired",
   keys: "The API key is not valid",
   tokens: "ERR_JWKS_MULTIPLE_MATCHING_KEYS",
-  "better-auth": "disableOriginCheck",
+  "better-auth": "disableOriginCheck:!1",
 };
 
 Deno.test("trellis build bundles of defineAuth() only what the handler of a function uses", async () => {
