@@ -6,6 +6,7 @@ import {
   type OpenApiVersion,
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
+import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { Router } from "../../router/define_router.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
@@ -278,6 +279,12 @@ function readApiKeyHeader(
     const given = [options.plugin ?? {}].flat().flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders);
     return [{ header: given.find((each) => each.toLowerCase() === header) ?? header, place }];
   });
+  for (const { registered, definition, file, line } of operations) {
+    const { auth } = (definition.args[0] ?? {}) as { auth?: AuthMethod | string };
+    if (registered.auth !== "api-key" || typeof auth !== "object") continue;
+    const [header = "x-api-key"] = auth.apiKeyHeaders ?? [];
+    found.push({ header, place: { file, line } });
+  }
   if (new Set(found.map(({ header }) => header)).size > 1) {
     warnings.push({
       ...found.at(-1)!.place,

@@ -25,7 +25,9 @@ const CALLED: Readonly<Record<string, number>> = {
   expireSession: 401,
   validateWebhookSignature: 401,
   validateCodeHostWebhook: 401,
+  validateGitHubWebhook: 401,
   validatePaymentsWebhook: 401,
+  validateStripeWebhook: 401,
   validateStandardWebhook: 401,
   validateShopifyWebhook: 401,
   validateSlackWebhook: 401,
@@ -35,7 +37,9 @@ const CALLED: Readonly<Record<string, number>> = {
 /** Headers with the signatures that functions of this package check. */
 const SIGNATURES: Readonly<Record<string, string>> = {
   validateCodeHostWebhook: "X-Hub-Signature-256",
+  validateGitHubWebhook: "X-Hub-Signature-256",
   validatePaymentsWebhook: "Payments-Signature",
+  validateStripeWebhook: "Stripe-Signature",
   validateStandardWebhook: "webhook-signature",
   validateShopifyWebhook: "X-Shopify-Hmac-Sha256",
   validateSlackWebhook: "X-Slack-Signature",
