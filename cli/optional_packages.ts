@@ -23,8 +23,8 @@ export const CLI_PACKAGES = {
 } as const;
 
 /**
- * Version of TypeScript to install. Version 6 works too, but openapi-typescript does not accept it.
- * Version 7 has no JavaScript API.
+ * Version of TypeScript for the commands that still parse sources with it. Version 7 has no
+ * JavaScript API.
  */
 export const PARSER_PACKAGE = { typescript: "^5.9" } as const;
 

@@ -10,7 +10,7 @@ export const DEFAULT_API_KEY_HEADER = "x-api-key";
 type Unknown = Extract<Literal, { kind: "unknown" }>;
 
 /**
- * Reads the headers of API keys: `apiKeyHeaders` in calls of `configureApiKeyAuth`.
+ * Reads the headers of API keys: `apiKeyHeaders` in calls of `apiKey` of `defineAuth` and of `configureApiKeyAuth`.
  *
  * @param files Absolute paths of the functions with API keys.
  * @param onUnknown Reports headers that are only known at run time.
@@ -22,7 +22,7 @@ export function readApiKeyHeaders(
   files: readonly string[],
   onUnknown: (node: ts.Node) => void,
 ): { readonly call: ts.Node; readonly headers: readonly string[] }[] {
-  return findCalls(project, files).flatMap((call) =>
+  return findCalls(project, evaluator, files).flatMap((call) =>
     readCall(evaluator, call).flatMap((headers) => {
       if (!("kind" in headers)) return [{ call, headers }];
       onUnknown(headers.node);
@@ -32,16 +32,29 @@ export function readApiKeyHeaders(
 }
 
 /** Finds the calls in the modules that functions load. */
-function findCalls(project: Project, files: readonly string[]): ts.CallExpression[] {
+function findCalls(
+  project: Project,
+  evaluator: Evaluator,
+  files: readonly string[],
+): ts.CallExpression[] {
   const calls: ts.CallExpression[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && isConfiguration(project, node.expression)) calls.push(node);
+    if (
+      ts.isCallExpression(node) &&
+      (isConfiguration(project, node.expression) || isApiKeyValue(evaluator, node))
+    ) calls.push(node);
     ts.forEachChild(node, visit);
   };
   for (const { source } of listLoadedModules(project, files)) {
-    if (source.text.includes("configureApiKeyAuth")) visit(source);
+    if (/configureApiKeyAuth|apiKey/.test(source.text)) visit(source);
   }
   return calls;
+}
+
+/** Checks for `apiKey()` of `defineAuth`. */
+function isApiKeyValue(evaluator: Evaluator, call: ts.CallExpression): boolean {
+  const callee = evaluator.evaluate(call.expression);
+  return callee.kind === "auth-method" && callee.mode === "api-key";
 }
 
 function isConfiguration(project: Project, callee: ts.Expression): boolean {
@@ -54,7 +67,9 @@ function isConfiguration(project: Project, callee: ts.Expression): boolean {
 
 /** Reads the settings of the plugin, which are a list if it has several configurations. */
 function readCall(evaluator: Evaluator, call: ts.CallExpression): (readonly string[] | Unknown)[] {
-  const [, argument] = call.arguments;
+  const isValue = isApiKeyValue(evaluator, call);
+  const argument = call.arguments[isValue ? 0 : 1] as ts.Expression | undefined;
+  if (isValue && argument === undefined) return [[DEFAULT_API_KEY_HEADER]];
   const options = argument && asObject(evaluator.evaluate(argument));
   if (options === undefined) return [asUnknown(argument ?? call)];
   const plugin = getProperty(evaluator, options, "plugin");

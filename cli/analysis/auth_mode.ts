@@ -1,17 +1,46 @@
-import type { ConnectionTickets } from "../../realtime/connection_tickets.ts";
-import type { AuthMethod, AuthMode } from "../../validation/authenticate.ts";
-
-/** The mode of a handler, by name or by a function of {@link AUTH_METHODS}. */
-export type SourceAuthMode = AuthMode | AuthMethod["mode"];
+import type { AuthMethodMode } from "../../core/http/auth_method.ts";
+import { ts } from "./typescript.ts";
+import type { ScopedExpression, Value } from "./values.ts";
 
 /** Functions of the package whose result is the option `auth` of a handler, with the mode. */
-export const AUTH_METHODS: Readonly<
-  Record<string, SourceAuthMode | ConnectionTickets["mode"]>
-> = {
+export const AUTH_METHODS: Readonly<Record<string, AuthMethodMode>> = {
   createConnectionTickets: "ticket",
   createGatewayJwtAuth: "gateway-jwt",
   createJwtAuth: "jwt",
 };
+
+/** The functions of `defineAuth`, with the mode of their values. */
+export const DEFINED_METHODS: Readonly<Record<string, AuthMethodMode>> = {
+  apiKey: "api-key",
+  jwt: "jwt",
+  session: "session",
+};
+
+/** The arguments of values of `defineAuth`, by the literals that stand for the values. */
+const givenOptions: WeakMap<ts.Node, ScopedExpression | undefined> = new WeakMap();
+
+/**
+ * Creates the literal that stands for a value such as `session({ roles })`.
+ *
+ * @param mode The mode, which is the text of the literal.
+ * @param options The argument.
+ */
+export function createAuthValue(mode: string, options: ScopedExpression | undefined): Value {
+  const node = ts.factory.createStringLiteral(mode);
+  givenOptions.set(node, options);
+  return { kind: "expression", node };
+}
+
+/**
+ * Returns the argument of a value of `defineAuth`; `undefined` for other values of the option `auth`.
+ */
+export function getAuthOptions(
+  value: Value,
+): { readonly given: ScopedExpression | undefined } | undefined {
+  return value.kind === "expression" && givenOptions.has(value.node)
+    ? { given: givenOptions.get(value.node) }
+    : undefined;
+}
 
 const MODES: readonly unknown[] = [
   "none",
@@ -23,7 +52,7 @@ const MODES: readonly unknown[] = [
   "jwt",
   "gateway-jwt",
   "ticket",
-] satisfies (SourceAuthMode | ConnectionTickets["mode"])[];
+] satisfies AuthMethodMode[];
 
 /**
  * Describes an invalid value of the option `auth`.

@@ -7,10 +7,11 @@ import {
   type AuthNeed,
   CALL,
   isCall,
+  isUnused,
   NONE,
-  ORGANIZATION,
 } from "./effects.ts";
 import { collectOriginSecret, type PackageCollector, type PackageUse } from "./package_use.ts";
+import { collectNeeds } from "./required_constants.ts";
 import type { ts } from "./typescript.ts";
 
 /** Functions that use some tables of the given instance; they do not use its routes. */
@@ -35,6 +36,7 @@ export const AUTH_COLLECTORS: Readonly<Record<string, PackageCollector>> = {
   },
   createAuthCleanupHandler: (c, use) => collectInstanceUser(c, use, "cleanup"),
   configureSessionAuth: collectSessionConfiguration,
+  defineAuth: collectDefinition,
   configureApiKeyAuth(c, { path, given }): void {
     if (given[1] !== undefined) {
       c.reach(given[1], ["schema", AUTH_SCHEMA]);
@@ -56,8 +58,7 @@ export const AUTH_COLLECTORS: Readonly<Record<string, PackageCollector>> = {
   defineApiHandler(c, { path, given }): void {
     if (given[0] !== undefined) {
       c.reach(given[0], ["auth", AUTH_MODE]);
-      c.reach(given[0], ["organization", ORGANIZATION]);
-      if (hasRoles(c, given[0])) c.emit({ kind: "auth-roles", node: given[0] });
+      collectNeeds(c, given[0]);
     }
     c.release(path);
   },
@@ -105,9 +106,20 @@ function collectSessionConfiguration(c: Collector, { rest, given }: PackageUse):
   c.release(rest);
 }
 
-function hasRoles({ evaluator }: Collector, options: ts.Expression): boolean {
-  const roles = evaluator.getMember(evaluator.evaluate(options), "roles", options);
-  return evaluator.toLiteral(roles, options).kind === "known" && roles.kind !== "undefined";
+/** Collects the use of `defineAuth(getDb, config)`: of its functions, or of all of them. */
+function collectDefinition(c: Collector, use: PackageUse): void {
+  const { path: [call, member, ...path], given } = use;
+  collectSessionConfiguration(c, { ...use, rest: [] });
+  if (!isCall(call) || isUnused([member ?? ""])) return;
+  if (member === undefined || member === "getAuth") {
+    collectInstance(c, { ...use, given: [], path, rest: path.slice(1) });
+  } else if (isCall(path[0])) {
+    for (const argument of path[0].call.arguments ?? []) c.reach(argument, []);
+    if (member === "apiKey" && given[1] !== undefined) {
+      c.reach(given[1], ["schema", `${AUTH_TABLE}apikey`]);
+    }
+    c.release(path.slice(1).filter((step) => step !== AUTH_MODE));
+  }
 }
 
 /** Returns the option `routes` of an auth handler; `undefined` if it is omitted or cannot be determined. */

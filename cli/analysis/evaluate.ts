@@ -1,4 +1,4 @@
-import { AUTH_METHODS } from "./auth_mode.ts";
+import { AUTH_METHODS, createAuthValue, DEFINED_METHODS } from "./auth_mode.ts";
 import { callDrizzle, callDrizzleValue, isDrizzle, type ScopedCall } from "./drizzle_tables.ts";
 import { PACKAGE_ENUMS, toLiteral } from "./literals.ts";
 import { getProperty } from "./object_literals.ts";
@@ -169,6 +169,10 @@ class ProjectEvaluator implements Evaluator {
         return name === "defineQuery" || name === "definePreparedQuery"
           ? { kind: "define", isStatement: false }
           : unknown(at);
+      case "auth":
+        return Object.hasOwn(DEFINED_METHODS, name)
+          ? { kind: "auth-method", mode: DEFINED_METHODS[name] }
+          : unknown(at);
       case "enum": {
         const value = findEnumMember(owner.node, name);
         return value === undefined ? unknown(at) : { kind: "expression", node: value };
@@ -222,6 +226,9 @@ class ProjectEvaluator implements Evaluator {
       );
       return result ?? { kind: "expression", node, bindings };
     }
+    if (callee.kind === "auth-method") {
+      return createAuthValue(callee.mode, only && { node: only, bindings });
+    }
     const value = callee.kind === "package"
       ? this.#callPackage(call, callee.module, callee.name)
       : callDrizzleValue(this, call, owner ?? callee, method);
@@ -239,6 +246,7 @@ class ProjectEvaluator implements Evaluator {
     if (mode !== undefined) {
       return { kind: "expression", node: ts.factory.createStringLiteral(mode) };
     }
+    if (name === "defineAuth") return { kind: "auth" };
     return name === "createQueryFactory" ? { kind: "factory" } : undefined;
   }
 

@@ -1,5 +1,6 @@
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
+import { getAuthOptions } from "./auth_mode.ts";
 import type { Collector } from "./collector.ts";
 import {
   AUTH_EXTENSION,
@@ -103,7 +104,10 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
     if (mode === "api-key") {
       c.emit({ kind: "auth", need: "api-key", why: "auth: api-key", node });
     }
-    return true;
+    const options = getAuthOptions(value);
+    if (options?.given !== undefined) collectNeeds(c, options.given.node);
+    // the configuration of a value is where its function comes from
+    return options === undefined;
   }
   if (sink === ORGANIZATION) {
     if (found === undefined) return false;
@@ -155,6 +159,16 @@ export function collectRequiredConstant(c: Collector, node: ts.Expression, path:
   if (object === undefined) return false;
   collectEntry(c, object.node, Number(sink.slice(ENTRY.length)));
   return true;
+}
+
+/** Collects what a handler asks of sessions: its own options, or those of a value such as `session({ … })`. */
+export function collectNeeds(c: Collector, options: ts.Expression): void {
+  c.reach(options, ["organization", ORGANIZATION]);
+  const { evaluator } = c;
+  const roles = evaluator.getMember(evaluator.evaluate(options), "roles", options);
+  if (evaluator.toLiteral(roles, options).kind === "known" && roles.kind !== "undefined") {
+    c.emit({ kind: "auth-roles", node: options });
+  }
 }
 
 /** Collects the fields of `additionalFields` with `returned: false`. */

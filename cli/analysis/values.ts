@@ -47,6 +47,9 @@ export type Value =
   /** The result of `createQueryFactory(getDb)`, and its functions. */
   | { readonly kind: "factory" }
   | { readonly kind: "define"; readonly isStatement: boolean }
+  /** The result of `defineAuth(getDb, config)`, and its functions. */
+  | { readonly kind: "auth" }
+  | { readonly kind: "auth-method"; readonly mode: string }
   | { readonly kind: "unknown"; readonly node: ts.Node };
 
 /** The constant value of an expression. */

@@ -95,7 +95,8 @@ export function defineMigrationHandler(options: MigrationHandlerOptions): Migrat
     migrationsFolder: ANY_OPTION,
     permissionsFolder: ANY_OPTION,
   });
-  const database: DatabaseConfig = { instrument: false, ...checkDatabaseConfig(options.database) };
+  checkDatabaseConfig(options.database);
+  const database: DatabaseConfig = { instrument: false, ...options.database };
   const project = getBundledProject();
   let folders: ProjectFolders | undefined;
 
