@@ -25,6 +25,7 @@
  */
 export type { AuthMode } from "./authenticate.ts";
 export type {
+  ApiKeyNeeds,
   ApiKeyPermissions,
   AuthMethod,
   AuthMethodMode,
@@ -89,7 +90,12 @@ export type {
   JwtClaims,
   JwtIdentity,
 } from "../core/http/auth_registry.ts";
-export type { ActiveOrganization, Authorize, OrganizationRule } from "../core/http/session.ts";
+export type {
+  ActiveOrganization,
+  Authorize,
+  OrganizationRule,
+  SessionNeeds,
+} from "../core/http/session.ts";
 export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
 export type { HttpOptions } from "../core/http/http_options.ts";
 export type { CorsOption, CredentialedOrigins } from "../core/http/cors.ts";

@@ -52,6 +52,7 @@ export class Reply<TStatus extends number = number, TValue = unknown> {
  * ```
  */
 export function reply<const TStatus extends number>(status: TStatus): Reply<TStatus, undefined>;
+/** Creates a response with a body. */
 export function reply<const TStatus extends number, TValue>(
   status: TStatus,
   value: TValue,

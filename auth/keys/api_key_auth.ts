@@ -1,7 +1,6 @@
 import type { ApiKeyNeeds } from "../../core/http/auth_method.ts";
 import { type ApiKeyIdentity, setConfiguredMethod } from "../../core/http/auth_registry.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
-import { checkApiKey } from "./api_key_check.ts";
 import {
   type ApiKeyAuthOptions,
   type ApiKeyCheckOptions,
@@ -64,5 +63,10 @@ export function createApiKeyCheck(
   options: ApiKeyCheckOptions,
 ): (event: ApiEvent, needs: ApiKeyNeeds) => Promise<ApiKeyIdentity> {
   const settings = resolveApiKeyOptions(options);
-  return (event, needs) => checkApiKey(event, needs, settings, getDb);
+  // bundlers put what an entry point exports into each function, unless it is loaded like this
+  const loading = import("./api_key_check.ts");
+  return async (event, needs) => {
+    const { checkApiKey } = await loading;
+    return await checkApiKey(event, needs, settings, getDb);
+  };
 }

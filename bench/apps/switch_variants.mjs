@@ -5,6 +5,7 @@
  */
 const GET = "src/functions/api/notes/index.get.ts";
 const POST = "src/functions/api/notes/index.post.ts";
+const SCHEMAS = "src/note_schemas.ts";
 const QUERIES = "src/queries/notes.ts";
 const AUTH = "src/auth.ts";
 
@@ -49,7 +50,7 @@ export const EVENTS_SQL = `create table auth_events (id uuid primary key default
 const ORGANIZATIONS = `import { AUTH_SESSION_COLUMNS } from "@trellis/fn/auth/schema";
 import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 const createdAt = timestamp("created_at", { withTimezone: true }).notNull();
-export const session = pgTable("sessions", {
+export const sessions = pgTable("sessions", {
   ...AUTH_SESSION_COLUMNS,
   activeOrganizationId: uuid("active_organization_id"),
 });
@@ -76,11 +77,9 @@ create table members (id uuid primary key default gen_random_uuid(), organizatio
 create index members_user_id_idx on members (user_id);
 alter table sessions add active_organization_id uuid`;
 
-const KEYS = `import { authUsers, configureApiKeyAuth } from "@trellis/fn/auth";
-import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
-import { getDb } from "./database.ts";
+const KEYS = `import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 const instant = (name: string) => timestamp(name, { withTimezone: true });
-const apikey = pgTable("api_keys", {
+export const apikey = pgTable("api_keys", {
   id: text("id").primaryKey(),
   configId: text("config_id").notNull(),
   name: text("name"),
@@ -103,8 +102,7 @@ const apikey = pgTable("api_keys", {
   updatedAt: instant("updated_at").notNull(),
   permissions: text("permissions"),
   metadata: text("metadata"),
-});
-configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers } });`;
+});`;
 
 /** Table of API keys. */
 export const KEYS_SQL =
@@ -134,31 +132,38 @@ export const VARIANTS = [
   { ...list, name: "`GET /notes`", changes: {}, answer: `"title":"A ` },
   {
     ...list,
-    name: 'the same with `organization: { role: "owner" }`',
+    name: 'the same with `session({ organization: { role: "owner" } })`',
     changes: {
       ...withOptions(
-        "schema: { session, organization, member },",
-        'import { member, organization, session } from "./organizations.ts";\n',
+        "schema: { session: sessions, organization, member },",
+        'import { member, organization, sessions } from "./organizations.ts";\n',
       ),
       [GET]: [
-        before("querySchema: ListQuery }", 'organization: { role: "owner" }, '),
+        ["session()", 'session({ organization: { role: "owner" } })'],
         before("userId })", "organization, "),
         before("notes, next });", "role: organization.role, "),
       ],
+      [SCHEMAS]: [before("next: z.", "role: z.string(), ")],
     },
     answer: '"role":"owner"',
     added: { "src/organizations.ts": ORGANIZATIONS },
   },
   {
     ...list,
-    name: 'the same with `auth: "api-key"`',
+    name: "the same with `apiKey()`",
     changes: {
+      [AUTH]: [
+        before("import { getDb }", 'import { apikey } from "./api_keys.ts";\n'),
+        before("  baseURL:", "  schema: { apikey },\n"),
+        ["{ session,", "{ apiKey, session,"],
+      ],
       [GET]: [
-        ['auth: "session"', 'auth: "api-key"'],
-        ["/auth.ts", "/api_keys.ts"],
+        ["session()", "apiKey()"],
+        ["import { session }", "import { apiKey }"],
         before("userId })", "apiKey, "),
         before("notes, next });", "key: apiKey.name, "),
       ],
+      [SCHEMAS]: [before("next: z.", "key: z.string(), ")],
     },
     answer: '"key":"bench"',
     added: { "src/api_keys.ts": KEYS },
@@ -169,7 +174,7 @@ export const VARIANTS = [
     name: "the same, enqueues a job",
     changes: {
       [QUERIES]: [
-        before("import { definePreparedQuery", 'import { indexNote } from "../jobs.ts";\n'),
+        before("import { defineQuery", 'import { indexNote } from "../jobs.ts";\n'),
         before("    return created;", "    await indexNote.enqueue(tx, { noteId: created.id });\n"),
       ],
     },
@@ -186,10 +191,10 @@ export const VARIANTS = [
           'import { createTransactionStore } from "@trellis/fn/idempotency";\nimport { getDb } from "../../../database.ts";\n',
         ),
         [
-          "schema: NoteInput }",
-          "schema: NoteInput, idempotency: { store: createTransactionStore(getDb) } }",
+          "schema: NoteInput,",
+          "schema: NoteInput,\n  idempotency: { store: createTransactionStore(getDb) },",
         ],
-        ["context, body, userId }", "context, body, userId, tx }"],
+        ["body, userId }", "body, userId, tx }"],
         ["createNote({", "createNote.on(tx, {"],
       ],
     },
@@ -205,8 +210,8 @@ export const VARIANTS = [
         ),
         before("export const handler", "configureRateLimits(getDb);\n"),
         [
-          "schema: NoteInput }",
-          'schema: NoteInput, rateLimit: { limit: 1_000_000, windowSeconds: 60, by: "user" } }',
+          "schema: NoteInput,",
+          'schema: NoteInput,\n  rateLimit: { limit: 1_000_000, windowSeconds: 60, by: "user" },',
         ],
       ],
     },

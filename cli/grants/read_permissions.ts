@@ -24,9 +24,16 @@ export interface PermissionFacts {
 
 let reader: Promise<SqlReader> | undefined;
 
+/** Loads the reader. Functions whose queries have no SQL do not need its parser. */
+async function loadReader(): Promise<SqlReader> {
+  return await loadSqlReader().catch((error) => () => {
+    throw error;
+  });
+}
+
 /** Reads what a function needs of the database. */
 export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
-  const readSql = await (reader ??= loadSqlReader());
+  const readSql = await (reader ??= loadReader());
   const auth = readAuthNeeds(fn);
   const own = readOwnTableNeeds(fn);
   const queries = new QueryNeedReader(fn, readSql).read();

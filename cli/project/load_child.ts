@@ -354,7 +354,11 @@ async function main(): Promise<void> {
   process.on("unhandledRejection", () => {});
   const request = JSON.parse(readFileSync(process.argv[2], "utf8")) as LoadRequest;
   const readers: Reader[] = [];
-  for (const url of request.readers) readers.push(await import(url));
+  const library = new URL("../..", import.meta.url).href;
+  for (const url of request.readers) {
+    // a specifier that starts with a literal can be published
+    readers.push(await import(`../../${url.slice(library.length)}`));
+  }
   // functions of the package itself, before the environment changes
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = () => true;

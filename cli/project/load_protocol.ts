@@ -21,7 +21,7 @@ export interface LoadRequest {
   /** Absolute path of the project. */
   readonly root: string;
   readonly jobs: readonly LoadJob[];
-  /** URLs of modules that export `read`: see `FactReader`. */
+  /** URLs of modules of this library that export `read`: see `FactReader`. */
   readonly readers: readonly string[];
   /** Time for the modules of one function. */
   readonly limitMs: number;

@@ -10,7 +10,6 @@ import {
   type OptionRules,
   protective,
 } from "../option_rules.ts";
-import type { TrustedOriginCheck } from "./cors.ts";
 import type { ApiEvent } from "./lambda.ts";
 import type { OrganizationRule, SessionNeeds } from "./session.ts";
 
@@ -68,7 +67,7 @@ export interface AuthMethod<TIdentity extends object = object> {
    * Checks whether pages of an origin may send cookies; `null` if none may.
    * @default the trusted origins of `configureSessionAuth`
    */
-  readonly isTrustedOrigin?: TrustedOriginCheck | null;
+  readonly isTrustedOrigin?: ((event: ApiEvent, origin: string) => boolean) | null;
 }
 
 /** Checks whether a value is an {@link AuthMethod}. */

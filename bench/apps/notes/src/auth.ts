@@ -1,10 +1,8 @@
-import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+import { defineAuth } from "@trellis/fn/auth";
 import { getRequiredEnv } from "@trellis/fn/env";
 import { getDb } from "./database.ts";
 
-const authConfig: AuthConfig = {
+export const { session, getAuth } = defineAuth(getDb, {
   secret: getRequiredEnv("AUTH_SECRET"),
   baseURL: getRequiredEnv("AUTH_BASE_URL"),
-};
-
-configureSessionAuth(getDb, authConfig);
+});

@@ -11,4 +11,4 @@ const databaseConfig = {
 
 export const getDb = () => getDrizzleClient(databaseConfig);
 
-export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);
+export const { defineQuery, defineStatement } = createQueryFactory(getDb);

@@ -1,81 +1,75 @@
-import { DatabaseOperation } from "@trellis/fn/database";
-import { and, desc, eq, lt, or, sql } from "@trellis/fn/database/orm";
-import { definePreparedQuery } from "../database.ts";
+import { DatabaseOperation, type Params } from "@trellis/fn/database";
+import { and, desc, eq, lt, or } from "@trellis/fn/database/orm";
+import { defineQuery, defineStatement } from "../database.ts";
 import { labels, noteActivity, notes } from "../schema.ts";
 
 const { Select, Insert } = DatabaseOperation;
-const { userId: _, ...NOTE } = {
-  id: notes.id,
-  userId: notes.userId,
-  labelId: notes.labelId,
-  title: notes.title,
-  body: notes.body,
-  color: notes.color,
-  priority: notes.priority,
-  pinned: notes.pinned,
-  tags: notes.tags,
-  dueAt: notes.dueAt,
-  createdAt: notes.createdAt,
-  updatedAt: notes.updatedAt,
-};
-type NewNote = typeof notes.$inferInsert;
 
-const given = sql.placeholder;
-const NEW_NOTE = {
-  userId: given("userId"),
-  labelId: given("labelId"),
-  title: given("title"),
-  body: given("body"),
-  color: given("color"),
-  priority: given("priority"),
-  pinned: given("pinned"),
-  tags: given("tags"),
-  dueAt: given("dueAt"),
-};
-const NEW_ACTIVITY = { noteId: given("noteId"), userId: given("userId"), action: "created" };
+interface NewNote {
+  userId: string;
+  labelId: string;
+  title: string;
+  body: string;
+  color: string;
+  priority: number;
+  pinned: boolean;
+  tags: string[];
+  dueAt: Date | null;
+}
 
-const readsNotes = { tables: [{ table: notes, operations: [Select] }] };
 const byAge = [desc(notes.createdAt), desc(notes.id)];
 
-export const firstNotes = definePreparedQuery(
-  readsNotes,
-  function firstNotes(db, userId: string, limit: number) {
-    return db.select(NOTE).from(notes).where(eq(notes.userId, sql.placeholder("userId")))
-      .orderBy(...byAge).limit(sql.placeholder("limit"))
-      .prepare("first_notes").execute({ userId, limit });
-  },
+export const firstNotes = defineStatement(
+  "firstNotes",
+  (db, p: Params<{ userId: string; limit: number }>) =>
+    db.select().from(notes).where(eq(notes.userId, p.userId)).orderBy(...byAge).limit(p.limit),
 );
 
-export const nextNotes = definePreparedQuery(
-  readsNotes,
-  function nextNotes(db, userId: string, limit: number, createdAt: Date, id: string) {
-    return db.select(NOTE).from(notes)
+export const nextNotes = defineStatement(
+  "nextNotes",
+  (db, p: Params<{ userId: string; limit: number; createdAt: Date; id: string }>) =>
+    db.select().from(notes)
       .where(and(
-        eq(notes.userId, sql.placeholder("userId")),
+        eq(notes.userId, p.userId),
         or(
-          lt(notes.createdAt, sql.placeholder("createdAt")),
-          and(
-            eq(notes.createdAt, sql.placeholder("createdAt")),
-            lt(notes.id, sql.placeholder("id")),
-          ),
+          lt(notes.createdAt, p.createdAt),
+          and(eq(notes.createdAt, p.createdAt), lt(notes.id, p.id)),
         ),
       ))
-      .orderBy(...byAge).limit(sql.placeholder("limit"))
-      .prepare("next_notes").execute({ userId, limit, createdAt, id });
-  },
+      .orderBy(...byAge).limit(p.limit),
 );
 
-export const findNote = definePreparedQuery(
-  readsNotes,
-  async function findNote(db, userId: string, id: string) {
-    const [note] = await db.select(NOTE).from(notes)
-      .where(and(eq(notes.id, sql.placeholder("id")), eq(notes.userId, sql.placeholder("userId"))))
-      .prepare("find_note").execute({ userId, id });
-    return note;
-  },
+export const findNote = defineStatement(
+  "findNote",
+  (db, p: Params<{ userId: string; id: string }>) =>
+    db.select().from(notes).where(and(eq(notes.id, p.id), eq(notes.userId, p.userId))),
+  { map: (found) => found.at(0) },
 );
 
-export const createNote = definePreparedQuery(
+const addNote = defineStatement(
+  "addNote",
+  (db, p: Params<NewNote>) =>
+    db.insert(notes).values({
+      userId: p.userId,
+      labelId: p.labelId,
+      title: p.title,
+      body: p.body,
+      color: p.color,
+      priority: p.priority,
+      pinned: p.pinned,
+      tags: p.tags,
+      dueAt: p.dueAt,
+    }).returning(),
+  { map: ([note]) => note },
+);
+
+const addActivity = defineStatement(
+  "addActivity",
+  (db, p: Params<{ noteId: string; userId: string }>) =>
+    db.insert(noteActivity).values({ noteId: p.noteId, userId: p.userId, action: "created" }),
+);
+
+export const createNote = defineQuery(
   {
     tables: [
       { table: notes, operations: [Select, Insert] },
@@ -86,10 +80,8 @@ export const createNote = definePreparedQuery(
     constraints: { notes_label_id_fkey: { field: "labelId", message: "is not a label" } },
   },
   async function createNote(tx, note: NewNote) {
-    const [created] = await tx.insert(notes).values(NEW_NOTE).returning(NOTE)
-      .prepare("add_note").execute(note);
-    await tx.insert(noteActivity).values(NEW_ACTIVITY).prepare("add_activity")
-      .execute({ noteId: created.id, userId: note.userId });
+    const created = await addNote.on(tx, note);
+    await addActivity.on(tx, { noteId: created.id, userId: note.userId });
     return created;
   },
 );
