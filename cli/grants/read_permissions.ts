@@ -13,6 +13,8 @@ import type { SequenceNeed, TableNeed } from "./table_needs.ts";
 /** What a function needs of the database. */
 export interface PermissionFacts {
   readonly usesDatabase: boolean;
+  /** True if it mounts some auth routes only. */
+  readonly limitsRoutes: boolean;
   readonly tables: readonly TableNeed[];
   readonly sequences: readonly SequenceNeed[];
   /** The places of its queries. */
@@ -38,12 +40,18 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     }]
     : [];
   return {
+    limitsRoutes: auth.limitsRoutes,
     usesDatabase: queries.queries.length > 0 || queries.sequences.length > 0 || auth.usesAuth ||
       own.length > 0,
     tables: [...queries.tables, ...auth.tables, ...own],
     sequences: queries.sequences,
     queries: queries.queries,
-    unresolved: [...noHandler, ...findComputedImports(fn), ...queries.unresolved],
+    unresolved: [
+      ...noHandler,
+      ...findComputedImports(fn),
+      ...auth.unresolved,
+      ...queries.unresolved,
+    ],
     missed: [...queries.missed, ...findWrappers(fn)],
     warnings: [...auth.warnings, ...queries.warnings],
   };
@@ -81,6 +89,7 @@ function findWrappers(fn: LoadedFunction): Problem[] {
 export function merge(facts: PermissionFacts, others: PermissionFacts): PermissionFacts {
   const join = <T>(some: readonly T[], more: readonly T[]) => [...some, ...more];
   return {
+    limitsRoutes: facts.limitsRoutes || others.limitsRoutes,
     usesDatabase: facts.usesDatabase || others.usesDatabase,
     tables: join(facts.tables, others.tables),
     sequences: join(facts.sequences, others.sequences),
