@@ -2,7 +2,8 @@ import { listLoadedModules } from "./loaded_modules.ts";
 import { asObject, getProperty } from "./object_literals.ts";
 import type { Project } from "./project.ts";
 import { ts } from "./typescript.ts";
-import { type Evaluator, isTrellis, type Literal, type ScopedExpression } from "./values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
+import type { Evaluator, Literal, ScopedExpression } from "./values.ts";
 
 /** The header of API keys without `apiKeyHeaders`. */
 export const DEFAULT_API_KEY_HEADER = "x-api-key";

@@ -1,4 +1,5 @@
-import { type Evaluator, isTrellis } from "./values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
+import type { Evaluator } from "./values.ts";
 import type { HandlerDefinition } from "./handler_definition.ts";
 import { createEvaluator } from "./evaluate.ts";
 import type { Project } from "./project.ts";

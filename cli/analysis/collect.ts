@@ -19,7 +19,7 @@ import type { Evaluator } from "./values.ts";
 import type { Project } from "./project.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
-import { createWrapperCheck } from "./wrapper_packages.ts";
+import { createWrapperCheck } from "../project/wrapper_packages.ts";
 
 /** Collects the effects of units and caches them. */
 export interface Collection {

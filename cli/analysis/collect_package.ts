@@ -8,7 +8,7 @@ import { isCall, isUnused, type Path } from "./effects.ts";
 import { collectPackageQuery, PACKAGE_QUERIES } from "./package_tables.ts";
 import type { PackageCollector } from "./package_use.ts";
 import type { ts } from "./typescript.ts";
-import { isTrellis } from "./values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
 
 /** Collectors by exported name; jobs, mails and queries of the package have their own. */
 const COLLECTORS: ReadonlyMap<string, PackageCollector> = new Map(Object.entries(

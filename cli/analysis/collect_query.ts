@@ -1,6 +1,6 @@
 import type { Collector } from "./collector.ts";
 import { CALL, type Path, type QueryDeclaration, TABLES } from "./effects.ts";
-import { isTrellis } from "./values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
 import { ts } from "./typescript.ts";
 
 const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();

@@ -4,7 +4,7 @@ import { collectPackage } from "./collect_package.ts";
 import { isAuthTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, type Path } from "./effects.ts";
-import { isTrellis } from "./values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
 import type { Target } from "./project.ts";
 import { type Declaration, getScope } from "./scopes.ts";
 import type { SourceModule } from "./source_module.ts";

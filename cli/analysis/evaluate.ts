@@ -3,12 +3,12 @@ import { callDrizzle, callDrizzleValue, isDrizzle, type ScopedCall } from "./dri
 import { PACKAGE_ENUMS, toLiteral } from "./literals.ts";
 import { getProperty } from "./object_literals.ts";
 import type { Project, Target } from "./project.ts";
-import { TRELLIS } from "./resolve_module.ts";
+import { TRELLIS } from "../project/resolve_module.ts";
 import { ts, unwrap } from "./typescript.ts";
+import { isTrellis } from "../project/resolve_module.ts";
 import {
   type Bindings,
   type Evaluator,
-  isTrellis,
   type Literal,
   type ScopedExpression,
   type TableName,

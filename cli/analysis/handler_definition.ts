@@ -1,4 +1,5 @@
-import { type Evaluator, isTrellis, type Literal, type ScopedExpression } from "./values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
+import type { Evaluator, Literal, ScopedExpression } from "./values.ts";
 import { asObject, findProperty, getProperty, readProperty } from "./object_literals.ts";
 import type { Project } from "./project.ts";
 import { ts, unwrap } from "./typescript.ts";

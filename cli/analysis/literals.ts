@@ -2,9 +2,9 @@ import { UserStatus } from "../../core/http/user_status.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import { readTableName } from "./drizzle_tables.ts";
 import { ts } from "./typescript.ts";
+import { isTrellis } from "../project/resolve_module.ts";
 import {
   type Evaluator,
-  isTrellis,
   type Literal,
   type ScopedExpression,
   type ScopedObject,

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { toPortablePath } from "../inside_folder.ts";
-import { ImportAliases } from "./import_aliases.ts";
-import { type ModuleResolution, resolveModule } from "./resolve_module.ts";
+import { ImportAliases } from "../project/import_aliases.ts";
+import { type ModuleResolution, resolveModule } from "../project/resolve_module.ts";
 import { type Declaration, findDeclaration, getScope } from "./scopes.ts";
 import type { SourceLocation } from "./slice.ts";
 import { type ExportEntry, readSourceModule, type SourceModule } from "./source_module.ts";

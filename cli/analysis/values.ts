@@ -1,4 +1,3 @@
-import { TRELLIS } from "./resolve_module.ts";
 import type { SourceModule } from "./source_module.ts";
 import type { ts } from "./typescript.ts";
 
@@ -79,11 +78,6 @@ export interface Evaluator {
 /** Creates the result for a node whose value is only known at run time. */
 export function unknown(node: ts.Node): { kind: "unknown"; node: ts.Node } {
   return { kind: "unknown", node };
-}
-
-/** Checks whether a specifier is this package or an entry point of it. */
-export function isTrellis(module: string): boolean {
-  return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
 }
 
 /** Formats a table name as in declarations: `app.notes`. */
