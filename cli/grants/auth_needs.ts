@@ -5,8 +5,8 @@ import { listWords } from "../../sql/list_words.ts";
 import type { Problem } from "../project/findings.ts";
 import { findInstanceUse } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import type { BundleSyntax } from "../project/bundle_syntax.ts";
-import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
+import { readsEnvironment } from "../project/environment_use.ts";
+import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { Place } from "../project/source_map.ts";
 import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
 import {
@@ -139,32 +139,12 @@ function findVariableRoutes(fn: LoadedFunction): Problem[] {
       (key as AnyNode | undefined)?.name === "routes"
     );
     const node = (routes?.value ?? options) as AnyNode | undefined;
-    if (node === undefined || !readsEnvironment(fn.syntax, node, new Set())) return [];
+    if (node === undefined || !readsEnvironment(fn.syntax, node)) return [];
     return [{
       place: fn.getPlace(node),
       message: `the routes come from an environment variable, but ${ROUTES_ADVICE}`,
     }];
   });
-}
-
-const ENVIRONMENT = ["defineEnv", "getOptionalEnv", "getRequiredEnv", "secret"];
-
-/** Checks whether an expression, or what it names, reads environment variables. */
-function readsEnvironment(syntax: BundleSyntax, node: AnyNode, seen: Set<AnyNode>): boolean {
-  if (seen.has(node)) return false;
-  seen.add(node);
-  const known = syntax.findExport(node);
-  if (known !== undefined) return ENVIRONMENT.includes(known.name);
-  if (node.type === "Identifier") {
-    const declaration = syntax.declarations.get(node.name as string);
-    return node.name === "__trellisEnvironment" ||
-      declaration !== undefined && readsEnvironment(syntax, declaration, seen);
-  }
-  const isNamed = (node.type === "MemberExpression" || node.type === "Property") && !node.computed;
-  return listChildren(node).some((child) =>
-    !(isNamed && (child === node.property || child === node.key && child !== node.value)) &&
-    readsEnvironment(syntax, child, seen)
-  );
 }
 
 /** Lists the uses of the auth package. */

@@ -58,7 +58,7 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
 }
 
 /** Finds imports whose module is only known at run time: what it defines is not in the bundle. */
-function findComputedImports(fn: LoadedFunction): Problem[] {
+export function findComputedImports(fn: LoadedFunction): Problem[] {
   const message = "the name of an imported module is computed at run time";
   return fn.syntax.imports.filter((node) => {
     const source = (node.source ?? (node.arguments as AnyNode[])[0]) as AnyNode | undefined;
