@@ -253,7 +253,10 @@ function createTransportCheck(fn: LoadedFunction): (node: AnyNode) => boolean {
     if (name === "createSesTransport") skipped.add(node);
     for (const argument of args) {
       visitAll(argument, (each) => {
-        if (/Function/.test(each.type)) skipped.add(each);
+        const call = fn.syntax.getParent(each);
+        // the arrow function around a definition is called at once
+        const isCalled = call?.type === "CallExpression" && call.callee === each;
+        if (/Function/.test(each.type) && !isCalled) skipped.add(each);
       });
     }
   }
