@@ -4,21 +4,18 @@
  *
  * @example
  * ```ts
- * import { extractBearerToken, validateCodeHostWebhook } from "@trellis/fn/auth";
+ * import { extractBearerToken, validateGitHubWebhook } from "@trellis/fn/auth";
  *
  * console.log(extractBearerToken("Bearer abc")); // abc
  * const header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
- * await validateCodeHostWebhook("Hello, World!", header, "It's a Secret to Everybody");
+ * await validateGitHubWebhook("Hello, World!", header, "It's a Secret to Everybody");
  * ```
  *
  * @module
  */
 export { extractBearerToken } from "../core/http/bearer_token.ts";
-export type {
-  ApiKeyDetails,
-  ApiKeyIdentity,
-  ApiKeyPermissions,
-} from "../core/http/auth_registry.ts";
+export type { ApiKeyPermissions, AuthMethod } from "../core/http/auth_method.ts";
+export type { ApiKeyDetails, ApiKeyIdentity } from "../core/http/auth_registry.ts";
 export type {
   ActiveOrganization,
   Authorize,
@@ -27,7 +24,7 @@ export type {
   SessionDetails,
   SessionResult,
   UserDetails,
-} from "../core/http/session_registry.ts";
+} from "../core/http/session.ts";
 export {
   type AccountMails,
   type AccountMailsOptions,
@@ -41,6 +38,14 @@ export type {
 export type { LinkMail, LinkSenders, MailUser } from "./mail/add_link_senders.ts";
 export { configureApiKeyAuth, resetApiKeyAuth } from "./keys/api_key_auth.ts";
 export type { ApiKeyAuthOptions, ApiKeyConfiguration } from "./keys/api_key_options.ts";
+export {
+  type ApiKeyOptions,
+  type Auth,
+  type CallerOf,
+  defineAuth,
+  type SessionOf,
+  type SessionOptions,
+} from "./define_auth.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./routes/auth_handler.ts";
 export { type AuthEvent, type AuthEventFilter, listAuthEvents } from "./accounts/audit_events.ts";
 export {
@@ -108,7 +113,7 @@ export {
   validateSession,
   validateSessionFromHeader,
 } from "./sessions/sessions.ts";
-export { validatePaymentsWebhook } from "./webhooks/payments_webhook.ts";
+export { validatePaymentsWebhook, validateStripeWebhook } from "./webhooks/payments_webhook.ts";
 export { validateShopifyWebhook } from "./webhooks/shopify_webhook.ts";
 export { validateSlackWebhook } from "./webhooks/slack_webhook.ts";
 export { validateStandardWebhook } from "./webhooks/standard_webhook.ts";
@@ -117,6 +122,7 @@ export type { WebhookHeaders } from "./webhooks/webhook_headers.ts";
 export type { WebhookPayload, WebhookSecret } from "./webhooks/webhook_input.ts";
 export {
   validateCodeHostWebhook,
+  validateGitHubWebhook,
   validateWebhookSignature,
   type WebhookValidationOptions,
 } from "./webhooks/webhooks.ts";

@@ -18,7 +18,7 @@ export async function checkStatements(
   root: string,
   { functionsDir, auth }: ResolvedConfig,
 ): Promise<string | undefined> {
-  const files = findModules(root, functionsDir, "defineStatement(");
+  const files = findModules(root, functionsDir, /\bdefineStatement\(/);
   if (files.length === 0) return undefined;
   const loaded = await loadModules({ root, schemaFile: resolve(root, auth.schemaFile), files })
     .catch((error: unknown) => {

@@ -29,7 +29,7 @@ export interface ModuleOptions {
 export interface LoadedModules {
   /** The export {@link ModuleOptions.name}. */
   readonly value?: unknown;
-  /** The configurations of `configureSessionAuth`. */
+  /** The configurations of `defineAuth` and `configureSessionAuth`. */
   readonly configs: readonly AuthConfig[];
   /** The statements of `defineStatement`. */
   readonly statements: readonly DeclaredStatement[];
@@ -43,21 +43,21 @@ const PLACEHOLDER = "http://localhost:3000/not-set-0123456789-0123456789";
 
 const SKIPPED = /^(?:[._].*|node_modules|dist|dist\.maps|npm|tests?|coverage)$/;
 /**
- * Finds the modules beside and in the functions' folder whose text contains a word.
+ * Finds the modules beside and in the functions' folder whose text has a match.
  *
  * @returns Paths relative to the project, sorted.
  */
-export function findModules(root: string, functionsDir: string, word: string): string[] {
-  return findSources(root, resolve(root, functionsDir, ".."), word);
+export function findModules(root: string, functionsDir: string, pattern: RegExp): string[] {
+  return findSources(root, resolve(root, functionsDir, ".."), pattern);
 }
 
 /**
- * Finds the modules in a folder of a project whose text contains a word. Tests and dependencies are
+ * Finds the modules in a folder of a project whose text has a match. Tests and dependencies are
  * skipped.
  *
  * @returns Paths relative to the project, sorted.
  */
-export function findSources(root: string, start: string, word: string): string[] {
+export function findSources(root: string, start: string, pattern: RegExp): string[] {
   const found: string[] = [];
   function visit(folder: string): void {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -66,7 +66,7 @@ export function findSources(root: string, start: string, word: string): string[]
       else if (
         entry.isFile() && SOURCE.test(entry.name) &&
         !/[._](?:test|spec|d)\.[a-z]+$/.test(entry.name) &&
-        readFileSync(path, "utf8").includes(word)
+        pattern.test(readFileSync(path, "utf8"))
       ) {
         found.push(toPortablePath(root, path));
       }
@@ -176,9 +176,15 @@ function stubPlugin(schemaFile: string): Plugin {
 
 const MISSING = "missing schema file";
 
-const RECORD_CONFIG = `export function configureSessionAuth(getDb, config) {
+const RECORD_CONFIG = `const record = (config) => {
   globalThis[Symbol.for(${JSON.stringify(RECORD)})].push(config);
-}`;
+};
+export const configureSessionAuth = (getDb, config) => record(config);
+export const defineAuth = (getDb, config) => {
+  record(config);
+  const value = (mode) => () => ({ mode, authenticate() {} });
+  return { session: value("session"), apiKey: value("api-key"), jwt: value("jwt"), getAuth() {} };
+};`;
 
 const READ_ENVIRONMENT = `import process from "node:process";
 const placeholder = ${JSON.stringify(PLACEHOLDER)};

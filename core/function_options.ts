@@ -13,7 +13,7 @@ import {
 export interface FunctionOptions {
   /**
    * Name in metrics and spans.
-   * @default the handler function's name
+   * @default the name of the handler's function, else that of the Lambda function
    */
   operationName?: string;
   /** Settings of logging. */

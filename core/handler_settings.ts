@@ -1,3 +1,4 @@
+import { getOptionalEnv } from "../env/get_env.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { LOG_LEVELS, parseLogLevel } from "../observability/log_level.ts";
 import { renderFields } from "../observability/logger.ts";
@@ -70,7 +71,9 @@ export function readHandlerSettings(
   const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
   const level = parseLogLevel(logging.level);
   const redact = logging.redact && new Set(logging.redact.map((name) => name.toLowerCase()));
-  const operationName = checkOperationName(options.operationName || functionName || "handler");
+  const operationName = checkOperationName(
+    nameOperation(options.operationName, functionName),
+  );
   return {
     operationName,
     tracing,
@@ -85,6 +88,14 @@ export function readHandlerSettings(
     fields: logging.fields === undefined ? "" : renderFields(logging.fields, redact),
     operationField: renderFields({ operation: operationName }, redact),
   };
+}
+
+/**
+ * Returns the name of an operation in metrics, spans and limits: the option, else the name of the user's function, else
+ * that of the Lambda function.
+ */
+export function nameOperation(given: string | undefined, functionName: string): string {
+  return given || functionName || getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME") || "handler";
 }
 
 function checkOperationName(name: unknown): string {

@@ -37,11 +37,7 @@ export { getRequestContext, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./http/response.ts";
 export { undeclared } from "./http/response_origin.ts";
 export { retry, type RetryOptions } from "./async/retry.ts";
-export {
-  type SessionDetails,
-  type SessionResult,
-  type UserDetails,
-} from "./http/session_registry.ts";
+export { type SessionDetails, type SessionResult, type UserDetails } from "./http/session.ts";
 export { timingSafeEqual } from "./http/timing_safe_equal.ts";
 export { getOutgoingHeaders } from "./http/trace_id.ts";
 export { UserStatus } from "./http/user_status.ts";

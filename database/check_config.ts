@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { checkDistSqlConfig } from "./check_distsql_config.ts";
 import { refuseConfig, showValue } from "./config_error.ts";
-import { DATABASE_PROVIDERS, type DatabaseConfig, type DatabaseProvider } from "./config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider, type DatabaseSettings } from "./config.ts";
 
 /** Type and meaning of a field. */
 interface FieldRule {
@@ -17,7 +17,7 @@ interface FieldRule {
 const POSTGRES: readonly DatabaseProvider[] = ["postgres"];
 const DISTSQL: readonly DatabaseProvider[] = ["distsql"];
 
-const FIELDS: Readonly<Record<keyof DatabaseConfig, FieldRule>> = {
+const FIELDS: Readonly<Record<keyof DatabaseSettings, FieldRule>> = {
   provider: { type: "string" },
   connectionString: {
     type: "string",
@@ -53,7 +53,7 @@ const FIELDS: Readonly<Record<keyof DatabaseConfig, FieldRule>> = {
  * @throws {ConfigurationError} If a field is missing, unknown or invalid. The message has the
  * field, its value (never a connection string, which holds a password) and the fix.
  */
-export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
+export function checkDatabaseConfig(config: DatabaseSettings): DatabaseSettings {
   if (typeof config !== "object" || config === null) {
     throw new ConfigurationError(
       `The database configuration must be an object, got ${showValue(config)}`,
@@ -79,7 +79,7 @@ function checkField(provider: DatabaseProvider, field: string, value: unknown): 
       ` has no field ${JSON.stringify(field)}; it has ${Object.keys(FIELDS).join(", ")}`,
     );
   }
-  const { type, only, isSecret, isSeconds } = FIELDS[field as keyof DatabaseConfig];
+  const { type, only, isSecret, isSeconds } = FIELDS[field as keyof DatabaseSettings];
   // never show this value: it may hold a password
   const shown = isSecret ? typeof value : showValue(value);
   if (!type.split(" or ").includes(typeof value) || value === null) {

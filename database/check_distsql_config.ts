@@ -1,4 +1,4 @@
-import { type DatabaseConfig, getOwnRegion, splitEndpoint } from "./config.ts";
+import { type DatabaseSettings, getOwnRegion, splitEndpoint } from "./config.ts";
 import { refuseConfig, showValue } from "./config_error.ts";
 
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
@@ -8,7 +8,9 @@ const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
  *
  * @throws {ConfigurationError} If one is missing or invalid.
  */
-export function checkDistSqlConfig({ endpoint, region, username, isAdmin }: DatabaseConfig): void {
+export function checkDistSqlConfig(
+  { endpoint, region, username, isAdmin }: DatabaseSettings,
+): void {
   if (endpoint === undefined) {
     refuseConfig(".endpoint is missing: give the cluster's host name, <id>.dsql.<region>.on.aws");
   }

@@ -3,7 +3,12 @@ import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { metrics } from "../observability/metrics.ts";
 import { checkDatabaseConfig } from "./check_config.ts";
-import { type DatabaseConfig, getClientKey, getConnectionKey } from "./config.ts";
+import {
+  type DatabaseConfig,
+  type DatabaseSettings,
+  getClientKey,
+  getConnectionKey,
+} from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import { openProvider } from "./providers/open_provider.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
@@ -16,7 +21,7 @@ import { assertDrizzleVersion } from "./drizzle_version.ts";
  */
 const connections: SingleFlight<string, Connection> = new SingleFlight();
 const clients: SingleFlight<string, DrizzleClient> = new SingleFlight();
-const configs: Map<string, DatabaseConfig> = new Map();
+const configs: Map<string, DatabaseSettings> = new Map();
 const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
 /**
@@ -67,7 +72,7 @@ function refuse(): Promise<never> {
   return refused;
 }
 
-async function openClient(config: DatabaseConfig): Promise<DrizzleClient> {
+async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {
   const connection = await openShared(config);
   return await runOutsideInvocation(() => connection.createClient(config.schema));
 }
@@ -78,7 +83,7 @@ async function openClient(config: DatabaseConfig): Promise<DrizzleClient> {
  */
 let lastAsked: { fields: Record<string, unknown>; size: number; key: string } | undefined;
 
-function getKey(config: DatabaseConfig): string {
+function getKey(config: DatabaseSettings): string {
   if (lastAsked !== undefined && hasFields(config, lastAsked)) return lastAsked.key;
   const key = getClientKey(checkDatabaseConfig(config));
   lastAsked = { fields: { ...config }, size: Object.keys(config).length, key };
@@ -111,7 +116,7 @@ export interface OpenOptions {
  * @param options Whether to check that the database answers.
  */
 export async function openShared(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   { check = true }: OpenOptions = {},
 ): Promise<Connection> {
   const key = getConnectionKey(config);
@@ -144,14 +149,14 @@ function checkOnce(connection: Connection): Promise<void> {
  *
  * @param config A checked configuration.
  */
-export async function closeUnused(config: DatabaseConfig): Promise<void> {
+export async function closeUnused(config: DatabaseSettings): Promise<void> {
   const key = getConnectionKey(config);
   if (!clients.keys().some((clientKey) => clientKey.startsWith(`${key}#`))) {
-    await closeDrizzleClient(config);
+    await closeConnection(key);
   }
 }
 
-async function openConnection(config: DatabaseConfig, check: boolean): Promise<Connection> {
+async function openConnection(config: DatabaseSettings, check: boolean): Promise<Connection> {
   const startedAt = performance.now();
   let failed = true;
   const invalidate: Invalidate = (reason, error) =>
@@ -189,7 +194,10 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
  */
 export async function closeDrizzleClient(config?: DatabaseConfig): Promise<void> {
   const key = config === undefined ? configs.keys().next().value : getConnectionKey(config);
-  if (key === undefined) return;
+  if (key !== undefined) await closeConnection(key);
+}
+
+async function closeConnection(key: string): Promise<void> {
   const known = configs.get(key);
   configs.delete(key);
   for (const clientKey of clients.keys()) {

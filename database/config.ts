@@ -20,8 +20,8 @@ export const DATABASE_PROVIDERS: readonly DatabaseProvider[] = [
   "embedded-pg",
 ];
 
-/** Connection settings of a database. */
-export interface DatabaseConfig {
+/** Settings that connections of every provider have, and those of each: what the code of the package reads. */
+export interface DatabaseSettings {
   /** Kind of database. */
   provider: DatabaseProvider;
   /**
@@ -129,6 +129,43 @@ export interface DatabaseConfig {
   ca?: string;
 }
 
+/** Settings of any provider. */
+type CommonField =
+  | "schema"
+  | "maxConnections"
+  | "idleTimeout"
+  | "connectTimeout"
+  | "statementTimeoutSeconds"
+  | "instrument"
+  | "prepare"
+  | "ca";
+
+/** Settings of one provider. */
+type ProviderConfig<
+  TProvider extends DatabaseProvider,
+  TField extends keyof DatabaseSettings,
+> = { provider: TProvider } & Pick<DatabaseSettings, CommonField | TField>;
+
+/** Connection settings of a database. `provider` decides which others there are. */
+export type DatabaseConfig =
+  | ProviderConfig<
+    "postgres",
+    | "connectionString"
+    | "host"
+    | "port"
+    | "database"
+    | "username"
+    | "password"
+    | "sslMode"
+    | "pooler"
+    | "iamAuth"
+    | "region"
+  >
+  | ProviderConfig<"distsql", "endpoint" | "region" | "username" | "isAdmin">
+  | ProviderConfig<"serverless-pg", "connectionString" | "region">
+  | ProviderConfig<"branching-pg", "connectionString">
+  | ProviderConfig<"embedded-pg", "connectionString">;
+
 /** How a connection is encrypted, as in libpq. */
 export type SslMode = "verify-full" | "verify-ca" | "disable";
 
@@ -149,7 +186,7 @@ export function getOwnRegion(endpoint: string): string | undefined {
 }
 
 /** Returns the region of a distsql cluster: the configured one, else the one in its host name. */
-export function getRegion(config: DatabaseConfig): string {
+export function getRegion(config: DatabaseSettings): string {
   return config.region ?? getOwnRegion(config.endpoint ?? "") ?? "";
 }
 
@@ -164,7 +201,7 @@ function getObjectId(object: object): number {
 }
 
 /** Returns the key under which configurations share a connection: all fields except the schema. */
-export function getConnectionKey(config: DatabaseConfig): string {
+export function getConnectionKey(config: DatabaseSettings): string {
   const { connectionString, isAdmin = false } = config;
   // a folder can be opened only once, so other fields are ignored
   if (config.provider === "embedded-pg") {
@@ -178,7 +215,7 @@ export function getConnectionKey(config: DatabaseConfig): string {
 }
 
 /** Returns the key under which configurations share a client. */
-export function getClientKey(config: DatabaseConfig): string {
+export function getClientKey(config: DatabaseSettings): string {
   const { schema } = config;
   if (schema === undefined) return `${getConnectionKey(config)}#0`;
   return `${getConnectionKey(config)}#${getObjectId(schema)}`;

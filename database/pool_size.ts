@@ -1,5 +1,5 @@
 import { getOptionalEnv } from "../env/get_env.ts";
-import type { DatabaseConfig, DatabaseProvider } from "./config.ts";
+import type { DatabaseProvider, DatabaseSettings } from "./config.ts";
 
 /**
  * Upper bounds of the default pool size of one process, as of 2026-11.
@@ -23,7 +23,7 @@ const CEILINGS: Readonly<Record<DatabaseProvider, number>> = {
  *
  * @param config A checked configuration.
  */
-export function getPoolSize(config: DatabaseConfig): number {
+export function getPoolSize(config: DatabaseSettings): number {
   if (config.maxConnections !== undefined) return config.maxConnections;
   const concurrency = Number(getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY"));
   return Number.isInteger(concurrency) && concurrency > 1

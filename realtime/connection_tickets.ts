@@ -1,9 +1,9 @@
-import type { SessionResult } from "../core/http/session_registry.ts";
+import type { SessionResult } from "../core/http/session.ts";
+import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { getQuery } from "../core/http/api_event.ts";
 import { encodeBase64Url } from "../core/http/base64.ts";
 import { checkOption } from "../core/option_rules.ts";
-import type { WebSocketAuthMethod } from "../core/triggers/websocket_auth.ts";
 import { rawSql, sql } from "../database/plain_sql.ts";
 import type { DrizzleClient } from "../database/providers/provider.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
@@ -19,7 +19,7 @@ export interface TicketIdentity {
 }
 
 /** Tickets with which clients connect to a WebSocket API. Use it as the option `auth`. */
-export interface ConnectionTickets extends WebSocketAuthMethod<TicketIdentity> {
+export interface ConnectionTickets extends AuthMethod<TicketIdentity> {
   /** Name of the method. */
   readonly mode: "ticket";
   /** Deletes the ticket of a handshake, and returns its user. Throws `UnauthorizedError` without a valid ticket. */

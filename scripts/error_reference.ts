@@ -35,7 +35,7 @@ const WHEN: Record<errors.ErrorCode, string> = {
   UNAUTHORIZED: "The credential is missing or invalid. `WWW-Authenticate: Bearer` is set.",
   FORBIDDEN: "The caller is authenticated but has no permission.",
   SESSION_NOT_FRESH:
-    "The session is older than `freshWithin` of the handler: the user has to sign in again.",
+    "The session is older than `freshWithinSeconds` of the handler: the user has to sign in again.",
   SECOND_FACTOR_REQUIRED:
     "The handler has `twoFactor`, and the session has no second factor: the client asks for a code.",
   NOT_FOUND: "The resource does not exist.",

@@ -14,7 +14,7 @@ export interface TestDatabaseOptions<TSchema extends Record<string, unknown>> {
 /** A database for one test. */
 export interface TestDatabase<TSchema extends Record<string, unknown>> {
   /** Configuration for `getDrizzleClient` and `createQueryFactory`. */
-  readonly config: DatabaseConfig & { schema?: TSchema };
+  readonly config: Extract<DatabaseConfig, { provider: "embedded-pg" }> & { schema?: TSchema };
   /** Client of the database. */
   readonly db: DrizzleClient<TSchema>;
   /** Closes the database and discards its data. */

@@ -5,6 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { resetSessionAuth } from "../auth/mod.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { listDocExamples, parseExamples, toModule } from "./support/doc_examples.ts";
 
@@ -24,6 +25,8 @@ for (const [at, example] of examples.entries()) {
   Deno.test(`the example at ${example.file}:${example.line} runs`, async () => {
     const path = join(folder, `${at}.ts`);
     await Deno.writeTextFile(path, toModule(example, pathToFileURL(ROOT).href));
+    // each example is a program of its own
+    resetSessionAuth();
     const { run } = await import(pathToFileURL(path).href);
     // Deno starts a test in the asynchronous context of the code that ran last
     await runOutsideInvocation(run);

@@ -126,8 +126,5 @@ export {
   type WebSocketHandlerParams,
   type WebSocketParams,
 } from "../core/triggers/websocket.ts";
-export type {
-  WebSocketAuth,
-  WebSocketAuthMethod,
-  WebSocketIdentity,
-} from "../core/triggers/websocket_auth.ts";
+export type { AuthMethod } from "../core/http/auth_method.ts";
+export type { WebSocketAuth, WebSocketIdentity } from "../core/triggers/websocket_auth.ts";

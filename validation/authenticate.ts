@@ -1,18 +1,17 @@
+import { useConfiguredMethod } from "../core/http/auth_registry.ts";
 import {
-  type ApiKeyIdentity,
-  type CredentialNeeds,
-  getCredentialCheck,
-  type JwtIdentity,
-} from "../core/http/auth_registry.ts";
-import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
-import type { SessionAccess } from "../core/http/session_registry.ts";
+  API_KEY_RULES,
+  type AuthMethod,
+  type AuthNeeds,
+  SESSION_RULES,
+} from "../core/http/auth_method.ts";
+import type { ApiEvent } from "../core/http/lambda.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
-import { readAuthorizer } from "./authenticate_authorizer.ts";
+import { type AuthorizerIdentity, readAuthorizer } from "./authenticate_authorizer.ts";
 import { checkBearerToken } from "./authenticate_bearer.ts";
-import { createSessionCheck, type SessionIdentity } from "./authenticate_session.ts";
 
-/** Way in which a handler identifies the caller. */
+/** Name of a way in which a handler identifies the caller. */
 export type AuthMode =
   | "api-key"
   | "authorizer"
@@ -22,72 +21,63 @@ export type AuthMode =
   | "none"
   | "session";
 
-/**
- * A check of callers that carries its implementation and its settings, such as the result of
- * `createJwtAuth`. A handler takes it in place of the name of a mode.
- */
-export interface AuthMethod<TIdentity extends object = object> {
-  /** Name of the security scheme in the OpenAPI document. */
-  readonly mode: "gateway-jwt" | "jwt";
-  /** Returns what the handler receives about the caller, or throws `UnauthorizedError`. */
-  readonly authenticate: (event: ApiEvent) => TIdentity | Promise<TIdentity>;
-}
-
-/** Parameters of the handler that authentication adds. */
-export interface Identity extends Partial<SessionIdentity> {
-  userStatus?: UserStatus;
-  authorizer?: AuthorizerContext;
-  apiKey?: ApiKeyIdentity["apiKey"];
-  claims?: JwtIdentity["claims"];
-}
-
-/** Returns the identity of the caller, or throws `UnauthorizedError`. */
-export type Authenticator = (event: ApiEvent) => Identity | Promise<Identity>;
-
-/** The identity of an unauthenticated caller. */
-export const NO_IDENTITY: Identity = Object.freeze({});
-
 /** Options of a handler that its authentication reads. */
-export interface AuthenticationOptions extends SessionAccess, CredentialNeeds {
+export interface AuthenticationOptions extends AuthNeeds {
   readonly auth?: AuthMode | AuthMethod;
   readonly userIdClaim?: string;
 }
 
+/** The identity of an unauthenticated caller. */
+export const NO_IDENTITY: object = Object.freeze({});
+
 /**
- * The check of each mode. An invalid credential is refused: it never falls back to another
- * or to anonymous.
+ * The value that each name stands for. An invalid credential is refused: it never falls back to another or to
+ * anonymous.
  */
-const AUTHENTICATORS = {
-  none: () => () => NO_IDENTITY,
-  bearer: () => authenticateBearer,
-  authorizer: ({ userIdClaim }) => (event) => authenticateAuthorizer(event, userIdClaim),
-  "authorizer-optional": ({ userIdClaim }) => (event) =>
-    authenticateAuthorizerOptional(event, userIdClaim),
-  session: createSessionCheck,
-  "api-key": (options) => (event) => getCredentialCheck("api-key")(event, options),
-  jwt: (options) => (event) => getCredentialCheck("jwt")(event, options),
-} as const satisfies Record<AuthMode, (options: AuthenticationOptions) => Authenticator>;
+const NAMED = {
+  none: () => ({ mode: "none", authenticate: () => NO_IDENTITY }),
+  bearer: () => ({ mode: "bearer", authenticate: authenticateBearer }),
+  authorizer: ({ userIdClaim }) => ({
+    mode: "authorizer",
+    authenticate: (event) => authenticateAuthorizer(event, userIdClaim),
+  }),
+  "authorizer-optional": ({ userIdClaim }) => ({
+    mode: "authorizer-optional",
+    authenticate: (event) => authenticateAuthorizerOptional(event, userIdClaim),
+  }),
+  session: (options) => useConfiguredMethod("session", pick(options, SESSION_RULES)),
+  "api-key": (options) => useConfiguredMethod("api-key", pick(options, API_KEY_RULES)),
+  jwt: () => useConfiguredMethod("jwt"),
+} as const satisfies Record<AuthMode, (options: AuthenticationOptions) => AuthMethod>;
 
 /** The modes, for checks and messages. */
-export const AUTH_MODES: readonly string[] = Object.keys(AUTHENTICATORS);
+export const AUTH_MODES: readonly string[] = Object.keys(NAMED);
 
 /**
- * Returns the check of a handler.
+ * Returns the check of a handler: the value of its option `auth`, or the one that a name stands for.
  *
  * @param options The handler's options.
  * @returns The check.
  */
-export function createAuthenticator(options: AuthenticationOptions): Authenticator {
+export function toAuthMethod(options: AuthenticationOptions): AuthMethod {
   const { auth = "none" } = options;
-  return typeof auth === "object" ? auth.authenticate : AUTHENTICATORS[auth](options);
+  return typeof auth === "object" ? auth : NAMED[auth](options);
 }
 
-function authenticateBearer(event: ApiEvent): Identity {
+/** Returns the options that say what a name asks of callers. */
+function pick(options: AuthenticationOptions, rules: object): AuthNeeds {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(rules, name)));
+}
+
+function authenticateBearer(event: ApiEvent): object {
   checkBearerToken(event);
   return NO_IDENTITY;
 }
 
-function authenticateAuthorizer(event: ApiEvent, userIdClaim: string | undefined): Identity {
+function authenticateAuthorizer(
+  event: ApiEvent,
+  userIdClaim: string | undefined,
+): AuthorizerIdentity {
   const identity = readAuthorizer(event, userIdClaim);
   if (identity.userStatus !== UserStatus.Authenticated) {
     throw new UnauthorizedError("Authentication is required");
@@ -98,7 +88,7 @@ function authenticateAuthorizer(event: ApiEvent, userIdClaim: string | undefined
 function authenticateAuthorizerOptional(
   event: ApiEvent,
   userIdClaim: string | undefined,
-): Identity {
+): AuthorizerIdentity {
   const identity = readAuthorizer(event, userIdClaim);
   if (identity.userStatus === UserStatus.Unauthenticated) {
     throw new UnauthorizedError("The credential is not valid");

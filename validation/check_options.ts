@@ -1,10 +1,13 @@
+import {
+  API_KEY_RULES,
+  checkNeeds,
+  isAuthMethod,
+  SESSION_RULES,
+} from "../core/http/auth_method.ts";
 import { HTTP_RULES } from "../core/http/http_options.ts";
 import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import {
-  BOOLEAN_OPTION,
-  checkOptions,
-  FUNCTION_OPTION,
   OBJECT_OPTION,
   oneOf,
   type OptionRule,
@@ -13,15 +16,13 @@ import {
 } from "../core/option_rules.ts";
 import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { AUTH_MODES, type AuthMethod } from "./authenticate.ts";
+import { AUTH_MODES } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
 
 const SCHEMA: OptionRule = [
   (value) => OBJECT_OPTION[0](value) && "_zod" in (value as object),
   "a schema of zod 4 or zod/mini",
 ];
-
-const TEXTS: OptionRule = [isTexts, 'a list of roles such as ["admin"]'];
 
 const RULES: OptionRules = {
   schema: SCHEMA,
@@ -36,19 +37,14 @@ const RULES: OptionRules = {
   validateResponses: oneOf(["always", "development", "never"]),
   auth: protective([
     (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
-    `${AUTH_MODES.join(" or ")}, or the result of a function such as createJwtAuth()`,
+    `${AUTH_MODES.join(" or ")}, or a value such as session() of defineAuth`,
   ]),
-  optional: BOOLEAN_OPTION,
-  authorize: protective(FUNCTION_OPTION),
-  roles: protective(TEXTS),
-  organization: protective([OBJECT_OPTION[0], "{} or { role }"]),
-  freshWithin: protective(wholeNumber([1, Infinity, "seconds"])),
-  twoFactor: protective(oneOf(["required"])),
-  permissions: protective([
-    (needs) => OBJECT_OPTION[0](needs) && hasActions(needs as object),
-    'actions by resource such as { notes: ["read"] }',
-  ]),
-  userIdClaim: [isText, "the name of a claim such as sub"],
+  ...SESSION_RULES,
+  ...API_KEY_RULES,
+  userIdClaim: [
+    (value) => typeof value === "string" && value !== "",
+    "the name of a claim such as sub",
+  ],
   ...HTTP_RULES,
   maxBodyBytes: protective(wholeNumber([1, Infinity, "bytes"])),
   idempotency: protective(IDEMPOTENCY_OPTION),
@@ -60,30 +56,6 @@ const RULES: OptionRules = {
   openapi: OBJECT_OPTION,
   ...FUNCTION_RULES,
 };
-
-const ORGANIZATION_RULES: OptionRules = {
-  role: protective([
-    (role) => isText(role) || isTexts(role),
-    'a role such as "owner", or a list of them',
-  ]),
-};
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isText);
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
-}
-
-function isAuthMethod(value: unknown): boolean {
-  return OBJECT_OPTION[0](value) && typeof (value as AuthMethod).authenticate === "function";
-}
-
-function hasActions(needs: object): boolean {
-  const lists = Object.values(needs);
-  return lists.length > 0 && lists.every(isTexts);
-}
 
 /** Options of any handler. */
 export type AnyOptions = DefineApiHandlerOptions<
@@ -106,16 +78,6 @@ export type AnyOptions = DefineApiHandlerOptions<
   any
 >;
 
-/** Options that refuse authenticated callers with 403. */
-export const RESTRICTIONS = [
-  "authorize",
-  "roles",
-  "organization",
-  "freshWithin",
-  "twoFactor",
-  "permissions",
-];
-
 /**
  * Checks options when the module is loaded, not at the first request.
  *
@@ -124,7 +86,7 @@ export const RESTRICTIONS = [
 export function checkApiOptions(options: object): void {
   checkFunctionOptions("defineApiHandler", options, RULES);
   const given = options as AnyOptions & Readonly<Record<string, unknown>>;
-  const { auth, optional, userIdClaim } = given;
+  const { auth, userIdClaim } = given;
   if (given.bodyParser !== undefined && given.schema === undefined) {
     throw new ConfigurationError("bodyParser goes with schema: set it");
   }
@@ -133,21 +95,18 @@ export function checkApiOptions(options: object): void {
       "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",
     );
   }
-  for (const name of [...RESTRICTIONS, "optional"]) {
+  for (const name of Object.keys({ ...SESSION_RULES, ...API_KEY_RULES })) {
     if (given[name] === undefined) continue;
-    const mode = name === "permissions" ? "api-key" : "session";
+    const mode = Object.hasOwn(API_KEY_RULES, name) ? "api-key" : "session";
     if (auth !== mode) {
-      throw new ConfigurationError(`${name} goes with auth '${mode}': set it, or remove ${name}`);
-    }
-    if (optional && name !== "optional") {
       throw new ConfigurationError(
-        `${name} does not go with optional: a caller without a session cannot meet it`,
+        isAuthMethod(auth)
+          ? `${name} stands beside a value: pass it to the function that returns the value, as in session({ roles: ["admin"] })`
+          : `${name} goes with auth '${mode}': set it, or remove ${name}`,
       );
     }
   }
-  if (given.organization !== undefined) {
-    checkOptions("organization", given.organization, ORGANIZATION_RULES, "organization.");
-  }
+  checkNeeds(given);
   if (given.streaming !== undefined) checkStreaming(given);
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);

@@ -1,10 +1,13 @@
+import { nameOperation } from "../core/handler_settings.ts";
 import type { $ZodType } from "zod/v4/core";
 import { withPreflight } from "../core/http/preflight.ts";
 import { then } from "../core/async/then.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import { checkHttpEvent } from "../core/http/api_event.ts";
+import { type AuthMethod, isRestricted } from "../core/http/auth_method.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import type { OrganizationRule } from "../core/http/session_registry.ts";
+import type { OrganizationRule } from "../core/http/session.ts";
+import { buildValidatedResponse } from "../core/http/response.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/request_limits.ts";
@@ -12,14 +15,11 @@ import type { StreamDelivery } from "../core/http/streaming.ts";
 import { HTTP_EVENTS, observeHandler, type WrapperMetadata } from "../core/with_observability.ts";
 import {
   type AuthenticationOptions,
-  type AuthMethod,
   type AuthMode,
-  createAuthenticator,
-  type Identity,
   NO_IDENTITY,
+  toAuthMethod,
 } from "./authenticate.ts";
-import { addRenewedCookie } from "./authenticate_session.ts";
-import { type AnyOptions, checkApiOptions, RESTRICTIONS } from "./check_options.ts";
+import { type AnyOptions, checkApiOptions } from "./check_options.ts";
 import type {
   ApiHandler,
   ApiHandlerFunction,
@@ -27,7 +27,9 @@ import type {
   HandlerParams,
 } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
+import { Reply } from "./reply.ts";
 import { createResponder } from "./responder.ts";
 import type { HandlerResult, ResponseSchemas } from "./response_types.ts";
 import { createResultReader, type ResultReader } from "./result_reader.ts";
@@ -36,7 +38,7 @@ import { record } from "../env/recording.ts";
 type Response = ProxyResult | ReturnedError;
 
 /** The parameters of the user's function, while they are collected. */
-interface Params extends Identity, RequestInput {
+interface Params extends RequestInput {
   event: ApiEvent;
   context: LambdaContext;
   metadata: WrapperMetadata;
@@ -105,18 +107,18 @@ export function defineApiHandler<
   HandlerResult<TResponse, TResponses>
 > {
   checkApiOptions(options);
-  const authenticate = createAuthenticator(options as AuthenticationOptions);
+  const method = toAuthMethod(options as AuthenticationOptions);
   const readInput = createInputReader(options);
   // a function that `trellis build` has built loads the reader only if it is needed
   const readResult = (options.responseSchema ?? options.responses) === undefined
     ? undefined
     : createResultReader(options);
-  const { respondToPreflight, respond, respondToError } = createResponder(options);
+  const { respondToPreflight, respond, respondToError } = createResponder(options, method);
 
   return function wrapHandler(handler) {
     const { logging, metrics, tracing } = options;
-    const operationName = options.operationName || handler.name || "handler";
-    const identify = limitRequests(authenticate, options.rateLimit, operationName);
+    const operationName = nameOperation(options.operationName, handler.name);
+    const identify = limitRequests(method.authenticate, options.rateLimit, operationName);
     const runHandler = returnProxyResult(handler as (params: Params) => unknown, readResult);
     const delivery = options.streaming?.createDelivery() as StreamDelivery | undefined;
     const run = options.idempotency?.store.protectRequest(runHandler, options) ??
@@ -131,12 +133,16 @@ export function defineApiHandler<
       const preflight = respondToPreflight(event, metadata.correlationId);
       if (preflight !== undefined) return preflight;
       const params: Params = { event, context, metadata };
-      return then(identify(event), (identity) => {
+      let cookies: string[] | undefined;
+      const setCookie = (cookie: string) => void (cookies ??= []).push(cookie);
+      return then(identify(event, setCookie), (identity) => {
         if (identity !== NO_IDENTITY) addIdentity(params, identity);
         return then(readInput(event, params), (error) => {
           if (error !== undefined) return new ReturnedError(error);
           return then(run(params), (value) => {
-            const response = addRenewedCookie(value, params.session);
+            const response = cookies === undefined
+              ? value
+              : { ...value, cookies: [...value.cookies ?? [], ...cookies] };
             return respond(event, response, metadata.correlationId);
           });
         });
@@ -150,7 +156,9 @@ export function defineApiHandler<
       HTTP_EVENTS,
     );
     const lambda = delivery?.expose(observed) ?? observed;
-    const operation = registerOperation(describe(operationName, options as AnyOptions));
+    const operation = registerOperation(
+      describe(operationName, method, options as AnyOptions),
+    );
     withPreflight(lambda, respondToPreflight);
     return record(
       "defineApiHandler",
@@ -161,35 +169,57 @@ export function defineApiHandler<
 }
 
 /** Like `Object.assign`, which is slower where properties are added. */
-function addIdentity(params: Params, identity: Identity): void {
-  const target = params as unknown as Record<string, unknown>;
-  for (const name of Object.keys(identity)) target[name] = identity[name as keyof Identity];
+function addIdentity(params: object, identity: object): void {
+  const target = params as Record<string, unknown>;
+  for (const [name, value] of Object.entries(identity)) target[name] = value;
 }
 
 /** Counts requests before or after authentication, if a rate limit is set. */
 function limitRequests(
-  authenticate: (event: ApiEvent) => Identity | Promise<Identity>,
+  authenticate: AuthMethod["authenticate"],
   rateLimit: RateLimitOptions | undefined,
   operationName: string,
-): (event: ApiEvent) => Identity | Promise<Identity> {
+): AuthMethod["authenticate"] {
   if (rateLimit === undefined) return authenticate;
-  return (event) => getRequestLimits()(event, authenticate, rateLimit, operationName);
+  return (event, setCookie) =>
+    getRequestLimits()(event, () => authenticate(event, setCookie), rateLimit, operationName);
 }
 
-/** Converts the handler's values to proxy results. Without response schemas it returns them itself. */
+/** Converts the handler's values to proxy results. Without response schemas, replies have no body. */
 function returnProxyResult(
   handler: (params: Params) => unknown,
   readResult: ResultReader | undefined,
 ): (params: Params) => ProxyResult | Promise<ProxyResult> {
-  if (readResult === undefined) return handler as (params: Params) => ProxyResult;
-  return (params) => then(handler(params), (value) => readResult(value, params.context));
+  return (params) =>
+    then(
+      handler(params),
+      (value) =>
+        readResult !== undefined
+          ? readResult(value, params.context)
+          : value instanceof Reply
+          ? buildEmptyResponse(value, params.context)
+          : value as ProxyResult,
+    );
+}
+
+function buildEmptyResponse(
+  { status, value, options }: Reply,
+  context: LambdaContext,
+): ProxyResult {
+  if (value !== undefined) {
+    throw new UnexpectedError(
+      `The handler replies with a body, but declares no responses: set responses: { ${status}: schema }`,
+    );
+  }
+  return buildValidatedResponse(context, status, undefined, undefined, options);
 }
 
 function describe(
   operationName: string,
+  { mode, needs = {} }: AuthMethod,
   options: AnyOptions,
 ): Parameters<typeof registerOperation>[0] {
-  const { auth = "none", schema, querySchema, pathSchema, openapi = {}, idempotency } = options;
+  const { schema, querySchema, pathSchema, openapi = {}, idempotency } = options;
   const responses = Object.entries((options.responses ?? {}) as Record<string, $ZodType>);
   const given = options as Readonly<Record<string, unknown>>;
   const resources = Object.fromEntries(
@@ -197,9 +227,9 @@ function describe(
   );
   return {
     operationName,
-    auth: typeof auth === "object" ? auth.mode : auth,
-    isRestricted: RESTRICTIONS.some((name) => given[name] !== undefined),
-    isOptional: options.optional === true,
+    auth: mode,
+    isRestricted: isRestricted(needs),
+    isOptional: needs.optional === true,
     schema,
     bodyType: options.bodyParser?.mediaType,
     querySchema,

@@ -10,21 +10,22 @@ import type {
   RestApiEvent,
 } from "../core/http/lambda.ts";
 import type { RequestIdempotency } from "../core/idempotency.ts";
-import type { ApiKeyIdentity, ApiKeyPermissions, JwtIdentity } from "../core/http/auth_registry.ts";
+import type { ApiKeyPermissions, AuthMethod } from "../core/http/auth_method.ts";
+import type { ApiKeyIdentity, JwtIdentity } from "../core/http/auth_registry.ts";
 import type {
   ActiveOrganization,
   Authorize,
   OrganizationRule,
   SessionResult,
-} from "../core/http/session_registry.ts";
+} from "../core/http/session.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
 import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
-import type { AuthMethod, AuthMode } from "./authenticate.ts";
+import type { AuthMode } from "./authenticate.ts";
 import type { BodyParser } from "./multipart.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
-import type { ResponseSchemas, ResponseValidation } from "./response_types.ts";
+import type { HandlerResult, ResponseSchemas, ResponseValidation } from "./response_types.ts";
 
 /** The type of an option that goes with one auth mode. */
 export type WithAuth<TAuth, TMode extends AuthMode, TOption> = TAuth extends TMode ? TOption
@@ -54,7 +55,8 @@ export interface DefineApiHandlerOptions<
   /** Validates the route's parameters. */
   pathSchema?: $ZodType<TPath>;
   /**
-   * How the handler identifies the caller: the name of a mode, or the result of a function such as `createJwtAuth`.
+   * How the handler identifies the caller: the name of a mode, or a value that carries its check, such as `session()`
+   * of `defineAuth` and the result of `createJwtAuth`.
    * @default "none"
    */
   auth?: TAuth;
@@ -78,7 +80,7 @@ export interface DefineApiHandlerOptions<
    * Seconds since the sign-in within which a session may be used, for auth `session`. With an older one the response is 403
    * with the code `SESSION_NOT_FRESH`: the client asks its user to sign in again.
    */
-  freshWithin?: WithAuth<TAuth, "session", number>;
+  freshWithinSeconds?: WithAuth<TAuth, "session", number>;
   /**
    * Requires a second factor, for auth `session`: a code of better-auth's plugin `twoFactor`, or a passkey that verified its user. A
    * session that began in another way gets 403 with the code `SECOND_FACTOR_REQUIRED`: the client asks for a code.
@@ -245,7 +247,7 @@ export type ApiHandlerFunction<TParams, TResult = ProxyResult> = (
 ) => TResult | Promise<TResult>;
 
 /** The function to export for Lambda. It has the user's function as a property, for tests without the wrapper. */
-export interface ApiHandler<TParams, TResult = ProxyResult> {
+export interface ApiHandler<TParams, TResult = HandlerResult<unknown, ResponseSchemas>> {
   (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
   /** The user's function. */
   readonly handler: ApiHandlerFunction<TParams, TResult>;

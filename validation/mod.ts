@@ -23,7 +23,13 @@
  *
  * @module
  */
-export type { AuthMethod, AuthMode } from "./authenticate.ts";
+export type { AuthMode } from "./authenticate.ts";
+export type {
+  ApiKeyPermissions,
+  AuthMethod,
+  AuthMethodMode,
+  AuthNeeds,
+} from "../core/http/auth_method.ts";
 export { defineApiHandler } from "./define_api_handler.ts";
 export type {
   ApiHandler,
@@ -80,15 +86,10 @@ export type { Flat } from "../core/flat.ts";
 export type {
   ApiKeyDetails,
   ApiKeyIdentity,
-  ApiKeyPermissions,
   JwtClaims,
   JwtIdentity,
 } from "../core/http/auth_registry.ts";
-export type {
-  ActiveOrganization,
-  Authorize,
-  OrganizationRule,
-} from "../core/http/session_registry.ts";
+export type { ActiveOrganization, Authorize, OrganizationRule } from "../core/http/session.ts";
 export type { AsyncFunctionOptions, FunctionOptions } from "../core/function_options.ts";
 export type { HttpOptions } from "../core/http/http_options.ts";
 export type { CorsOption, CredentialedOrigins } from "../core/http/cors.ts";

@@ -1,6 +1,6 @@
 import type { ResponseOptions } from "../core/http/response.ts";
 
-/** Response of a handler with `responseSchema` or `responses`; create it with {@link reply}. */
+/** Response of a handler; create it with {@link reply}. */
 export class Reply<TStatus extends number = number, TValue = unknown> {
   /** HTTP status. */
   readonly status: TStatus;
@@ -22,11 +22,11 @@ export class Reply<TStatus extends number = number, TValue = unknown> {
 }
 
 /**
- * Creates the response of a handler that declares `responseSchema` or `responses`. The compiler checks the body against
- * the schema of the status; a handler that needs neither another status nor headers can return the body itself.
+ * Creates the response of a handler. The compiler checks the body against the schema of its status in `responses`. A
+ * handler that declares no responses can reply without a body only.
  *
- * @param status HTTP status. With `responseSchema` a status of success, with `responses` a key of it.
- * @param value The body, as the schema takes it. Leave it out for 204.
+ * @param status HTTP status. A key of `responses`; with `responseSchema` a status of success.
+ * @param value The body, as the schema takes it. Leave it out for a response without a body.
  * @param options Headers and cookies.
  * @returns The response.
  *
@@ -51,10 +51,16 @@ export class Reply<TStatus extends number = number, TValue = unknown> {
  * console.log((await handler(event, createLambdaContext())).statusCode); // 201
  * ```
  */
-export function reply<const TStatus extends number, TValue = undefined>(
+export function reply<const TStatus extends number>(status: TStatus): Reply<TStatus, undefined>;
+export function reply<const TStatus extends number, TValue>(
   status: TStatus,
-  value?: TValue,
+  value: TValue,
   options?: ResponseOptions,
-): Reply<TStatus, TValue> {
-  return new Reply(status, value as TValue, options);
+): Reply<TStatus, TValue>;
+export function reply(
+  status: number,
+  value?: unknown,
+  options?: ResponseOptions,
+): Reply<number, unknown> {
+  return new Reply(status, value, options);
 }

@@ -1,4 +1,5 @@
 import { getSource, isHttpEvent } from "../core/http/api_event.ts";
+import type { AuthMethod } from "../core/http/auth_method.ts";
 import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
 import {
   type CorsOption,
@@ -23,7 +24,6 @@ export interface ResponderOptions {
   errorBody?: ErrorBodyFormat;
   rateLimit?: RateLimitOptions;
   securityHeaders?: SecurityHeadersOption;
-  auth?: unknown;
 }
 
 /** The last step of a request. */
@@ -43,14 +43,16 @@ export interface Responder {
  * Creates the functions that turn the result of a handler, or its error, into the response.
  *
  * @param options CORS and the form of error bodies.
+ * @param method How the handler identifies its callers.
  * @returns The functions.
  * @throws {ConfigurationError} If `CORS_ALLOW_ORIGIN` is invalid.
  */
 export function createResponder(
-  { cors, errorBody, rateLimit, securityHeaders, auth = "none" }: ResponderOptions,
+  { cors, errorBody, rateLimit, securityHeaders }: ResponderOptions,
+  { mode, isTrustedOrigin }: Pick<AuthMethod, "mode" | "isTrustedOrigin"> = { mode: "none" },
 ): Responder {
-  const getSecurityHeaders = createSecurityHeaders(securityHeaders, auth !== "none");
-  const getOwnHeaders = createCorsHeaders(cors);
+  const getSecurityHeaders = createSecurityHeaders(securityHeaders, mode !== "none");
+  const getOwnHeaders = createCorsHeaders(cors, isTrustedOrigin);
   const getCorsHeaders = rateLimit === undefined
     ? getOwnHeaders
     : (event: ApiEvent) => ({ ...getOwnHeaders(event), ...getRateLimitHeaders(event) });

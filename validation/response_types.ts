@@ -15,11 +15,13 @@ export type ResponseValidation = "always" | "development" | "never";
 export type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 206 | 207 | 208 | 226;
 
 /**
- * Result of a handler: a proxy result; with `responseSchema` or `responses` also a `reply`, or the body itself if
- * there is one status of success.
+ * Result of a handler: a proxy result, or a `reply`. With `responseSchema` or `responses` the reply has a body, and the
+ * handler can return the body itself if there is one status of success.
  */
 export type HandlerResult<TResponse, TResponses> =
   | ProxyResult
+  | (unknown extends TResponse ? number extends keyof TResponses ? Reply<number, undefined> : never
+    : never)
   | (unknown extends TResponse ? never : TResponse | Reply<SuccessStatus, TResponse>)
   | (number extends keyof TResponses ? never : StatusReply<TResponses> | SoleBody<TResponses>);
 

@@ -41,14 +41,14 @@ const BATCH_MS = 2_000;
  * @example
  * ```ts
  * // src/functions/schedule/auth_cleanup.ts
- * import { configureSessionAuth, createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+ * import { createAuthCleanupHandler, defineAuth } from "@trellis/fn/auth";
  * import { getDrizzleClient } from "@trellis/fn/database";
  *
- * configureSessionAuth(() => getDrizzleClient({ provider: "embedded-pg" }), {
+ * const { getAuth } = defineAuth(() => getDrizzleClient({ provider: "embedded-pg" }), {
  *   secret: "at-least-32-random-characters-0123456789",
  *   baseURL: "http://localhost:3000",
  * });
- * export const handler = createAuthCleanupHandler(getConfiguredSessionAuth, { retentionDays: { session: 90 } });
+ * const handler = createAuthCleanupHandler(getAuth, { retentionDays: { session: 90 } });
  * ```
  */
 export function createAuthCleanupHandler(

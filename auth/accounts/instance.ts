@@ -44,8 +44,9 @@ export interface AuthInternals {
 }
 
 const internals: WeakMap<BetterAuthInstance, AuthInternals> = new WeakMap();
+
 /** A configuration, and its instance for each client. */
-interface KnownConfig {
+export interface KnownConfig {
   readonly settings: AuthSettings;
   readonly instances: WeakMap<AuthDatabase, BetterAuthInstance>;
 }
@@ -86,14 +87,24 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
       "createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first",
     );
   }
+  const known = resolveOnce(config);
+  let auth = known.instances.get(db);
+  if (auth === undefined) known.instances.set(db, auth = findOrMakeInstance(db, known.settings));
+  return auth;
+}
+
+/**
+ * Validates a configuration, once for each object.
+ *
+ * @throws {ConfigurationError} If the configuration is invalid. Nothing is cached then.
+ */
+export function resolveOnce(config: AuthConfig): KnownConfig {
   let known = configs.get(config);
   if (known === undefined) {
     known = { settings: resolveAuthConfig(config), instances: new WeakMap() };
     configs.set(config, known);
   }
-  let auth = known.instances.get(db);
-  if (auth === undefined) known.instances.set(db, auth = findOrMakeInstance(db, known.settings));
-  return auth;
+  return known;
 }
 
 function findOrMakeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInstance {

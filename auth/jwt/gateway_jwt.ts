@@ -1,9 +1,9 @@
 import { getAuthorizer } from "../../core/http/api_event.ts";
+import type { AuthMethod } from "../../core/http/auth_method.ts";
 import type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { checkOptions } from "../../core/option_rules.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";
-import type { AuthMethod } from "../../validation/authenticate.ts";
 import { findClaims } from "../../validation/authenticate_authorizer.ts";
 import { invalidToken, readIdentity } from "./jwt_claims.ts";
 import { CLAIM_RULES, type JwtClaimOptions, requireClaimOptions } from "./jwt_options.ts";

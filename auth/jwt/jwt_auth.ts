@@ -1,14 +1,14 @@
 import type { JWTVerifyOptions } from "jose";
 import { getHeader } from "../../core/http/api_event.ts";
+import type { AuthMethod } from "../../core/http/auth_method.ts";
 import {
   type JwtClaims,
   type JwtIdentity,
-  setCredentialCheck,
+  setConfiguredMethod,
 } from "../../core/http/auth_registry.ts";
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";
-import type { AuthMethod } from "../../validation/authenticate.ts";
 import { invalidToken, readIdentity } from "./jwt_claims.ts";
 import { createKeyLoader, type JwtKeys, keysUnavailable } from "./jwt_keys.ts";
 import { checkJwtOptions, JWT_ALGORITHMS, type JwtAuthOptions } from "./jwt_options.ts";
@@ -35,12 +35,13 @@ import { checkJwtOptions, JWT_ALGORITHMS, type JwtAuthOptions } from "./jwt_opti
  */
 export function configureJwtAuth(options: JwtAuthOptions<unknown>): void {
   checkJwtOptions("configureJwtAuth", options);
-  setCredentialCheck("jwt", createJwtCheck(options as JwtAuthOptions));
+  const method = { mode: "jwt", authenticate: createJwtCheck(options as JwtAuthOptions) } as const;
+  setConfiguredMethod("jwt", () => method);
 }
 
 /** Clears the configuration of {@link configureJwtAuth}. For tests. */
 export function resetJwtAuth(): void {
-  setCredentialCheck("jwt", undefined);
+  setConfiguredMethod("jwt", undefined);
 }
 
 /**

@@ -12,7 +12,7 @@
  * @module
  */
 export type { JwtClaims, JwtIdentity } from "../../core/http/auth_registry.ts";
-export type { AuthMethod } from "../../validation/authenticate.ts";
+export type { AuthMethod } from "../../core/http/auth_method.ts";
 export { createGatewayJwtAuth, type GatewayJwtOptions } from "./gateway_jwt.ts";
 export { configureJwtAuth, createJwtAuth, resetJwtAuth } from "./jwt_auth.ts";
 export {

@@ -1,6 +1,12 @@
-import { setCredentialCheck } from "../../core/http/auth_registry.ts";
+import type { ApiKeyNeeds } from "../../core/http/auth_method.ts";
+import { type ApiKeyIdentity, setConfiguredMethod } from "../../core/http/auth_registry.ts";
+import type { ApiEvent } from "../../core/http/lambda.ts";
 import { checkApiKey } from "./api_key_check.ts";
-import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "./api_key_options.ts";
+import {
+  type ApiKeyAuthOptions,
+  type ApiKeyCheckOptions,
+  resolveApiKeyOptions,
+} from "./api_key_options.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import { record } from "../../env/recording.ts";
 
@@ -35,14 +41,28 @@ export function configureApiKeyAuth(
   options: ApiKeyAuthOptions,
 ): void {
   record("configureApiKeyAuth", [getDb, options], undefined);
-  const settings = resolveApiKeyOptions(options);
-  setCredentialCheck(
-    "api-key",
-    (event, needs) => checkApiKey(event, needs, settings, getDb),
-  );
+  const check = createApiKeyCheck(getDb, options);
+  setConfiguredMethod("api-key", (needs) => ({
+    mode: "api-key",
+    needs,
+    authenticate: (event) => check(event, needs),
+  }));
 }
 
 /** Clears the configuration of {@link configureApiKeyAuth}. For tests. */
 export function resetApiKeyAuth(): void {
-  setCredentialCheck("api-key", undefined);
+  setConfiguredMethod("api-key", undefined);
+}
+
+/**
+ * Creates a check of API keys.
+ *
+ * @throws {ConfigurationError} As {@link configureApiKeyAuth}.
+ */
+export function createApiKeyCheck(
+  getDb: () => Promise<AuthDatabase>,
+  options: ApiKeyCheckOptions,
+): (event: ApiEvent, needs: ApiKeyNeeds) => Promise<ApiKeyIdentity> {
+  const settings = resolveApiKeyOptions(options);
+  return (event, needs) => checkApiKey(event, needs, settings, getDb);
 }

@@ -1,9 +1,6 @@
 import { getHeader } from "../../core/http/api_event.ts";
-import type {
-  ApiKeyIdentity,
-  ApiKeyPermissions,
-  CredentialNeeds,
-} from "../../core/http/auth_registry.ts";
+import type { ApiKeyNeeds, ApiKeyPermissions } from "../../core/http/auth_method.ts";
+import type { ApiKeyIdentity } from "../../core/http/auth_registry.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import {
@@ -51,7 +48,7 @@ const MAX_ATTEMPTS = 50;
  */
 export async function checkApiKey(
   event: ApiEvent,
-  needs: CredentialNeeds,
+  needs: ApiKeyNeeds,
   settings: ApiKeySettings,
   getDb: () => Promise<AuthDatabase>,
 ): Promise<ApiKeyIdentity> {

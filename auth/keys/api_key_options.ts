@@ -128,6 +128,11 @@ export interface ApiKeyAuthOptions {
   configId?: string;
 }
 
+/** What {@link resolveApiKeyOptions} validates. */
+export interface ApiKeyCheckOptions extends Omit<ApiKeyAuthOptions, "schema"> {
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
 /** Columns of the plugin's table that a check reads or writes. */
 export const API_KEY_COLUMNS = [
   "id",
@@ -191,7 +196,7 @@ const UNSUPPORTED = ["customAPIKeyGetter", "customAPIKeyValidator", "customStora
  * @throws {ConfigurationError} If an option is unknown, invalid or not supported, or the table lacks
  * columns.
  */
-export function resolveApiKeyOptions(options: ApiKeyAuthOptions): ApiKeySettings {
+export function resolveApiKeyOptions(options: ApiKeyCheckOptions): ApiKeySettings {
   checkOptions("configureApiKeyAuth", options, RULES);
   const { plugin = {}, configId } = options;
   const configurations = [plugin].flat() as readonly ApiKeyConfiguration[];
@@ -247,11 +252,11 @@ function checkSupported(configuration: ApiKeyConfiguration & { storage?: unknown
 /** Returns the tables of the owners that the configurations have. */
 function findOwners(
   configurations: readonly ApiKeyConfiguration[],
-  schema: ApiKeyAuthOptions["schema"],
+  schema: ApiKeyCheckOptions["schema"],
 ): ApiKeyOwners {
   const models = new Set(configurations.map(({ references = "user" }) => references));
   const owners = [...models].map((model) => {
-    const table: unknown = schema[model];
+    const table = schema[model];
     if (isTable(table) && Object.hasOwn(getColumns(table), "id")) return [model, table] as const;
     throw new ConfigurationError(
       `configureApiKeyAuth needs schema.${model}, so that keys are refused once their owner is ` +

@@ -107,16 +107,16 @@ const RULES = {
  *
  * @example
  * ```ts
- * import { configureSessionAuth, createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+ * import { createAuthHandler, defineAuth } from "@trellis/fn/auth";
  * import { getDrizzleClient } from "@trellis/fn/database";
  *
- * configureSessionAuth(() => getDrizzleClient({ provider: "embedded-pg" }), {
+ * const { getAuth } = defineAuth(() => getDrizzleClient({ provider: "embedded-pg" }), {
  *   secret: "at-least-32-random-characters-0123456789",
  *   baseURL: "http://localhost:3000",
  * });
- * export const handler = createAuthHandler(getConfiguredSessionAuth);
+ * const handler = createAuthHandler(getAuth);
  * // a function for a part of the routes
- * export const signIn = createAuthHandler(getConfiguredSessionAuth, { routes: ["/sign-in/*"] });
+ * const signIn = createAuthHandler(getAuth, { routes: ["/sign-in/*"] });
  * ```
  */
 export function createAuthHandler(

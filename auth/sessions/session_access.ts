@@ -1,11 +1,10 @@
-// `session_auth.ts` imports this file when a handler with auth "session" has further options.
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import type {
-  AuthenticatedSession,
+  ActiveOrganization,
   AuthorizeParams,
-  SessionAccess,
+  SessionNeeds,
   SessionResult,
-} from "../../core/http/session_registry.ts";
+} from "../../core/http/session.ts";
 import { AppError, isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";
 import { logInfo } from "../../observability/logger.ts";
@@ -17,15 +16,24 @@ import { findOrganization, getOrganizationQuery, hasRole } from "./session_organ
 import type { SessionRow } from "./session_statements.ts";
 import { getSessionTables, SECOND_FACTOR_FIELD } from "../config/session_tables.ts";
 
+/** Result of the check of a request's credential. */
+export interface AuthenticatedSession {
+  /** The session; `undefined` for an anonymous request to a handler with the option `optional`. */
+  readonly session: SessionResult | undefined;
+  /** The active organization, if the handler has the option `organization`. */
+  readonly organization?: ActiveOrganization;
+  /** The `Set-Cookie` header that renews the session cookie, if it is to be renewed. */
+  readonly setCookie?: string;
+}
+
 type GetAuth = () => Promise<BetterAuthInstance>;
 
 /**
- * Checks the credential of a request to a handler with the options `optional`, `roles`,
- * `organization`, `freshWithin`, `twoFactor` or `authorize`. One query reads the user, the session, the active
+ * Checks the credential of a request to a handler that asks for more than a valid session. One query reads the user, the session, the active
  * organization and the user's role in it.
  *
  * @param event The event.
- * @param access The options of the handler.
+ * @param needs What the handler asks for.
  * @param getAuth Returns the instance.
  * @returns The session.
  * @throws {UnauthorizedError} If there is no valid session.
@@ -34,25 +42,25 @@ type GetAuth = () => Promise<BetterAuthInstance>;
  * `SECOND_FACTOR_REQUIRED` if the session has no second factor.
  * @throws {ConfigurationError} If the tables lack what an option reads.
  */
-export async function authenticateWithAccess(
+export async function authenticateWithNeeds(
   event: ApiEvent,
-  access: SessionAccess,
+  needs: SessionNeeds,
   getAuth: GetAuth,
 ): Promise<AuthenticatedSession> {
-  if (access.optional) return await authenticateOptional(event, getAuth);
+  if (needs.optional) return await authenticateOptional(event, getAuth);
   requireCredential(event);
   const auth = await getAuth();
   const { db, settings } = getInternals(auth);
-  if (access.roles !== undefined) requireRoleColumn(settings);
-  if (access.twoFactor !== undefined) requireSecondFactorColumn(settings);
-  const query = access.organization && getOrganizationQuery(db, settings);
+  if (needs.roles !== undefined) requireRoleColumn(settings);
+  if (needs.twoFactor !== undefined) requireSecondFactorColumn(settings);
+  const query = needs.organization && getOrganizationQuery(db, settings);
   const { session, row, setCookie } = await checkRequestSession(auth, event, query);
-  if (access.freshWithin !== undefined) checkFreshness(row, access.freshWithin);
-  if (access.twoFactor !== undefined) checkSecondFactor(row);
-  if (access.roles !== undefined) checkRoles(session, access.roles);
-  const organization = access.organization && findOrganization(row, access.organization);
-  if (access.authorize !== undefined) {
-    await checkAuthorized(access.authorize, { session, organization, event });
+  if (needs.freshWithinSeconds !== undefined) checkFreshness(row, needs.freshWithinSeconds);
+  if (needs.twoFactor !== undefined) checkSecondFactor(row);
+  if (needs.roles !== undefined) checkRoles(session, needs.roles);
+  const organization = needs.organization && findOrganization(row, needs.organization);
+  if (needs.authorize !== undefined) {
+    await checkAuthorized(needs.authorize, { session, organization, event });
   }
   return { session, organization, setCookie };
 }
@@ -81,14 +89,17 @@ async function authenticateOptional(
  * Compares like better-auth's `freshAge`: the time since the creation of the session. In contrast
  * to better-auth, an impersonated session is never fresh, because its user has not signed in.
  */
-function checkFreshness({ createdAt, impersonatedBy }: SessionRow, freshWithin: number): void {
+function checkFreshness(
+  { createdAt, impersonatedBy }: SessionRow,
+  freshWithinSeconds: number,
+): void {
   if (impersonatedBy) {
     throw new AppError(
       "SESSION_NOT_FRESH",
       "The user has not signed in: the session is impersonated",
     );
   }
-  if (Date.now() - createdAt.getTime() < freshWithin * 1000) return;
+  if (Date.now() - createdAt.getTime() < freshWithinSeconds * 1000) return;
   throw new AppError("SESSION_NOT_FRESH", "The sign-in was too long ago: sign in again");
 }
 
@@ -121,7 +132,7 @@ function checkRoles({ user }: SessionResult, roles: readonly string[]): void {
 }
 
 async function checkAuthorized(
-  authorize: NonNullable<SessionAccess["authorize"]>,
+  authorize: NonNullable<SessionNeeds["authorize"]>,
   params: AuthorizeParams,
 ): Promise<void> {
   const decision = await authorize(params);

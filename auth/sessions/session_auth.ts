@@ -1,27 +1,35 @@
+import { setConfiguredMethod } from "../../core/http/auth_registry.ts";
 import { setTrustedOriginCheck } from "../../core/http/cors.ts";
-import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
-import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { BetterAuthInstance } from "../accounts/instance.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthConfig } from "../config/config.ts";
-import { checkAuthOptions } from "../config/resolve_config.ts";
-import { type BetterAuthInstance, createAuth, getAuth } from "../accounts/instance.ts";
-import { checkRequestSession } from "./request_session.ts";
-import { authenticateWithAccess } from "./session_access.ts";
-import { requireCredential } from "./session_credential.ts";
+import { identifyConfig } from "../config/identify_config.ts";
+import { type Auth, createMethods } from "../define_auth.ts";
 import { createOriginCheck } from "./trusted_origin.ts";
-import { record } from "../../env/recording.ts";
+import { isRecording, record } from "../../env/recording.ts";
 
-let factory: (() => Promise<BetterAuthInstance>) | undefined;
+/** The configuration of handlers with auth `session`. */
+let configured:
+  | { readonly auth: Auth; readonly getDb: unknown; readonly identity: string }
+  | undefined;
+
+/** False where functions are loaded several times: each brings its own copy of the configuration. */
+let isFixed = true;
+
+/** Lets {@link configureSessionAuth} replace the configuration in this process, for `trellis dev`. */
+export function allowReconfiguration(): void {
+  isFixed = false;
+}
 
 /**
- * Configures the session check of handlers with auth `session`. Call it once at module scope. It
- * connects and loads nothing before the first request.
+ * Configures what the name `session` stands for in handlers: {@link defineAuth}'s `session()` for the whole process.
+ * Call it once at module scope. It connects and loads nothing before the first request.
  *
  * @param getDb Returns the database client, such as `() => getDrizzleClient(config)`. It should
  * cache.
  * @param config As for {@link createAuth}.
- * @throws {ConfigurationError} If an option is unknown.
+ * @throws {ConfigurationError} If the configuration is invalid, or it was called before with another database or configuration.
  *
  * @example
  * ```ts
@@ -35,17 +43,19 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  * ```
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
-  checkAuthOptions(config);
+  const identity = identifyConfig(config);
+  if (configured !== undefined && isFixed && !isRecording()) {
+    if (configured.getDb === getDb && configured.identity === identity) return;
+    throw new ConfigurationError(
+      "configureSessionAuth was called before with another database or configuration, which handlers with auth 'session' " +
+        "would lose: call it once, or use the value session() of defineAuth(getDb, config) in the handlers of each",
+    );
+  }
   record("configureSessionAuth", [getDb, config], undefined);
-  const getInstance = factory = () => getAuth(getDb, config);
+  const auth = createMethods(getDb, config);
+  configured = { auth, getDb, identity };
   setTrustedOriginCheck(createOriginCheck(config));
-  const client = new LastFulfilled<AuthDatabase>();
-  setSessionAuthenticator(function authenticateSession(event, access) {
-    if (access !== undefined) return authenticateWithAccess(event, access, getInstance);
-    // runs first, so that requests without a credential do not reach the database
-    requireCredential(event);
-    return client.use(getDb(), (db) => checkRequestSession(createAuth(db, config), event));
-  });
+  setConfiguredMethod("session", auth.session);
 }
 
 /**
@@ -55,17 +65,17 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
  * @throws {ConfigurationError} If {@link configureSessionAuth} was not called.
  */
 export async function getConfiguredSessionAuth(): Promise<BetterAuthInstance> {
-  if (factory === undefined) {
+  if (configured === undefined) {
     throw new ConfigurationError(
       "No session auth is configured: call configureSessionAuth(getDb, config) at module scope, before the first request",
     );
   }
-  return await factory();
+  return await configured.auth.getAuth();
 }
 
 /** Clears the configuration of {@link configureSessionAuth}. For tests. */
 export function resetSessionAuth(): void {
-  factory = undefined;
+  configured = undefined;
   setTrustedOriginCheck(undefined);
-  setSessionAuthenticator(undefined);
+  setConfiguredMethod("session", undefined);
 }

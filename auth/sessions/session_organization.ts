@@ -1,4 +1,4 @@
-import type { ActiveOrganization, OrganizationRule } from "../../core/http/session_registry.ts";
+import type { ActiveOrganization, OrganizationRule } from "../../core/http/session.ts";
 import { listColumns } from "../../database/column_sql.ts";
 import { isTable } from "../../database/drizzle_table.ts";
 import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";

@@ -1,5 +1,5 @@
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
-import type { SessionResult } from "../../core/http/session_registry.ts";
+import type { SessionResult } from "../../core/http/session.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";

@@ -145,13 +145,13 @@ function checkSigned(timestamp: string, payload: WebhookValidationOptions["paylo
  *
  * @example
  * ```ts
- * import { validateCodeHostWebhook } from "@trellis/fn/auth";
+ * import { validateGitHubWebhook } from "@trellis/fn/auth";
  *
  * const header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
- * await validateCodeHostWebhook("Hello, World!", header, "It's a Secret to Everybody");
+ * await validateGitHubWebhook("Hello, World!", header, "It's a Secret to Everybody");
  * ```
  */
-export function validateCodeHostWebhook(
+export function validateGitHubWebhook(
   payload: WebhookPayload,
   signatureHeader: string | null | undefined,
   secret: WebhookSecret,
@@ -164,3 +164,15 @@ export function validateCodeHostWebhook(
     headerName: "X-Hub-Signature-256",
   });
 }
+
+/**
+ * Checks a webhook as {@link validateGitHubWebhook} does, for other code hosts with the same scheme.
+ *
+ * @param payload The raw request body.
+ * @param signatureHeader Value of `X-Hub-Signature-256`.
+ * @param secret The webhook's secret, or several during a rotation.
+ * @returns A promise that resolves if the signature is valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed or invalid.
+ * @throws {ConfigurationError} If the secret is empty.
+ */
+export const validateCodeHostWebhook: typeof validateGitHubWebhook = validateGitHubWebhook;

@@ -151,7 +151,7 @@ const ATTACKS: readonly Attack[] = [
     call: hook("/hooks/payments", ({ secrets }, body) => {
       const time = nowSeconds() - 86_400;
       return {
-        "Payments-Signature": `t=${time},v1=${
+        "Stripe-Signature": `t=${time},v1=${
           sign(secrets.PAYMENTS_WEBHOOK_SECRET, `${time}.${body}`)
         }`,
       };
@@ -164,7 +164,7 @@ const ATTACKS: readonly Attack[] = [
     call: hook("/hooks/payments", ({ secrets }) => {
       const time = nowSeconds();
       return {
-        "Payments-Signature": `t=${time},v1=${sign(secrets.PAYMENTS_WEBHOOK_SECRET, `${time}.{}`)}`,
+        "Stripe-Signature": `t=${time},v1=${sign(secrets.PAYMENTS_WEBHOOK_SECRET, `${time}.{}`)}`,
       };
     }),
     usesDatabase: false,

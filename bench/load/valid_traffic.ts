@@ -253,7 +253,7 @@ export class ValidClient {
     const body = JSON.stringify({ id, type: "payment.settled" });
     const time = Math.floor(Date.now() / 1000);
     const signature = sign(this.#run.secrets.PAYMENTS_WEBHOOK_SECRET, `${time}.${body}`);
-    const headers = { ...JSON_HEADERS, "Payments-Signature": `t=${time},v1=${signature}` };
+    const headers = { ...JSON_HEADERS, "Stripe-Signature": `t=${time},v1=${signature}` };
     const call = { method: "POST", path: "/hooks/payments", headers, body };
     if ((await this.#send("webhook of payments", [202], call)).went) this.#run.ledger.delivered(id);
   }

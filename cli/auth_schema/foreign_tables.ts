@@ -104,7 +104,7 @@ export async function describeUnnamedTables(
 async function listOwnTables(root: string, file: string): Promise<OwnTable[]> {
   const { transform } = await loadEsbuild("trellis generate auth-schema");
   const found: OwnTable[] = [];
-  for (const path of findSources(root, root, "drizzle-orm/pg-core")) {
+  for (const path of findSources(root, root, /drizzle-orm\/pg-core/)) {
     if (resolve(root, path) === file) continue;
     const text = readFileSync(resolve(root, path), "utf8");
     const { code } = await transform(text, {

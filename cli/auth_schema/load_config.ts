@@ -50,10 +50,10 @@ export async function loadAuthConfig(options: LoadOptions): Promise<LoadedAuthCo
   if (first === undefined) {
     throw new ConfigurationError(
       files.length === 0
-        ? "No module calls configureSessionAuth(getDb, config). Set auth.config in trellis.config.ts, such as src/auth.ts#authConfig"
+        ? "No module calls defineAuth(getDb, config). Set auth.config in trellis.config.ts, such as src/auth.ts#authConfig"
         : `${
           files.join(", ")
-        } did not call configureSessionAuth(getDb, config) when loaded. Export the configuration and set ` +
+        } did not call defineAuth(getDb, config) when loaded. Export the configuration and set ` +
           "auth.config in trellis.config.ts, such as src/auth.ts#authConfig",
     );
   }
@@ -73,5 +73,5 @@ export function hasAuthConfig(options: LoadOptions): boolean {
 }
 
 function findConfigModules({ root, functionsDir }: LoadOptions): string[] {
-  return findModules(root, functionsDir, "configureSessionAuth(");
+  return findModules(root, functionsDir, /\b(?:defineAuth|configureSessionAuth)\(/);
 }

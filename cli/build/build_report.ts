@@ -93,8 +93,11 @@ export function printReport(
     : changed === 0
     ? output.green("everything is up to date")
     : `${changed} written to ${config.build.dir}/`;
-  output.line(`${output.bold(`${functions.length} functions`)}, ${formatBytes(total)}: ${state}`);
-  return result;
+  const summary = `${output.bold(`${functions.length} functions`)}, ${
+    formatBytes(total)
+  }: ${state}`;
+  output.line(summary);
+  return { ...result, summary };
 }
 
 /**

@@ -234,10 +234,10 @@ function createPlugins(
 ): Plugin[] {
   const { paths, sources, settings: { awsCredentials }, isDeno, isExternal, createResolvers } =
     build;
-  const { providers, betterAuth } = parts;
+  const { providers, ...auth } = parts;
   const { readProject, besideFiles } = build;
   return [
-    optionalPartsPlugin({ betterAuth, paths, isExternal }),
+    optionalPartsPlugin({ ...auth, paths, isExternal }),
     // Deno downloads packages
     providerModulesPlugin({
       providers,
@@ -249,7 +249,7 @@ function createPlugins(
     bundledProjectPlugin(paths, readProject),
     editedSourcesPlugin(sources, [
       besideFilesEditor(paths, besideFiles),
-      ...betterAuth ? [] : [authConfigEditor(paths)],
+      ...auth.betterAuth ? [] : [authConfigEditor(paths)],
       ...editors,
     ]),
     lazyBuiltinsPlugin(),

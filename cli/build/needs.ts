@@ -20,6 +20,10 @@ export interface Needs {
   readonly unreadAt?: number;
   /** True if it may use the auth library itself and not only check sessions. */
   readonly betterAuth: boolean;
+  /** True if it may call `apiKey` of `defineAuth`. */
+  readonly apiKeys: boolean;
+  /** True if it may call `jwt` of `defineAuth`. */
+  readonly jwt: boolean;
 }
 
 /** The providers that work in a deployed function. */
@@ -61,14 +65,20 @@ export function readNeeds(tree: SyntaxTree): Needs {
   const isWhole = names.has("*");
   const usesDatabase = isWhole ||
     imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
-  const betterAuth = isWhole || startsBetterAuth(tree, imports);
-  if (!usesDatabase) return { providers: [], anyProvider: false, betterAuth };
+  const members = readAuthMembers(tree, imports);
+  const uses = (member: string) => isWhole || members === undefined || members.has(member);
+  const auth = {
+    betterAuth: isWhole || startsBetterAuth(tree, imports, members),
+    apiKeys: uses("apiKey"),
+    jwt: uses("jwt"),
+  };
+  if (!usesDatabase) return { providers: [], anyProvider: false, ...auth };
   const { named, unread } = readProviders(tree);
   return {
     providers: [...named].sort(),
     anyProvider: unread.length > 0 || named.size === 0,
     unreadAt: unread[0]?.start,
-    betterAuth,
+    ...auth,
   };
 }
 
@@ -138,8 +148,11 @@ function readProviders(
 function startsBetterAuth(
   { program, parentOf }: SyntaxTree,
   imports: readonly ImportedName[],
+  members: ReadonlyMap<string, readonly AnyNode[]> | undefined,
 ): boolean {
+  if (members === undefined) return true;
   const locals = new Map(imports.map(({ local, name }) => [local, name]));
+  const getters = new Set(members.get("getAuth"));
   const nameOf = (node: AnyNode) => node.type === "Identifier" ? locals.get(node.name) ?? "" : "";
   const isForSessionCheck = (name: AnyNode): boolean => {
     let node = parentOf(name)!;
@@ -154,7 +167,49 @@ function startsBetterAuth(
   let starts = false;
   visitNodes(program, (node) => {
     if (node.type === "ImportDeclaration") return false;
-    if (INSTANCES.has(nameOf(node)) && !isForSessionCheck(node)) starts = true;
+    const isInstance = INSTANCES.has(nameOf(node)) || getters.has(node);
+    if (isInstance && !isForSessionCheck(node)) starts = true;
   });
   return starts;
+}
+
+/**
+ * Finds where a function uses what calls of `defineAuth` return: `session` in
+ * `const { session } = defineAuth(…)`.
+ *
+ * @returns The uses by member; `undefined` if a result is used as a whole, so that any member may be used.
+ */
+function readAuthMembers(
+  { program, parentOf }: SyntaxTree,
+  imports: readonly ImportedName[],
+): ReadonlyMap<string, readonly AnyNode[]> | undefined {
+  const definers = imports.filter(({ name }) => name === "defineAuth").map(({ local }) => local);
+  const members = new Map<string, string>();
+  const declared = new Set<AnyNode>();
+  let isKnown = true;
+  visitNodes(program, (node) => {
+    if (node.type === "ImportDeclaration") return false;
+    if (node.type !== "Identifier" || !definers.includes(node.name)) return;
+    const call = parentOf(node);
+    const variable = call?.type === "CallExpression" ? parentOf(call) : undefined;
+    const pattern = variable?.type === "VariableDeclarator" ? variable.id : undefined;
+    if (pattern?.type !== "ObjectPattern") return void (isKnown = false);
+    for (const property of pattern.properties) {
+      const member = property.type === "Property" ? getMemberName(property) : undefined;
+      if (
+        property.type !== "Property" || member === undefined || property.value.type !== "Identifier"
+      ) isKnown = false;
+      else {
+        members.set(property.value.name, member);
+        declared.add(property.key).add(property.value);
+      }
+    }
+  });
+  const uses = new Map<string, AnyNode[]>();
+  visitNodes(program, (node) => {
+    const member = node.type === "Identifier" ? members.get(node.name) : undefined;
+    if (member === undefined || declared.has(node)) return;
+    uses.set(member, [...uses.get(member) ?? [], node]);
+  });
+  return isKnown ? uses : undefined;
 }

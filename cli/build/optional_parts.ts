@@ -16,10 +16,15 @@ const LIBRARY_MODULES: Readonly<Record<string, string>> = {
 /** Plugins of better-auth, which `AuthConfig.plugins` loads with `import()`. */
 const PLUGIN_NAMESPACE = "omitted-plugin";
 
+/** Checks of `defineAuth` that no handler asks for. */
+const CHECK_NAMESPACE = "omitted-check";
+
 /** The optional parts in a bundle. */
 export interface Parts {
   readonly providers: readonly DatabaseProvider[];
   readonly betterAuth: boolean;
+  readonly apiKeys: boolean;
+  readonly jwt: boolean;
 }
 
 /** Packages that read files next to their code, which a bundle does not contain. */
@@ -73,13 +78,13 @@ export function selectParts(
   return {
     providers: databaseProviders ?? found,
     betterAuth: needs.betterAuth || betterAuth.some((each) => each === name || each === "*"),
+    apiKeys: needs.apiKeys,
+    jwt: needs.jwt,
   };
 }
 
 /** Options of {@link optionalPartsPlugin}. */
-export interface OptionalPartsOptions {
-  /** True if the function needs the auth library. */
-  readonly betterAuth: boolean;
+export interface OptionalPartsOptions extends Omit<Parts, "providers"> {
   readonly paths: ModulePaths;
   /** Checks whether a package is not bundled. */
   readonly isExternal: (name: string) => boolean;
@@ -92,7 +97,7 @@ export interface OptionalPartsOptions {
  * @returns The plugin; it must precede resolving plugins.
  */
 export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
-  const { betterAuth, paths, isExternal } = options;
+  const { betterAuth, apiKeys, jwt, paths, isExternal } = options;
   return {
     name: "optional parts",
     setup(build): void {
@@ -107,6 +112,22 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
           paths.trellisRoot(importer) !== undefined;
         return isOwn && !betterAuth ? { path: path.slice(2, -3), namespace: NAMESPACE } : undefined;
       });
+      // the checks that `defineAuth` loads when a handler asks for them
+      build.onResolve({ filter: /^\.\/(?:keys\/api_key|jwt\/jwt)_auth\.[jt]s$/ }, (args) => {
+        const { importer, path } = args;
+        const isNeeded = path.startsWith("./keys") ? apiKeys : jwt;
+        const isOwn = /[/\\]define_auth\.[jt]s$/.test(importer) &&
+          paths.trellisRoot(importer) !== undefined;
+        return isOwn && !isNeeded ? { path, namespace: CHECK_NAMESPACE } : undefined;
+      });
+      build.onLoad({ filter: /.*/, namespace: CHECK_NAMESPACE }, ({ path }) => ({
+        contents: `throw new Error(${
+          JSON.stringify(
+            `trellis build omitted ${path} from this function, because no handler asks for it`,
+          )
+        });\nexport {};`,
+        loader: "js",
+      }));
       build.onResolve({ filter: /better-auth/ }, ({ path, kind, importer }) => {
         const isPlugin = kind === "dynamic-import" && !betterAuth &&
           paths.trellisRoot(importer) === undefined &&

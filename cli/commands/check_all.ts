@@ -5,7 +5,7 @@ import { type Command, type CommandContext, type CommandResult, ExitCode } from 
 import type { ResolvedConfig } from "../config/config.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { findDatabase } from "../database/database_target.ts";
-import { type CapturedRun, runCaptured } from "../database/run_captured.ts";
+import { type CapturedRun, runCaptured } from "../run_captured.ts";
 import { renderTable } from "../database/text_table.ts";
 import { readProjectConfig } from "../read_project.ts";
 import { checkMigrations } from "./check_migrations.ts";

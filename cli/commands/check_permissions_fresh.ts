@@ -1,16 +1,11 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import process from "node:process";
 import type {
   PermissionGap,
   ValidatePermissionsResult,
 } from "../../database/permissions/validate.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
-import { requireDatabase } from "../database/database_target.ts";
+import { findPermissions, PERMISSIONS_OPTION } from "../database/permissions_target.ts";
 import type { Output } from "../output.ts";
-import { readProjectConfig } from "../read_project.ts";
 import { quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** The command `trellis check permissions-fresh`. */
@@ -19,19 +14,15 @@ export const checkPermissionsFresh: Command = {
   summary: "Compares the grants in a database with the permission files.",
   description: [
     "missing: a file declares a grant that the database lacks, so a function will fail. Run\n" +
-    "applyPermissions.\n" +
+    "trellis db apply-permissions.\n" +
     "surplus: a role has a grant that no file declares. Nothing breaks, but the function has more\n" +
     "rights than it needs. The matching REVOKE is printed.",
     "Reads catalogs only, which every role may read. ${NAME} in the files is replaced from the\n" +
-    "environment, as in applyPermissions. To compare the files with the sources, use\n" +
+    "environment, as in db apply-permissions. To compare the files with the sources, use\n" +
     "generate permissions --check; check all does both.",
   ],
   options: [
-    {
-      name: "permissions",
-      value: "folder",
-      description: "The folder of the permission files. Default: permissions.dir.",
-    },
+    PERMISSIONS_OPTION,
     {
       name: "allow-surplus",
       description: "Report surplus grants without failing.",
@@ -58,25 +49,12 @@ export const checkPermissionsFresh: Command = {
 };
 
 async function run(context: CommandContext): Promise<CommandResult> {
-  const { options, root, output } = context;
+  const { options, output } = context;
   const [{ validatePermissions }, { withDatabase }] = await Promise.all([
     import("../../database/permissions/validate.ts"),
     import("../database/reaching.ts"),
   ]);
-  const config = await readProjectConfig(context);
-  const folder = (options.permissions as string | undefined) ?? config.permissions.dir;
-  const permissionsFolder = resolve(root, folder);
-  if (!existsSync(permissionsFolder)) {
-    throw new ConfigurationError(
-      `The folder ${folder} does not exist: run trellis generate permissions, or use --permissions`,
-    );
-  }
-  const target = requireDatabase({
-    options,
-    settings: config.database,
-    env: process.env,
-    root,
-  });
+  const { permissionsFolder, target } = await findPermissions(context);
   const { config: database, label } = target;
   const result = await withDatabase(
     target,

@@ -6,6 +6,7 @@ import { deploy } from "./deploy.ts";
 import { destroy } from "./destroy.ts";
 import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
+import { dbApplyPermissions } from "./db_apply_permissions.ts";
 import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
 import { dbMigrate } from "./db_migrate.ts";
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   dbMigrate,
   dbStatus,
   dbMarkApplied,
+  dbApplyPermissions,
   dbClone,
   dbTranslate,
   dbTables,

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config.ts";
 import {
   type Command,
   type CommandContext,
@@ -148,7 +148,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
 }
 
 /** Returns the folder of an embedded database; `undefined` for an in-memory one. */
-function getFolder({ provider, connectionString }: DatabaseConfig): string | undefined {
+function getFolder({ provider, connectionString }: DatabaseSettings): string | undefined {
   const isFolder = provider === "embedded-pg" &&
     !/^[a-z][a-z0-9+.-]+:\/\//i.test(connectionString ?? "");
   return isFolder ? connectionString : undefined;

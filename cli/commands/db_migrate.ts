@@ -97,9 +97,11 @@ async function run(context: CommandContext): Promise<CommandResult> {
     const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
     const exitCode = isRejected || isBehind ? ExitCode.Found : ExitCode.Done;
     const found = status.findings.length === 0 ? "" : ` (${countFindings(status.findings)})`;
-    output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}${found}`);
+    const summary = `${summarize(output, plan, result, mayWrite)}${found}`;
+    output.line(`${output.bold(label)}: ${summary}`);
     return {
       exitCode,
+      summary,
       database: label,
       plan,
       applied: result?.migrations ?? [],

@@ -16,6 +16,9 @@ import {
   showPlan,
 } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
+import { build } from "./build.ts";
+import { dbMigrate } from "./db_migrate.ts";
+import { generatePermissions } from "./generate_permissions.ts";
 
 /** The command `trellis deploy`. */
 export const deploy: Command = {
@@ -111,8 +114,8 @@ async function runDeployment(
   const { context: { options, output } } = deployment;
   let shown: ShownPlan | undefined;
   const before = await runSteps([
-    { name: "check", run: () => checkSources(deployment) },
-    { name: "build", run: () => buildFunctions(deployment) },
+    { name: "check", run: () => checkSources(deployment, generatePermissions) },
+    { name: "build", run: () => buildFunctions(deployment, build) },
     { name: "plan", run: async () => (shown = await showPlan(deployment)).summary },
   ], output);
   if (shown === undefined) return finish(deployment, before);
@@ -145,7 +148,7 @@ async function listChangingSteps(
   return [
     { name: "roles", run: applyFoundations },
     { name: "secrets", run: () => checkSecrets(deployment) },
-    { name: "migrations", run: () => migrate(deployment) },
+    { name: "migrations", run: () => migrate(deployment, dbMigrate) },
     { name: "grants", run: () => grant(deployment) },
     { name: "apply", run: applyRest },
     { name: "release", run: () => shiftRelease(deployment) },

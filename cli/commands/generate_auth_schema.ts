@@ -18,7 +18,7 @@ export const generateAuthSchema: Command = {
   packages: ["acorn", "esbuild"],
   summary: "Generates drizzle tables and a migration for the options and plugins of better-auth.",
   description: [
-    "Loads the modules that call configureSessionAuth, without a database and without secrets: a\n" +
+    "Loads the modules that call defineAuth, without a database and without secrets: a\n" +
     "connection is refused, and unset variables of the environment have a placeholder. The tables come\n" +
     "from better-auth's own description of its options and plugins.",
     "Adds missing tables and columns to src/auth_schema.ts and writes a migration with the difference\n" +

@@ -23,7 +23,7 @@ export const generateOpenapi: Command = {
     "that defines schemas is evaluated, so no environment variables and no database are needed.\n" +
     "Components are named after the exports of the schemas.",
     "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
-    "that call configureSessionAuth are loaded, without a database and with placeholders for variables\n" +
+    "that call defineAuth are loaded, without a database and with placeholders for variables\n" +
     "that are not set.",
     "Writes openapi.json (YAML if openapi.file ends in .yaml), and with --html a self-contained reference\n" +
     "page without scripts. Files that were not generated are never changed.",

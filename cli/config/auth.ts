@@ -10,7 +10,7 @@ export interface AuthSchemaSettings {
   /**
    * The module that exports the `AuthConfig`, with the name of the export:
    * `"src/auth.ts#authConfig"`.
-   * @default the modules that call `configureSessionAuth`
+   * @default the modules that call `defineAuth`
    */
   config?: string;
 }

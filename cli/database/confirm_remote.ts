@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../command.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
@@ -50,7 +50,7 @@ export async function confirmRemote(
 }
 
 /** Checks whether a database runs on this machine. */
-export function isLocal(config: DatabaseConfig): boolean {
+export function isLocal(config: DatabaseSettings): boolean {
   if (config.provider === "embedded-pg") return true;
   const { connectionString = "" } = config;
   if (connectionString.startsWith("rds-data://")) {
@@ -68,7 +68,7 @@ function isLoopback(host: string): boolean {
 }
 
 /** Lists all hosts of a connection string; drivers differ in which of them they use. */
-function listHosts(config: DatabaseConfig): string[] {
+function listHosts(config: DatabaseSettings): string[] {
   const { provider, connectionString = "", endpoint = "", host: ownHost } = config;
   if (provider === "distsql") return [endpoint];
   if (ownHost !== undefined) return [ownHost.includes(":") ? `[${ownHost}]` : ownHost];
@@ -80,7 +80,7 @@ function listHosts(config: DatabaseConfig): string[] {
     .flatMap((hosts) => hosts.split(","));
 }
 
-function locate(config: DatabaseConfig): Location {
+function locate(config: DatabaseSettings): Location {
   const { provider, connectionString = "", endpoint = "", username, host: ownHost } = config;
   if (provider === "distsql") {
     return { host: endpoint, database: "postgres", role: username ?? "admin" };

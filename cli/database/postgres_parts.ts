@@ -1,9 +1,9 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config.ts";
 
 /** The fields of a `postgres` configuration that the environment sets besides the connection string. */
 export type PostgresParts = Pick<
-  DatabaseConfig,
+  DatabaseSettings,
   "host" | "port" | "database" | "username" | "password" | "sslMode" | "pooler" | "iamAuth"
 >;
 

@@ -1,4 +1,4 @@
-import type { DatabaseConfig, DatabaseProvider } from "../../database/config.ts";
+import type { DatabaseConfig, DatabaseProvider, DatabaseSettings } from "../../database/config.ts";
 import { formatPostgresParts, type PostgresParts, withoutAddress } from "./postgres_parts.ts";
 import { relative, resolve } from "node:path";
 
@@ -34,9 +34,23 @@ interface TargetSettings {
  * @param settings Settings that go with any address.
  */
 export function toDatabaseTarget(
-  { provider, url, endpoint, folder }: SelectedDatabase,
+  selected: SelectedDatabase,
   settings: TargetSettings,
 ): DatabaseTarget {
+  const { config, label } = describeTarget(selected, settings);
+  // the provider checks its settings before it connects
+  return { config: config as DatabaseConfig, label };
+}
+
+interface DescribedTarget {
+  readonly config: DatabaseSettings;
+  readonly label: string;
+}
+
+function describeTarget(
+  { provider, url, endpoint, folder }: SelectedDatabase,
+  settings: TargetSettings,
+): DescribedTarget {
   const { ca, region, username, root, statementTimeoutSeconds } = settings;
   // instrument: metrics would be written to standard output, which belongs to the command; prepare:
   // each statement runs only once
@@ -49,7 +63,7 @@ export function toDatabaseTarget(
   } as const;
   if (provider === "distsql") {
     const role = username === undefined || username === "admin" ? { isAdmin: true } : { username };
-    const config: DatabaseConfig = {
+    const config: DatabaseSettings = {
       ...common,
       endpoint,
       ...(region === undefined ? {} : { region }),
@@ -74,10 +88,10 @@ export function toDatabaseTarget(
 }
 
 function toPostgresTarget(
-  common: DatabaseConfig,
+  common: DatabaseSettings,
   url: string | undefined,
   { parts, region, username }: TargetSettings,
-): DatabaseTarget {
+): DescribedTarget {
   const { provider } = common;
   const signing = parts.iamAuth && region !== undefined ? { region } : {};
   if (url !== undefined) {

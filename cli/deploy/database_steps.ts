@@ -3,14 +3,12 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import type { DatabaseConfig } from "../../database/config.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
-import { ExitCode } from "../command.ts";
-import { dbMigrate } from "../commands/db_migrate.ts";
+import type { Command } from "../command.ts";
 import { findDatabase } from "../database/database_target.ts";
-import { runCaptured } from "../database/run_captured.ts";
 import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";
 import { findMigrationFunction } from "../infra/migration_function.ts";
-import { type Deployment, StepError } from "./deployment.ts";
+import { type Deployment, runCommand, StepError } from "./deployment.ts";
 import { grantInFunction, migrateInFunction } from "./migrate_in_function.ts";
 import { type MigrationFunction, openMigrationFunction } from "./migration_function.ts";
 
@@ -70,10 +68,14 @@ function pickVariables(
 /**
  * Applies the pending migrations.
  *
+ * @param dbMigrate The command that applies them from this machine.
  * @returns One line about the result.
  * @throws {StepError} If a migration failed.
  */
-export async function migrate(deployment: Deployment): Promise<string | undefined> {
+export async function migrate(
+  deployment: Deployment,
+  dbMigrate: Command,
+): Promise<string | undefined> {
   const { context, plan } = deployment;
   const folder = plan.config.database.migrationsDir;
   const throughFunction = await openFunction(deployment);
@@ -83,10 +85,9 @@ export async function migrate(deployment: Deployment): Promise<string | undefine
   }
   const found = await findStageDatabase(deployment);
   if (found === undefined || !existsSync(resolve(context.root, folder))) return undefined;
-  const { exitCode, lines } = await runCaptured(dbMigrate, context, found.options);
-  if (exitCode !== ExitCode.Done) throw new StepError(lines.join("\n"));
+  const { summary } = await runCommand(context, dbMigrate, found.options);
   await requireTables(deployment, found.target.config);
-  return lines.at(-1);
+  return String(summary);
 }
 
 /** Throws if the database lacks what functions use and migrations create, before code gets traffic. */

@@ -1,4 +1,5 @@
-import type { CommandContext } from "../command.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import { runCaptured } from "../run_captured.ts";
 import type { FilePlan } from "../infra/plan_files.ts";
 import { getStageRegion, type ResolvedStage, resolveStage } from "../stages/stage_settings.ts";
 import { openSecretValues, type SecretValues } from "../secrets/secret_values.ts";
@@ -18,6 +19,22 @@ export interface Deployment {
 /** A failed step; the message says what to do. */
 export class StepError extends Error {
   override readonly name: string = "StepError";
+}
+
+/**
+ * Runs a command as a step of a deployment.
+ *
+ * @returns Its result.
+ * @throws {StepError} If it did not succeed. The message is what it printed.
+ */
+export async function runCommand(
+  context: CommandContext,
+  command: Command,
+  options: CommandContext["options"],
+): Promise<CommandResult> {
+  const { exitCode, lines, result } = await runCaptured(command, context, options);
+  if (exitCode !== ExitCode.Done) throw new StepError(lines.join("\n"));
+  return result as CommandResult;
 }
 
 /**

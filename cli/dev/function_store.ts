@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { allowReconfiguration } from "../../auth/sessions/session_auth.ts";
 import type { LambdaContext } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
@@ -74,6 +75,8 @@ export class FunctionStore {
   /** @throws {ConfigurationError} If the functions folder is missing or invalid. */
   constructor(options: FunctionStoreOptions) {
     this.#options = options;
+    // each function has its own copy of the project's modules, and is loaded again after a change
+    allowReconfiguration();
     rmSync(this.#options.outDir, { recursive: true, force: true });
     mkdirSync(this.#options.outDir, { recursive: true });
     this.#readFiles();

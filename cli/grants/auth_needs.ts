@@ -3,7 +3,7 @@ import { isLoopbackUrl } from "../../auth/config/loopback.ts";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { listWords } from "../../sql/list_words.ts";
 import type { Problem } from "../project/findings.ts";
-import { findInstanceUse } from "../project/find_runs.ts";
+import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import { readsEnvironment } from "../project/environment_use.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
@@ -152,7 +152,7 @@ function listUses(fn: LoadedFunction): AuthUse[] {
   const { syntax } = fn;
   const handlers = fn.list("defineApiHandler", "defineWebSocketHandler").flatMap(
     ({ args: [options], place }): AuthUse[] => {
-      const { organization } = (options ?? {}) as { organization?: unknown };
+      const { organization } = getNeeds(options);
       const mode = getMode(options);
       return [
         ...mode === "session" ? [{ need: "check", why: "auth: session", place } as const] : [],
@@ -181,7 +181,7 @@ function listUses(fn: LoadedFunction): AuthUse[] {
       place,
     })),
   ];
-  const called = syntax.uses.flatMap((use): AuthUse[] => {
+  const called = listInstanceUses(syntax).flatMap((use): AuthUse[] => {
     const place = fn.getPlace(use.node);
     if (Object.hasOwn(SESSION_NEEDS, use.name)) {
       return [{ need: SESSION_NEEDS[use.name], why: use.name, place }];
@@ -198,6 +198,12 @@ function listUses(fn: LoadedFunction): AuthUse[] {
 function getMode(options: unknown): unknown {
   const { auth } = (options ?? {}) as { auth?: unknown };
   return typeof auth === "object" && auth !== null ? (auth as { mode?: unknown }).mode : auth;
+}
+
+/** Returns what a handler asks of its callers: its own options, or what its value carries. */
+function getNeeds(options: unknown): { readonly organization?: unknown; readonly roles?: unknown } {
+  const { auth } = (options ?? {}) as { auth?: { needs?: object } | string };
+  return (typeof auth === "object" ? auth?.needs : options) ?? {};
 }
 
 type Config = Partial<AuthConfig> & Readonly<Record<string, unknown>>;
@@ -350,7 +356,7 @@ function findProblems(
 
 function findRoles(fn: LoadedFunction): PlacedDefinition | undefined {
   return fn.list("defineApiHandler").findLast(({ args: [options] }) =>
-    (options as { roles?: unknown } | undefined)?.roles !== undefined
+    getNeeds(options).roles !== undefined
   );
 }
 

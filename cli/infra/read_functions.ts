@@ -169,7 +169,7 @@ function findApiKeyHeaders(
   warnings: Findings,
 ): string[] {
   const names = apiKeyHeaders.flatMap(({ place, value }) => {
-    if (value !== undefined) return value as string[];
+    if (value !== undefined) return (value as string[]).map((each) => each.toLowerCase());
     const message =
       "apiKeyHeaders cannot be determined statically, so the gateway's preflight responses and the CDN " +
       `have only ${DEFAULT_API_KEY_HEADER}: use a literal value`;

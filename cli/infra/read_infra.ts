@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
+import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { parseRouteKey } from "../../router/route_key.ts";
 import { findTableName } from "../grants/drizzle_values.ts";
 import { type JobNeed, listJobUses } from "../grants/job_needs.ts";
@@ -225,12 +226,25 @@ function readRoutes(fn: LoadedFunction): { routes: RouteFacts[]; errors: Problem
 }
 
 function readApiKeyHeaders(fn: LoadedFunction): SourceValue[] {
-  return fn.list("configureApiKeyAuth").map((definition) => {
+  const configured = fn.list("configureApiKeyAuth").map((definition) => {
     const { headers } = resolveApiKeyOptions(definition.args[1] as ApiKeyAuthOptions);
     const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
     const deciding = options === undefined ? [] : listDeciding(fn.syntax, options, "plugin");
     return toSourceValue(fn, headers, definition.place, deciding);
   });
+  const values = fn.list("defineApiHandler").flatMap((definition): SourceValue[] => {
+    const { auth } = getOptions(definition) as { auth?: AuthMethod | string };
+    if (typeof auth !== "object" || auth.mode !== "api-key") return [];
+    const node = findOptionsNode(definition, fn.findCall(definition));
+    // the arguments of apiKey() of defineAuth
+    const deciding = node === undefined
+      ? []
+      : listDeciding(fn.syntax, node, "auth").flatMap((each) =>
+        (each.arguments ?? []) as AnyNode[]
+      );
+    return [toSourceValue(fn, auth.apiKeyHeaders ?? [], definition.place, deciding)];
+  });
+  return [...configured, ...values];
 }
 
 /** Functions of this package whose arguments only code that sends mails calls. */

@@ -52,7 +52,7 @@ export const ACCOUNT_FILES: Readonly<Record<string, string>> = {
 |// each minute: sends mails that the queue lost, and removes old ones from the table
 |export const handler = defineJobRelayHandler({ getDb, jobs: mails.jobs });
 `,
-    "tests/accounts.test.ts": `|import { withDatabase } from "./database.ts";
+    "tests/accounts.test.ts": `|import { withDatabase } from "./setup.ts";
 |import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -39,35 +39,29 @@ export const API_FILES: Readonly<Record<string, string>> = withoutMargins({
 |);
 `,
   "src/functions/api/notes/index.get.ts":
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
 |import { listNotes } from "../../../queries/notes.ts";
 |
 |export const handler = defineApiHandler({
 |  querySchema: NoteQuery,
-|  responseSchema: NoteList,
+|  responses: { 200: NoteList },
 |  openapi: { summary: "List notes, newest first", tags: ["notes"] },
-|})(async function getNotes({ context, query }) {
-|  return buildValidatedResponse(context, 200, { notes: await listNotes(query) }, NoteList);
-|});
+|})(async ({ query }) => reply(200, { notes: await listNotes(query) }));
 `,
   "src/functions/api/notes/index.post.ts":
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import { Note, NoteInput } from "../../../notes_schemas.ts";
 |import { createNote } from "../../../queries/notes.ts";
 |
 |// anyone can call it: add an option auth before you deploy something of value
 |export const handler = defineApiHandler({
 |  schema: NoteInput,
-|  responseSchema: Note,
-|  openapi: { summary: "Create a note", tags: ["notes"], successStatus: 201 },
-|})(async function postNote({ context, body }) {
-|  return buildValidatedResponse(context, 201, await createNote(body), Note);
-|});
+|  responses: { 201: Note },
+|  openapi: { summary: "Create a note", tags: ["notes"] },
+|})(async ({ body }) => reply(201, await createNote(body)));
 `,
-  "tests/notes.test.ts": `|import { withDatabase } from "./database.ts";
+  "tests/notes.test.ts": `|import { withDatabase } from "./setup.ts";
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";

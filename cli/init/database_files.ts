@@ -25,10 +25,15 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
 |
 |export const { defineQuery, defineStatement } = createQueryFactory(getDb);
 `,
-  "tests/database.ts": `|import "./environment.ts";
-|import { createTestDatabase } from "@trellis/fn/testing";
+  "tests/setup.ts": `|import { createTestDatabase } from "@trellis/fn/testing";
 |import process from "node:process";
 |import { fileURLToPath } from "node:url";
+|
+|// import this file first: functions read the environment when they are loaded
+|process.env.AUTH_SECRET = "only for tests: 32 characters or more";
+|// a handler that fails writes its error, which its response does not have
+|process.env.LOG_LEVEL = "ERROR";
+|process.env.METRICS_DISABLED = "true";
 |
 |/** Runs a test with a new database that has all tables. Import functions inside of the test. */
 |export async function withDatabase(fn: () => Promise<void>): Promise<void> {
@@ -41,21 +46,6 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = withoutMargins({
 |    await database.close();
 |  }
 |}
-`,
-  "scripts/apply_permissions.ts":
-    `|import { applyPermissions, closeDrizzleClient } from "@trellis/fn/database";
-|import { getRequiredEnv } from "@trellis/fn/env";
-|import process from "node:process";
-|
-|// run at each deployment, after the migrations and before the new code
-|const { applied, skipped, errors } = await applyPermissions({
-|  permissionsFolder: "permissions",
-|  database: { provider: "distsql", endpoint: getRequiredEnv("DATABASE_ENDPOINT"), isAdmin: true, instrument: false },
-|});
-|await closeDrizzleClient();
-|console.log(applied + " applied, " + skipped + " skipped");
-|for (const error of errors) console.error(error);
-|if (errors.length > 0) process.exitCode = 1;
 `,
 });
 

@@ -40,11 +40,10 @@ export function denoFiles(name: string, template: ProjectTemplate): Record<strin
     tasks: {
       dev: `${trellis} dev`,
       test: "deno test -A tests",
-      check: "deno check scripts src tests trellis.config.ts",
+      check: "deno check src tests trellis.config.ts",
       generate:
         `${trellis} generate permissions && ${trellis} generate infra && ${trellis} generate openapi`,
       build: `${trellis} build`,
-      grants: "deno run -A scripts/apply_permissions.ts",
       trellis,
       ci: `deno task check && deno task test && ${trellis} check all && ${trellis} build --check`,
     },
@@ -74,7 +73,7 @@ export function denoFiles(name: string, template: ProjectTemplate): Record<strin
       generate: "deno task generate",
       migration: "deno task trellis generate migration",
       build: "deno task build",
-      grants: "deno task grants",
+      grants: "deno task trellis db apply-permissions",
       ci: "deno task ci",
     }),
   };

@@ -1,30 +1,18 @@
 import { withoutMargins } from "./margin.ts";
 
-/** The files that every template has: a health route and the environment of its test. */
+/** The files that every template has: a health route and its test. */
 export const HEALTH_FILES: Readonly<Record<string, string>> = withoutMargins({
-  "src/functions/api/health.get.ts": `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
+  "src/functions/api/health.get.ts":
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import * as z from "zod";
 |
-|const Health = z.object({ status: z.literal("ok") });
-|
 |export const handler = defineApiHandler({
-|  responseSchema: Health,
+|  responses: { 200: z.object({ status: z.literal("ok") }) },
 |  openapi: { summary: "Check the health of the service", tags: ["service"] },
 |  timeout: 5,
-|})(function health({ context }) {
-|  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
-|});
+|})(() => reply(200, { status: "ok" }));
 `,
-  "tests/environment.ts": `|import process from "node:process";
-|
-|// must be imported first: functions read the environment when they are loaded
-|process.env.AUTH_SECRET = "only for tests: 32 characters or more";
-|// a handler that fails writes its error, which its response does not have
-|process.env.LOG_LEVEL = "ERROR";
-|process.env.METRICS_DISABLED = "true";
-`,
-  "tests/health.test.ts": `|import "./environment.ts";
+  "tests/health.test.ts": `|import "./setup.ts";
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";

@@ -78,28 +78,22 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |import { getDb } from "../../database.ts";
 |
 |// once a day: removes stored responses after their 24 hours
-|export const handler = defineScheduleHandler()(function cleanUp() {
-|  return removeExpiredRecords(getDb);
-|});
+|export const handler = defineScheduleHandler()(() => removeExpiredRecords(getDb));
 `,
     "src/functions/api/orders/index.get.ts":
-      `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
+      `|import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import { OrderList, OrderQuery } from "../../../orders_schemas.ts";
 |import { listOrders } from "../../../queries/orders.ts";
 |
 |export const handler = defineApiHandler({
 |  querySchema: OrderQuery,
-|  responseSchema: OrderList,
+|  responses: { 200: OrderList },
 |  openapi: { summary: "List orders, newest first", tags: ["orders"] },
-|})(async function getOrders({ context, query }) {
-|  return buildValidatedResponse(context, 200, { orders: await listOrders(query) }, OrderList);
-|});
+|})(async ({ query }) => reply(200, { orders: await listOrders(query) }));
 `,
     "src/functions/api/orders/index.post.ts":
-      `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { createTransactionStore } from "@trellis/fn/idempotency";
-|import { defineApiHandler } from "@trellis/fn/validation";
+      `|import { createTransactionStore } from "@trellis/fn/idempotency";
+|import { defineApiHandler, reply } from "@trellis/fn/validation";
 |import { getDb } from "../../../database.ts";
 |import { shipOrder } from "../../../jobs.ts";
 |import { Order, OrderInput } from "../../../orders_schemas.ts";
@@ -108,15 +102,15 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |// anyone can call it: add an option auth before you deploy something of value
 |export const handler = defineApiHandler({
 |  schema: OrderInput,
-|  responseSchema: Order,
+|  responses: { 201: Order },
 |  // a client that repeats the request with its Idempotency-Key gets the first response
 |  idempotency: { store: createTransactionStore(getDb) },
-|  openapi: { summary: "Create an order", tags: ["orders"], successStatus: 201 },
-|})(async function postOrder({ context, body, tx }) {
+|  openapi: { summary: "Create an order", tags: ["orders"] },
+|})(async ({ body, tx }) => {
 |  // the order, its job and the stored response are one transaction
 |  const order = await createOrder.on(tx, body);
 |  await shipOrder.enqueue(tx, { orderId: order.id });
-|  return buildValidatedResponse(context, 201, order, Order);
+|  return reply(201, order);
 |});
 `,
     "src/orders_schemas.ts": `|import * as z from "zod";
@@ -138,7 +132,7 @@ export const JOB_FILES: Readonly<Record<string, string>> = {
 |
 |export const OrderList = z.object({ orders: z.array(Order) });
 `,
-    "tests/orders.test.ts": `|import { withDatabase } from "./database.ts";
+    "tests/orders.test.ts": `|import { withDatabase } from "./setup.ts";
 |import { createLambdaContext, createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";

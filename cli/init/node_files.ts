@@ -23,7 +23,6 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       generate:
         "trellis generate permissions && trellis generate infra && trellis generate openapi",
       build: "trellis build",
-      grants: "node --import tsx scripts/apply_permissions.ts",
       ci: "npm run check && npm test && trellis check all && trellis build --check",
     },
     dependencies: pick(
@@ -55,7 +54,7 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       erasableSyntaxOnly: true,
       types: ["node"],
     },
-    include: ["scripts", "src", "tests", "trellis.config.ts"],
+    include: ["src", "tests", "trellis.config.ts"],
   };
   return {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
@@ -70,7 +69,7 @@ export function nodeFiles(name: string, template: ProjectTemplate): Record<strin
       generate: "npm run generate",
       migration: "npx trellis generate migration",
       build: "npm run build",
-      grants: "npm run grants",
+      grants: "npx trellis db apply-permissions",
       ci: "npm run ci",
     }),
   };

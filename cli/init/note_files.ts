@@ -1,6 +1,6 @@
 import { withoutMargin, withoutMargins } from "./margin.ts";
 
-/** The table, the queries and the session configuration of notes that belong to a user. */
+/** The table and the queries of notes that belong to a user. */
 export const NOTE_FILES: Readonly<Record<string, string>> = withoutMargins({
   "src/schema.ts": `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 |
@@ -52,7 +52,7 @@ export const NOTE_FILES: Readonly<Record<string, string>> = withoutMargins({
  */
 export function renderAuthConfig(options: readonly string[] = []): string {
   return withoutMargin(
-    `|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+    `|import { defineAuth } from "@trellis/fn/auth";
 |import { getOptionalEnv, getRequiredEnv, loadSources } from "@trellis/fn/env";
 |import { getDb } from "./database.ts";
 |
@@ -61,14 +61,12 @@ export function renderAuthConfig(options: readonly string[] = []): string {
 |
 |const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 |
-|export const authConfig: AuthConfig = {
+|export const { session, getAuth } = defineAuth(getDb, {
 |  secret: getRequiredEnv("AUTH_SECRET"),
 |  baseURL,
 |  // localhost has no https
 |  useSecureCookies: baseURL.startsWith("https://"),
-${options.map((line) => `|  ${line}\n`).join("")}|};
-|
-|configureSessionAuth(getDb, authConfig);
+${options.map((line) => `|  ${line}\n`).join("")}|});
 `,
   );
 }

@@ -37,7 +37,10 @@ export function renderReadme(
       "generate database grants, Terraform and the OpenAPI document; commit these files",
     ],
     [commands.build, "bundle each function into dist/"],
-    [commands.grants, "apply database roles, at each deployment after trellis db migrate"],
+    [
+      commands.grants,
+      "create database roles and grants, after trellis db migrate; trellis deploy does both",
+    ],
     [commands.ci, "run all checks before a merge"],
   ];
   const rows = paths.map(([path, content]) => `| \`${path}\` | ${content} |\n`).join("");
@@ -58,7 +61,7 @@ ${lines.map(([command, what]) => `${command.padEnd(width)}  # ${what}`).join("\n
 | Path | Content |
 | --- | --- |
 | \`src/functions/api/\` | one file for each function: \`${route}/index.post.ts\` is \`POST /${route}\` |
-${rows}| \`src/queries/\` | queries with declared tables and operations |
+${rows}| \`src/queries/\` | statements; their tables become the grants of the functions that call them |
 | \`src/schema.ts\`, \`migrations/\` | tables, and the SQL that creates them |
 | \`src/database.ts\` | the database, configured by environment variables (\`.env.example\`) |
 | \`trellis.config.ts\` | settings of the \`trellis\` commands |

@@ -3,55 +3,48 @@ import { withoutMargins } from "./margin.ts";
 /** The routes of accounts. */
 export const AUTH_ROUTE_FILES: Readonly<Record<string, string>> = withoutMargins({
   "src/functions/api/auth/[...proxy].any.ts":
-    `|import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
-|import "../../../auth.ts";
+    `|import { createAuthHandler } from "@trellis/fn/auth";
+|import { getAuth } from "../../../auth.ts";
 |
 |// all routes of better-auth: sign-up, sign-in, sign-out, get-session, callbacks of providers, plugins
-|export const handler = createAuthHandler(getConfiguredSessionAuth);
+|export const handler = createAuthHandler(getAuth);
 `,
   "src/functions/schedule/auth_cleanup.ts":
-    `|import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
-|import "../../auth.ts";
+    `|import { createAuthCleanupHandler } from "@trellis/fn/auth";
+|import { getAuth } from "../../auth.ts";
 |
 |// removes expired sessions, verifications and rate limits, once a day
-|export const handler = createAuthCleanupHandler(getConfiguredSessionAuth);
+|export const handler = createAuthCleanupHandler(getAuth);
 `,
 });
 
 /** The routes of notes that belong to a user. */
 export const NOTE_ROUTE_FILES: Readonly<Record<string, string>> = withoutMargins({
   "src/functions/api/notes/index.get.ts":
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
-|import "../../../auth.ts";
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
+|import { session } from "../../../auth.ts";
 |import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
 |import { listNotes } from "../../../queries/notes.ts";
 |
 |export const handler = defineApiHandler({
-|  auth: "session",
+|  auth: session(),
 |  querySchema: NoteQuery,
-|  responseSchema: NoteList,
+|  responses: { 200: NoteList },
 |  openapi: { summary: "List your notes, newest first", tags: ["notes"] },
-|})(async function getNotes({ context, query, userId }) {
-|  return buildValidatedResponse(context, 200, { notes: await listNotes({ userId, limit: query.limit }) }, NoteList);
-|});
+|})(async ({ query, userId }) => reply(200, { notes: await listNotes({ ...query, userId }) }));
 `,
   "src/functions/api/notes/index.post.ts":
-    `|import { buildValidatedResponse } from "@trellis/fn/core";
-|import { defineApiHandler } from "@trellis/fn/validation";
-|import "../../../auth.ts";
+    `|import { defineApiHandler, reply } from "@trellis/fn/validation";
+|import { session } from "../../../auth.ts";
 |import { Note, NoteInput } from "../../../notes_schemas.ts";
 |import { createNote } from "../../../queries/notes.ts";
 |
 |export const handler = defineApiHandler({
-|  auth: "session",
+|  auth: session(),
 |  schema: NoteInput,
-|  responseSchema: Note,
-|  openapi: { summary: "Create a note", tags: ["notes"], successStatus: 201 },
-|})(async function postNote({ context, body, userId }) {
-|  const note = await createNote({ ...body, userId });
-|  return buildValidatedResponse(context, 201, note, Note);
-|});
+|  responses: { 201: Note },
+|  openapi: { summary: "Create a note", tags: ["notes"] },
+|})(async ({ body, userId }) => reply(201, await createNote({ ...body, userId })));
 `,
 });
 
@@ -74,7 +67,7 @@ export const NOTE_SCHEMA_FILES: Readonly<Record<string, string>> = withoutMargin
 
 /** The test of the template `notes`. */
 export const NOTE_TEST_FILES: Readonly<Record<string, string>> = withoutMargins({
-  "tests/notes.test.ts": `|import { withDatabase } from "./database.ts";
+  "tests/notes.test.ts": `|import { withDatabase } from "./setup.ts";
 |import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
 |import assert from "node:assert/strict";
 |import { test } from "node:test";

@@ -6,6 +6,7 @@ import {
   type OpenApiVersion,
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
+import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { Router } from "../../router/define_router.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
@@ -18,7 +19,13 @@ import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { AuthFunction } from "./auth_functions.ts";
 import { checkMetadata } from "./check_metadata.ts";
 import { nameOperations, type SourceOperation } from "./operation_ids.ts";
-import { type AnySchema, createResponseReader, getDefinitionPlace } from "./read_responses.ts";
+import {
+  type AnySchema,
+  createResponseReader,
+  getDefinitionPlace,
+  type ReachableResponses,
+  type SuccessResponse,
+} from "./read_responses.ts";
 import { findSourceName, listNamedSchemas, type Modules, nameSchemas } from "./schema_names.ts";
 import { type OpenApiFinding, SchemaFindings } from "./schema_findings.ts";
 
@@ -183,22 +190,28 @@ function compareRoutes(one: FunctionFile, other: FunctionFile): number {
 function toRoute(
   operation: SourceOperation,
   operationId: string,
-  { errors, successes, signatures }: ReturnType<ReturnType<typeof createResponseReader>>,
+  { errors, successes, failures, signatures }: ReachableResponses,
   schemas: SchemaFindings,
 ): ApiRoute {
   const { fn, openapi, registered } = operation;
   const described = Object.fromEntries(
     SCHEMA_OPTIONS.map((name) => [name, schemas.use(registered[name], operation, name)]),
   ) as Pick<RegisteredOperation, typeof SCHEMA_OPTIONS[number]>;
+  const declared = Object.entries(registered.responses ?? {});
+  const isOneSchema = registered.responseSchema !== undefined;
+  // what the handler declares otherwise is refused at run time
+  const isSent = ({ status, hasBody, isUndeclared }: SuccessResponse) =>
+    isUndeclared || !isOneSchema && declared.length === 0 ||
+    isOneSchema && status < 300 || status >= 300 && status < 400 && !hasBody;
+  const statuses = [...errors, ...failures.filter(isSent).map(({ status }) => status)];
   const metadata: OpenApiMetadata = {
     ...openapi,
     operationId,
     responses: {
-      ...Object.fromEntries([...errors].map((status) => [status, ""])),
+      ...Object.fromEntries(statuses.map((status) => [status, ""])),
       ...openapi.responses,
     },
   };
-  const declared = Object.entries(registered.responses ?? {});
   const responses: Record<number, AnySchema[]> = {};
   const openBodies = new Set<number>();
   for (const [status, each] of declared) {
@@ -206,7 +219,7 @@ function toRoute(
       schemas.use(schema, operation, "responses") ?? []
     );
   }
-  for (const { status, hasBody, schema } of declared.length > 0 ? [] : successes) {
+  for (const { status, hasBody, schema } of declared.length > 0 ? [] : successes.filter(isSent)) {
     const value = schema && schemas.use(schema, operation, "the response schema");
     responses[status] = [...responses[status] ?? [], ...value ? [value] : []];
     if (hasBody && value === undefined) openBodies.add(status);
@@ -266,6 +279,12 @@ function readApiKeyHeader(
     const given = [options.plugin ?? {}].flat().flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders);
     return [{ header: given.find((each) => each.toLowerCase() === header) ?? header, place }];
   });
+  for (const { registered, definition, file, line } of operations) {
+    const { auth } = (definition.args[0] ?? {}) as { auth?: AuthMethod | string };
+    if (registered.auth !== "api-key" || typeof auth !== "object") continue;
+    const [header = "x-api-key"] = auth.apiKeyHeaders ?? [];
+    found.push({ header, place: { file, line } });
+  }
   if (new Set(found.map(({ header }) => header)).size > 1) {
     warnings.push({
       ...found.at(-1)!.place,

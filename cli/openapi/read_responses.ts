@@ -25,7 +25,9 @@ const CALLED: Readonly<Record<string, number>> = {
   expireSession: 401,
   validateWebhookSignature: 401,
   validateCodeHostWebhook: 401,
+  validateGitHubWebhook: 401,
   validatePaymentsWebhook: 401,
+  validateStripeWebhook: 401,
   validateStandardWebhook: 401,
   validateShopifyWebhook: 401,
   validateSlackWebhook: 401,
@@ -35,7 +37,9 @@ const CALLED: Readonly<Record<string, number>> = {
 /** Headers with the signatures that functions of this package check. */
 const SIGNATURES: Readonly<Record<string, string>> = {
   validateCodeHostWebhook: "X-Hub-Signature-256",
+  validateGitHubWebhook: "X-Hub-Signature-256",
   validatePaymentsWebhook: "Payments-Signature",
+  validateStripeWebhook: "Stripe-Signature",
   validateStandardWebhook: "webhook-signature",
   validateShopifyWebhook: "X-Shopify-Hmac-Sha256",
   validateSlackWebhook: "X-Slack-Signature",
@@ -57,14 +61,18 @@ export interface SuccessResponse {
   readonly status: number;
   /** True if the code gives it a body. */
   readonly hasBody: boolean;
+  /** True if it is sent whatever the handler declares, by `undeclared`. */
+  readonly isUndeclared: boolean;
   /** The schema of its body, if one is given that does not depend on the request. */
   readonly schema?: AnySchema;
 }
 
 /** The responses that code can end with. */
 export interface ReachableResponses {
-  /** Statuses of errors. */
+  /** Statuses of errors that are thrown. */
   readonly errors: ReadonlySet<number>;
+  /** Responses with a status of errors that are returned. */
+  readonly failures: readonly SuccessResponse[];
   /** Successful responses, in the order in which they were found. */
   readonly successes: readonly SuccessResponse[];
   /** Headers with signatures of webhooks that the code checks. */
@@ -75,6 +83,7 @@ export interface ReachableResponses {
 
 interface Facts {
   readonly errors: Set<number>;
+  readonly failures: SuccessResponse[];
   readonly successes: SuccessResponse[];
   readonly signatures: Set<string>;
   readonly unknownErrors: Set<AnyNode>;
@@ -85,6 +94,7 @@ interface Facts {
 function createFacts(): Facts {
   return {
     errors: new Set(),
+    failures: [],
     successes: [],
     signatures: new Set(),
     unknownErrors: new Set(),
@@ -133,7 +143,8 @@ export function createResponseReader(
     return facts;
   }
 
-  function noteUse({ name, args }: PackageUse, { errors, successes, signatures }: Facts): void {
+  function noteUse({ node, name, args }: PackageUse, facts: Facts): void {
+    const { errors, successes, failures, signatures } = facts;
     if (Object.hasOwn(SIGNATURES, name)) signatures.add(SIGNATURES[name]);
     if (args === undefined) return;
     if (Object.hasOwn(CALLED, name)) errors.add(CALLED[name]);
@@ -141,13 +152,18 @@ export function createResponseReader(
     const [statusNode, body, schemaNode] = name === "reply" ? args.slice(0, 2) : args.slice(1);
     const status = statusNode?.type === "Literal" ? statusNode.value : undefined;
     if (typeof status !== "number") return;
-    if (status >= 400) {
-      errors.add(status);
-      return;
-    }
     const hasBody = body !== undefined && !isUndefined(body);
     const schema = schemaNode && isOfModule(schemaNode) ? tryExecute(schemaNode) : undefined;
-    successes.push({ status, hasBody, ...isSchema(schema) && { schema } });
+    const isUndeclared = isMarked(syntax.getParent(node));
+    const response = { status, hasBody, isUndeclared, ...isSchema(schema) && { schema } };
+    (status >= 400 ? failures : successes).push(response);
+  }
+
+  /** Checks for the argument of `undeclared`. */
+  function isMarked(call: AnyNode | undefined): boolean {
+    const outer = call && syntax.getParent(call);
+    return outer?.type === "CallExpression" &&
+      syntax.findExport(outer.callee as AnyNode)?.name === "undeclared";
   }
 
   function noteError(node: AnyNode, { errors, unknownErrors }: Facts): void {
@@ -188,9 +204,10 @@ export function createResponseReader(
     const seen = new Set<string>();
     const pending: { node: AnyNode; name?: string }[] = nodes.map((node) => ({ node }));
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-      const { errors, successes, signatures, unknownErrors, next } = read(at.node);
+      const { errors, successes, failures, signatures, unknownErrors, next } = read(at.node);
       errors.forEach((status) => all.errors.add(status));
       all.successes.push(...successes);
+      all.failures.push(...failures);
       signatures.forEach((header) => all.signatures.add(header));
       unknownErrors.forEach((node) => all.unknownErrors.add(node));
       for (const definition of queries.get(at.name ?? "") ?? []) {

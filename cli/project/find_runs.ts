@@ -3,7 +3,7 @@ import { listOwnModules } from "../dev/own_modules.ts";
 import type { FunctionBundle } from "./bundle_functions.ts";
 import { type BundleSyntax, type PackageUse, readBundleSyntax } from "./bundle_syntax.ts";
 import type { Runs } from "./mark_definitions.ts";
-import type { AnyNode } from "./syntax_nodes.ts";
+import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
 /** Functions of this package that run the handlers of jobs. */
 const WORKERS = new Set([
@@ -45,10 +45,59 @@ export function findRuns({ code }: Pick<FunctionBundle, "code">): Runs {
   );
   return {
     jobs: syntax.uses.some(({ name }) => WORKERS.has(name)),
-    routes: syntax.uses.some((use) =>
+    routes: listInstanceUses(syntax).some((use) =>
       use.name === "createAuthHandler" || findInstanceUse(syntax, use) !== "none"
     ),
   };
+}
+
+/** Lists the uses of this package, and those of `getAuth` that `defineAuth` returns. */
+export function listInstanceUses(syntax: BundleSyntax): readonly PackageUse[] {
+  const definition = syntax.uses.find(({ name }) => name === "defineAuth");
+  if (definition === undefined) return syntax.uses;
+  const names = new Set<string>();
+  const nodes: AnyNode[] = [];
+  const values = new Set<AnyNode>();
+  for (const [name, declared] of syntax.declarations) {
+    const value = getResult(declared);
+    if (!isGetter(value)) continue;
+    names.add(name);
+    // the uses of the name count
+    values.add(value);
+  }
+  const visit = (node: AnyNode): void => {
+    const { key, value } = node as { key?: AnyNode; value?: AnyNode };
+    if (node.type === "Property" && syntax.getParent(node)?.type === "ObjectPattern") {
+      if (key?.name === "getAuth" && value?.type === "Identifier") names.add(value.name as string);
+    } else if (isGetter(node) && !values.has(node)) nodes.push(node);
+    listChildren(node).forEach(visit);
+  };
+  visit(syntax.program);
+  for (const name of names) nodes.push(...syntax.listReferences(name));
+  return [
+    ...syntax.uses,
+    ...nodes.map((node): PackageUse => {
+      const call = syntax.getParent(node);
+      const isCalled = call?.type === "CallExpression" && call.callee === node;
+      const args = isCalled ? call.arguments as AnyNode[] : undefined;
+      return { module: definition.module, name: "getAuth", node, args };
+    }),
+  ];
+}
+
+/** Checks for `auth.getAuth`. */
+function isGetter(node: AnyNode): boolean {
+  if (node.type !== "MemberExpression") return false;
+  const { name, value } = node.property as { name?: string; value?: unknown };
+  return node.computed ? value === "getAuth" : name === "getAuth";
+}
+
+/** Returns the result of `(() => value)()`, which marks a definition. */
+function getResult(node: AnyNode): AnyNode {
+  const { type, body } = (node.type === "CallExpression" ? node.callee : node) as AnyNode;
+  return type === "ArrowFunctionExpression" && (body as AnyNode).type !== "BlockStatement"
+    ? getResult(body as AnyNode)
+    : node;
 }
 
 /** Finds out how the result of a function that gives an instance is used. */

@@ -1,8 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { ApiEvent } from "./lambda.ts";
-
-/** Actions by resource, such as `{ notes: ["read", "write"] }`. */
-export type ApiKeyPermissions = Readonly<Record<string, readonly string[]>>;
+import type { ApiKeyNeeds, ApiKeyPermissions, AuthMethod, AuthNeeds } from "./auth_method.ts";
+import type { SessionIdentity, SessionNeeds } from "./session.ts";
 
 /** A checked API key, as handlers see it. It never contains the key or its hash. */
 export interface ApiKeyDetails {
@@ -64,54 +62,63 @@ export interface JwtIdentity<TClaims = JwtClaims> {
   readonly claims: TClaims;
 }
 
-/** Requirements of a handler for a credential besides its validity. */
-export interface CredentialNeeds {
-  /** Permissions that the API key must have. */
-  readonly permissions?: ApiKeyPermissions;
+/** Creates the value of the option `auth` from what a handler asks of its callers. */
+export interface ConfiguredMethods {
+  session: (needs: SessionNeeds) => AuthMethod<SessionIdentity>;
+  "api-key": (needs: ApiKeyNeeds) => AuthMethod<ApiKeyIdentity>;
+  jwt: () => AuthMethod<JwtIdentity>;
 }
 
-/** Checks of the modes that another entry point implements. */
-export interface RegisteredChecks {
-  "api-key": (event: ApiEvent, needs: CredentialNeeds) => Promise<ApiKeyIdentity>;
-  jwt: (event: ApiEvent, needs: CredentialNeeds) => Promise<JwtIdentity>;
-}
-
-const SETUP: Readonly<Record<keyof RegisteredChecks, string>> = {
+const SETUP: Readonly<Record<keyof ConfiguredMethods, string>> = {
+  session: "configureSessionAuth(getDb, config) from @trellis/fn/auth",
   "api-key": "configureApiKeyAuth(getDb, options) from @trellis/fn/auth",
   jwt: "configureJwtAuth(options) from @trellis/fn/auth/jwt",
 };
 
-const registered: Partial<RegisteredChecks> = {};
+const configured: Partial<ConfiguredMethods> = {};
 
 /**
- * Registers the check of an auth mode. `auth` fills the slot, and `validation` reads it: neither
- * imports the other.
+ * Configures what the name of a mode stands for in handlers. `auth` fills the slot, and `validation` reads it:
+ * neither imports the other. Values such as `session()` of `defineAuth` need no slot.
  *
  * @param mode The mode.
- * @param check The check, or `undefined` to empty the slot.
+ * @param create Creates the value, or `undefined` to empty the slot.
  */
-export function setCredentialCheck<Mode extends keyof RegisteredChecks>(
+export function setConfiguredMethod<Mode extends keyof ConfiguredMethods>(
   mode: Mode,
-  check: RegisteredChecks[Mode] | undefined,
+  create: ConfiguredMethods[Mode] | undefined,
 ): void {
-  registered[mode] = check;
+  configured[mode] = create;
 }
 
 /**
- * Returns the registered check of an auth mode.
+ * Returns the value that the name of a mode stands for. The configuration is looked up at each request, so that the
+ * handler may be defined first.
  *
- * @throws {ConfigurationError} If nothing is registered.
+ * @param mode The mode.
+ * @param needs What the handler asks of its callers.
+ * @returns The value. Its check throws `ConfigurationError` if the mode is not configured.
  */
-export function getCredentialCheck<Mode extends keyof RegisteredChecks>(
-  mode: Mode,
-): RegisteredChecks[Mode] {
-  const check = registered[mode];
-  if (check === undefined) {
-    throw new ConfigurationError(
-      `A handler has auth '${mode}', which is not configured: call ${
-        SETUP[mode]
-      } at module scope, before the first request`,
-    );
-  }
-  return check;
+export function useConfiguredMethod(
+  mode: keyof ConfiguredMethods,
+  needs: AuthNeeds = {},
+): AuthMethod {
+  let known: ConfiguredMethods[keyof ConfiguredMethods] | undefined;
+  let method: AuthMethod | undefined;
+  return {
+    mode,
+    needs,
+    authenticate(event, setCookie) {
+      const create = configured[mode];
+      if (create === undefined) {
+        throw new ConfigurationError(
+          `A handler has auth '${mode}', which is not configured: call ${
+            SETUP[mode]
+          } at module scope, before the first request`,
+        );
+      }
+      if (method === undefined || create !== known) method = (known = create)(needs);
+      return method.authenticate(event, setCookie);
+    },
+  };
 }

@@ -70,11 +70,13 @@ let kept: readonly string[] | undefined;
  * when it is in the list; `Vary` keeps caches from mixing them up.
  *
  * @param option The handler's option; when left out, `CORS_ALLOW_ORIGIN`, whose origins are separated by commas.
+ * @param trust Checks whether a page may send cookies; `null` if none may. Without it, {@link setTrustedOriginCheck} decides.
  * @returns Gives the headers for an event. It throws `ConfigurationError` if the variable was changed to something invalid.
  * @throws {ConfigurationError} When `CORS_ALLOW_ORIGIN` is neither `*` nor a list of origins.
  */
 export function createCorsHeaders(
   option: CorsOption | undefined,
+  trust?: TrustedOriginCheck | null,
 ): (event: ApiEvent) => Readonly<Record<string, string>> {
   if (option === false) return () => NO_CORS_HEADERS;
   const credentialed = isCredentialed(option) ? option.origins : undefined;
@@ -82,14 +84,15 @@ export function createCorsHeaders(
   if (fixed === undefined) readOriginsOfEnvironment();
   return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
     const origins = fixed ?? kept ?? readOriginsOfEnvironment();
-    if (origins.length === 0 && isTrusted === undefined) return NO_CORS_HEADERS;
+    const trusts = trust === undefined ? isTrusted : trust ?? undefined;
+    if (origins.length === 0 && trusts === undefined) return NO_CORS_HEADERS;
     const origin = getHeader(event, "Origin", "origin");
-    if (origin !== undefined && (credentialed?.includes(origin) || isTrusted?.(event, origin))) {
+    if (origin !== undefined && (credentialed?.includes(origin) || trusts?.(event, origin))) {
       return allowCredentials(origin);
     }
     if (credentialed !== undefined) return OTHER_ORIGIN;
     if (origins.length === 1 && origins[0] === "*") {
-      return isTrusted === undefined ? ANY_ORIGIN : ANY_OTHER_ORIGIN;
+      return trusts === undefined ? ANY_ORIGIN : ANY_OTHER_ORIGIN;
     }
     const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
     return allowed === undefined

@@ -1,5 +1,5 @@
 import type { ApiEvent } from "../http/lambda.ts";
-import type { SessionResult } from "../http/session_registry.ts";
+import type { SessionResult } from "../http/session.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { wholeNumber } from "../function_options.ts";
 import { checkOptions, type OptionRules } from "../option_rules.ts";

@@ -1,3 +1,4 @@
+import { nameOperation } from "../handler_settings.ts";
 import { UnauthorizedError, UnexpectedError } from "../../errors/http_errors.ts";
 import { isClientError } from "../client_error.ts";
 import type { LambdaContext } from "../http/lambda.ts";
@@ -177,7 +178,7 @@ export function defineAuthorizerHandler(
       AuthorizerEvent,
       AuthorizerPolicyResult | AuthorizerSimpleResult
     >(authorize, {
-      operationName: options.operationName || handler.name || "handler",
+      operationName: nameOperation(options.operationName, handler.name),
       // an HTTP API repeats the credential there, under a name that does not say so
       logging: { ...logging, redact: [...logging.redact ?? [], "identitySource"] },
       metrics,

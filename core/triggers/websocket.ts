@@ -1,3 +1,4 @@
+import { nameOperation } from "../handler_settings.ts";
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import { buildErrorResponse } from "../http/error_response.ts";
@@ -163,7 +164,7 @@ export function defineWebSocketHandler<
       }
     }
 
-    const operationName = options.operationName || handler.name || "handler";
+    const operationName = nameOperation(options.operationName, handler.name);
     const respondToError = (
       error: unknown,
       context: LambdaContext,

@@ -1,25 +1,16 @@
 import { ConfigurationError, ForbiddenError, UnauthorizedError } from "../../errors/http_errors.ts";
 import { getHeader } from "../http/api_event.ts";
+import { type AuthMethod, isAuthMethod } from "../http/auth_method.ts";
+import { useConfiguredMethod } from "../http/auth_registry.ts";
 import { isTrustedPage } from "../http/cors.ts";
 import type { ApiEvent, AuthorizerContext, RestApiEvent } from "../http/lambda.ts";
-import { getSessionAuthenticator, type SessionResult } from "../http/session_registry.ts";
+import type { SessionResult } from "../http/session.ts";
 import { UserStatus } from "../http/user_status.ts";
 import { type OptionRule, protective } from "../option_rules.ts";
 import type { WebSocketEvent } from "./trigger_events.ts";
 
-/**
- * A check of clients that connect with an implementation of its own, such as the result of `createConnectionTickets` or
- * `createJwtAuth`.
- */
-export interface WebSocketAuthMethod<TIdentity extends object = object> {
-  /** Name of the mode. */
-  readonly mode: string;
-  /** Returns what the handler receives about the client, or throws `UnauthorizedError`. */
-  readonly authenticate: (event: ApiEvent) => TIdentity | Promise<TIdentity>;
-}
-
 /** How a WebSocket handler identifies a client that connects. */
-export type WebSocketAuth = "session" | "authorizer" | "none" | WebSocketAuthMethod;
+export type WebSocketAuth = "session" | "authorizer" | "none" | AuthMethod;
 
 /** What the handler receives about a client that connects. */
 export type WebSocketIdentity<TAuth> = TAuth extends "session"
@@ -30,14 +21,14 @@ export type WebSocketIdentity<TAuth> = TAuth extends "session"
       /** The context that the authorizer returned. */
       authorizer: AuthorizerContext;
     }
-  : TAuth extends WebSocketAuthMethod<infer TIdentity> ? TIdentity
+  : TAuth extends AuthMethod<infer TIdentity> ? TIdentity
   : unknown;
 
 /** The rules of the options `auth` and `origins`. */
 export const WEBSOCKET_AUTH_RULES: { readonly auth: OptionRule; readonly origins: OptionRule } = {
   auth: protective([
     isAuth,
-    "session, authorizer, none, or the result of createConnectionTickets or createJwtAuth",
+    "session, authorizer, none, or a value such as session() of defineAuth or the result of createConnectionTickets",
   ]),
   origins: protective([
     (value) => Array.isArray(value) && value.length > 0 && value.every(isOrigin),
@@ -47,9 +38,8 @@ export const WEBSOCKET_AUTH_RULES: { readonly auth: OptionRule; readonly origins
 
 function isAuth(value: unknown): boolean {
   if (typeof value === "string") return ["session", "authorizer", "none"].includes(value);
-  const { mode, authenticate } = (value ?? {}) as Partial<WebSocketAuthMethod>;
   // no WebSocket API has an authorizer of JSON web tokens
-  return typeof authenticate === "function" && mode !== "gateway-jwt";
+  return isAuthMethod(value) && value.mode !== "gateway-jwt";
 }
 
 function isOrigin(value: unknown): boolean {
@@ -84,10 +74,9 @@ export async function authenticateConnection(
     throw new ForbiddenError("Pages of this origin may not connect");
   }
   if (auth === "none") return {};
-  if (typeof auth === "object") return await auth.authenticate(request);
   if (auth === "authorizer") return readAuthorizer(event, request, origin, origins);
-  const { session } = await getSessionAuthenticator()(request);
-  return { userId: session!.user.id, session };
+  const method = auth === "session" ? useConfiguredMethod("session") : auth;
+  return await method.authenticate(request);
 }
 
 /**

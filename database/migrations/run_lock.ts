@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/async/clock.ts";
 import { openShared } from "../client.ts";
-import { type DatabaseConfig, getConnectionKey } from "../config.ts";
+import { type DatabaseSettings, getConnectionKey } from "../config.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import type { HistoryTables } from "./history.ts";
 import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
@@ -29,7 +29,7 @@ const NO_LOCK: Omit<MigrationLock, "owner"> = {
  * @throws {MigrationError} If another run takes too long.
  */
 export async function takeRunLock(
-  config: { readonly database: DatabaseConfig; readonly useLock?: boolean },
+  config: { readonly database: DatabaseSettings; readonly useLock?: boolean },
   settings: LockSettings,
   session: DedicatedSession,
 ): Promise<MigrationLock> {

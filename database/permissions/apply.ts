@@ -2,7 +2,7 @@ import { environment } from "../../env/get_env.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { findDriverError } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import { withSession } from "../session/with_session.ts";
@@ -75,10 +75,11 @@ export async function applyPermissions(config: PermissionsConfig): Promise<Permi
   } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
   if (!allowOtherStatements) assertPermissionStatements(statements);
-  return await withSession(asAdmin(database), async (session) => {
-    const isDistSql = database.provider === "distsql";
+  const settings = asAdmin(database);
+  return await withSession(settings, async (session) => {
+    const isDistSql = settings.provider === "distsql";
     const result = await applyStatements(session, statements, isDistSql, logger);
-    return database.iamAuth ? await allowIamTokens(session, statements, result, logger) : result;
+    return settings.iamAuth ? await allowIamTokens(session, statements, result, logger) : result;
   });
 }
 
@@ -122,7 +123,7 @@ function assertPermissionStatements(statements: readonly PermissionStatement[]):
 }
 
 /** Returns the configuration with the admin's token. */
-function asAdmin(database: DatabaseConfig): DatabaseConfig {
+function asAdmin(database: DatabaseSettings): DatabaseSettings {
   if (database.provider !== "distsql") return database;
   const { username: _username, ...cluster } = database;
   return { ...cluster, isAdmin: true };

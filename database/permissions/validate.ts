@@ -1,5 +1,5 @@
 import { environment } from "../../env/get_env.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseConfig, DatabaseSettings } from "../config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import { type DeclaredGrants, declareGrants, differs } from "./declared_grants.ts";
@@ -88,8 +88,9 @@ export interface ValidatePermissionsResult {
 export async function validatePermissions(
   config: ValidatePermissionsConfig,
 ): Promise<ValidatePermissionsResult> {
-  const { permissionsFolder, database, env = environment(), logger = () => {} } = config;
+  const { permissionsFolder, env = environment(), logger = () => {} } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
+  const database: DatabaseSettings = config.database;
   return await withSession(database, async (session) => {
     const isDistSql = database.provider === "distsql";
     const result = await compareStatements(session, statements, isDistSql, logger);

@@ -1,7 +1,7 @@
 import type { Client } from "@neondatabase/serverless";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
@@ -24,7 +24,7 @@ import { getLimit, type StatementLimit } from "./statement_limit.ts";
  * @throws {ConfigurationError} If the runtime has no WebSocket.
  */
 export async function openBranchingPg(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   invalidate: Invalidate,
 ): Promise<Connection> {
   const neon = await loadNeon();

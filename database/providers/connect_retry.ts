@@ -5,7 +5,7 @@ import { findSqlState } from "../../errors/driver_error.ts";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { metrics } from "../../observability/metrics.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 
 /** Retry policy for one kind of refused connection. */
@@ -75,7 +75,7 @@ const MAX_RETRY_AFTER_SECONDS = 5;
  * @returns The policy. It throws `ServiceUnavailableError` (503) when it gives up in an invocation.
  */
 export function createConnectRetry(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   isNotReady: (error: unknown) => boolean = () => false,
   random: () => number = Math.random,
 ): ConnectRetry {

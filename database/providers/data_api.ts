@@ -2,7 +2,7 @@ import type { RDSDataClient } from "@aws-sdk/client-rds-data";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
@@ -38,7 +38,7 @@ export interface DataApiTarget {
  * @param config `connectionString` is `rds-data://<cluster-arn>?secretArn=…&database=…`.
  * @returns The connection; nothing is sent yet.
  */
-export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
+export async function openDataApi(config: DatabaseSettings): Promise<Connection> {
   const { target, region } = readTarget(config);
   const limit = getLimit(config);
   const sdk = await loadRdsData();
@@ -85,7 +85,7 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
 
 const ARN = /^arn:[a-z-]+:rds:([a-z0-9-]+):\d+:cluster:[A-Za-z0-9-]+$/;
 
-function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: string } {
+function readTarget(config: DatabaseSettings): { target: DataApiTarget; region: string } {
   const [resourceArn, query = ""] = (config.connectionString ?? "").slice("rds-data://".length)
     .split("?");
   const params = new URLSearchParams(query);

@@ -1,6 +1,6 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
-import { type DatabaseConfig, getRegion, splitEndpoint } from "../config.ts";
+import { type DatabaseSettings, getRegion, splitEndpoint } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { createDsqlToken } from "./dsql_token.ts";
 import { openPostgres } from "./postgres_js.ts";
@@ -25,7 +25,7 @@ const IDLE_SECONDS = 10 * 60;
  * @returns The connection. If the cluster refuses the role, the error names the missing IAM action.
  */
 export async function openDistSql(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   invalidate: Invalidate,
 ): Promise<Connection> {
   const [host, port] = splitEndpoint(config.endpoint ?? "");
@@ -78,7 +78,7 @@ function readFailure(error: unknown): ServerFailure {
  * Creates the policy for refused connections: no free connection, too many connections per second,
  * a sleeping cluster, an expired token.
  */
-function connectRetry(config: DatabaseConfig): ConnectRetry {
+function connectRetry(config: DatabaseSettings): ConnectRetry {
   const retry = createConnectRetry(
     config,
     (error) => /waking up cluster/i.test(readFailure(error).message),

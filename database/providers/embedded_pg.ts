@@ -1,6 +1,6 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { explainMissing } from "../../env/optional_package.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
 import { DATABASE_PACKAGES } from "../optional_packages.ts";
@@ -19,7 +19,7 @@ function isInMemory(folder: string): boolean {
  * @param config `connectionString` is a folder or `memory://`.
  * @returns The connection.
  */
-export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection> {
+export async function openEmbeddedPg(config: DatabaseSettings): Promise<Connection> {
   const { PGlite } = await loadPglite();
   const folder = config.connectionString ?? "memory://";
   const isNew = isInMemory(folder) || await makeFolder(folder);

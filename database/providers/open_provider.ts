@@ -1,4 +1,4 @@
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { Connection, Invalidate } from "./provider.ts";
  * @param invalidate Called when a connection ends.
  */
 export async function openProvider(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   invalidate: Invalidate,
 ): Promise<Connection> {
   switch (config.provider) {

@@ -1,7 +1,7 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { type PostgresAddress, readPostgresAddress } from "./postgres_address.ts";
 import { isLoopback, openPostgres } from "./postgres_js.ts";
@@ -20,7 +20,7 @@ import type { Connection, Invalidate } from "./provider.ts";
  * @throws {ConfigurationError} If the address is invalid; nothing is opened.
  */
 export async function openPostgresServer(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   invalidate: Invalidate,
 ): Promise<Connection> {
   const address = readPostgresAddress(config);
@@ -70,7 +70,7 @@ function getTls(
 }
 
 async function getPassword(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   { host, port, username, password }: PostgresAddress,
   isEncrypted: boolean,
 ): Promise<PostgresOptions["password"]> {
@@ -99,7 +99,7 @@ const NOT_TLS =
   /WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|before secure TLS|tls handshake eof|InvalidContentType|InvalidMessage/;
 
 /** Adds the missing setting to the errors of a connection. */
-function explain(error: unknown, config: DatabaseConfig, username: string): unknown {
+function explain(error: unknown, config: DatabaseSettings, username: string): unknown {
   const texts = causeChain(error).map((link) => {
     const { code, message } = link as { code?: unknown; message?: unknown };
     return `${code} ${message}`;
@@ -110,7 +110,7 @@ function explain(error: unknown, config: DatabaseConfig, username: string): unkn
 
 function findAdvice(
   text: string,
-  { ca, iamAuth }: DatabaseConfig,
+  { ca, iamAuth }: DatabaseSettings,
   username: string,
 ): string | undefined {
   if (UNKNOWN_AUTHORITY.test(text)) {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig, PoolerMode, SslMode } from "../config.ts";
+import type { DatabaseSettings, PoolerMode, SslMode } from "../config.ts";
 
 /** Server, user and connection settings of a `postgres` configuration. */
 export interface PostgresAddress {
@@ -7,7 +7,7 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly username: string;
-  readonly password: DatabaseConfig["password"];
+  readonly password: DatabaseSettings["password"];
   /** `undefined`: chosen by the address. */
   readonly sslMode: SslMode | undefined;
   /** `undefined`: to be found out. */
@@ -45,7 +45,7 @@ const FOREIGN_PARAMETERS: Readonly<Record<string, string>> = {
  * @returns The address.
  * @throws {ConfigurationError} If a part is missing, invalid or given twice. Shows no password.
  */
-export function readPostgresAddress(config: DatabaseConfig): PostgresAddress {
+export function readPostgresAddress(config: DatabaseSettings): PostgresAddress {
   checkChoice("sslMode", config.sslMode, SSL_MODES);
   checkChoice("pooler", config.pooler, POOLER_MODES);
   const address = config.connectionString === undefined
@@ -60,7 +60,7 @@ export function readPostgresAddress(config: DatabaseConfig): PostgresAddress {
   return address;
 }
 
-function readParts(config: DatabaseConfig): PostgresAddress {
+function readParts(config: DatabaseSettings): PostgresAddress {
   const { host, port = 5432, database = "postgres", username = "", sslMode, pooler } = config;
   if (host === undefined) {
     throw new ConfigurationError(
@@ -82,7 +82,7 @@ function readParts(config: DatabaseConfig): PostgresAddress {
   return { host, port, database, username, password, sslMode, pooler, settings: {} };
 }
 
-function readUrl(text: string, config: DatabaseConfig): PostgresAddress {
+function readUrl(text: string, config: DatabaseSettings): PostgresAddress {
   const twice = PARTS.find((part) => config[part] !== undefined);
   if (twice !== undefined) {
     const name = twice === "sslMode" ? "sslmode" : twice;

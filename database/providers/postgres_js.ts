@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import type { TransactionRules } from "../session/transaction_state.ts";
@@ -46,7 +46,7 @@ export interface ServerTraits {
   rules?: TransactionRules;
 }
 
-function getCommonOptions(config: DatabaseConfig, options: PostgresOptions): PostgresOptions {
+function getCommonOptions(config: DatabaseSettings, options: PostgresOptions): PostgresOptions {
   return {
     max: getPoolSize(config),
     connect_timeout: config.connectTimeout ?? 10,
@@ -71,7 +71,7 @@ function getCommonOptions(config: DatabaseConfig, options: PostgresOptions): Pos
  * @returns The connection.
  */
 export async function openPostgres(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   options: PostgresOptions,
   invalidate: Invalidate,
   {
@@ -142,7 +142,7 @@ export async function openPostgres(
 }
 
 /** Throws if statements must be prepared behind a pooler, where a prepared COMMIT can be lost. */
-function assertMayStopPreparing({ prepare }: DatabaseConfig): void {
+function assertMayStopPreparing({ prepare }: DatabaseSettings): void {
   if (prepare !== true) return;
   throw new ConfigurationError(
     "DatabaseConfig.prepare is true, but behind a pooler a prepared COMMIT can be lost: leave it " +

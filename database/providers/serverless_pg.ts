@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { loadDataApi } from "./load_data_api.ts";
 import { openPostgres, readTls } from "./postgres_js.ts";
@@ -15,7 +15,7 @@ import type { Connection, Invalidate } from "./provider.ts";
  * @returns The connection.
  */
 export async function openServerlessPg(
-  config: DatabaseConfig,
+  config: DatabaseSettings,
   invalidate: Invalidate,
 ): Promise<Connection> {
   const { connectionString = "" } = config;

@@ -1,6 +1,6 @@
 import { closeUnused, openShared } from "../client.ts";
 import { checkDatabaseConfig } from "../check_config.ts";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseSettings } from "../config.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { DedicatedSession } from "../providers/provider.ts";
  * @returns The result of the work.
  */
 export async function withSession<T>(
-  database: DatabaseConfig,
+  database: DatabaseSettings,
   fn: (session: DedicatedSession) => Promise<T>,
 ): Promise<T> {
   const connection = await openShared(checkDatabaseConfig(database), { check: false });

@@ -137,7 +137,7 @@ export interface paths {
         post: operations["codeHostHook"];
     };
     "/hooks/payments": {
-        /** Events of the payments provider (Payments-Signature) */
+        /** Events of the payments provider (Stripe-Signature) */
         post: operations["paymentsHook"];
     };
     "/notes": {
@@ -161,6 +161,11 @@ export interface paths {
 }
 export interface components {
     schemas: {
+        Accepted: {
+            /** @constant */
+            accepted: true;
+            repeated: boolean;
+        };
         /** @description The body of an error of the auth routes */
         AuthError: {
             /** @description Text for the client */
@@ -1538,7 +1543,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1553,7 +1558,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
             400: components["responses"]["BadRequest"];

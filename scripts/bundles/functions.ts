@@ -41,7 +41,7 @@ interface SessionHandler {
 }
 
 const sessionHandler = ({ header = "", options, database = SERVER }: SessionHandler) =>
-  `import { configureSessionAuth } from "@trellis/fn/auth";
+  `import { defineAuth } from "@trellis/fn/auth";
 import { createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
 import { eq } from "@trellis/fn/database/orm";
 import { buildValidatedResponse } from "@trellis/fn/core";
@@ -51,10 +51,10 @@ ${header}
 const notes = pgTable("notes", { id: uuid("id").primaryKey(), userId: uuid("user_id").notNull(), title: text("title").notNull() });
 const getDb = () => getDrizzleClient(${database});
 const { defineQuery } = createQueryFactory(getDb);
-configureSessionAuth(getDb, { secret: process.env.AUTH_SECRET, baseURL: "https://api.example.com" });
+const { session } = defineAuth(getDb, { secret: process.env.AUTH_SECRET, baseURL: "https://api.example.com" });
 const listNotes = defineQuery({ tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
   async function listNotes(db, userId) { return await db.select().from(notes).where(eq(notes.userId, userId)); });
-export const handler = defineApiHandler({ auth: "session"${options} })(
+export const handler = defineApiHandler({ auth: session()${options} })(
   async function getNotes({ userId, context }) {
     return buildValidatedResponse(context, 200, { notes: await listNotes(userId) });
   });`;

@@ -3,13 +3,14 @@ import { apiKey } from "@better-auth/api-key";
 import { admin, organization } from "better-auth/plugins";
 import { createHash } from "node:crypto";
 import {
+  type Auth,
   type AuthConfig,
   configureApiKeyAuth,
-  configureSessionAuth,
   createAuth,
+  defineAuth,
 } from "../../auth/mod.ts";
 import { createJwtAuth } from "../../auth/jwt/mod.ts";
-import type { SessionAccess } from "../../core/http/session_registry.ts";
+import type { SessionNeeds } from "../../core/http/session.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
@@ -58,7 +59,7 @@ type Handler = (event: ApiEvent, context: LambdaContext) => Promise<ProxyResult>
 
 /** A session handler, and what the oracle must say to the requests that it accepts. */
 interface Rule {
-  readonly access: SessionAccess;
+  readonly access: SessionNeeds;
   readonly isMet: (verdict: Verdict, organizationId: string) => boolean;
 }
 
@@ -66,7 +67,7 @@ const getRoles = ({ member }: Verdict) => member?.role.split(",") ?? [];
 const RULES: Readonly<Record<string, Rule>> = {
   plain: { access: {}, isMet: () => true },
   roles: { access: { roles: ["admin"] }, isMet: ({ isAdmin }) => isAdmin },
-  fresh: { access: { freshWithin: FRESH_SECONDS }, isMet: ({ isFresh }) => isFresh },
+  fresh: { access: { freshWithinSeconds: FRESH_SECONDS }, isMet: ({ isFresh }) => isFresh },
   member: { access: { organization: {} }, isMet: ({ member }) => member !== undefined },
   owner: {
     access: { organization: { role: "owner" } },
@@ -93,12 +94,13 @@ const define = (options: object): Handler =>
 
 /** Handlers by rule. `weaken` changes their options, for the control of the test itself. */
 function defineSessionHandlers(
-  weaken: (access: SessionAccess) => SessionAccess,
+  { session }: Auth,
+  weaken: (access: SessionNeeds) => SessionNeeds,
 ): Record<string, Handler> {
   return Object.fromEntries(
     Object.entries(RULES).map((
       [name, { access }],
-    ) => [name, define({ auth: "session", ...weaken(access) })]),
+    ) => [name, define({ auth: session(weaken(access)) })]),
   );
 }
 
@@ -119,7 +121,7 @@ async function run(
     callsBetweenChanges = CALLS_BETWEEN_CHANGES,
     isEnough = () => false,
   }: {
-    weaken?: (access: SessionAccess) => SessionAccess;
+    weaken?: (access: SessionNeeds) => SessionNeeds;
     callsBetweenChanges?: number;
     isEnough?: (violations: readonly string[]) => boolean;
   } = {},
@@ -127,7 +129,6 @@ async function run(
   await pglite.exec(
     "TRUNCATE people, visits, accounts, verification, members, organizations, api_keys",
   );
-  configureSessionAuth(getDb, CONFIG);
   configureApiKeyAuth(getDb, {
     schema: { apikey, user: accountsSchema.user, organization: accountsSchema.organization },
     plugin: { rateLimit: { enabled: false } },
@@ -135,7 +136,7 @@ async function run(
   const random = createRandom(seed);
   const world = await createAccessWorld(database, random);
   const auth = createAuth(db, CONFIG);
-  const sessions = defineSessionHandlers(weaken);
+  const sessions = defineSessionHandlers(defineAuth(getDb, CONFIG), weaken);
   const keys = await createKeys(getPluginApi(auth), world.users);
   const tokens = await createTokens();
   const counts: Counts = { calls: 0, accepted: 0, refused: 0, changes: 0, oracle: 0 };

@@ -45,6 +45,15 @@ Deno.test("./auth brings no better-auth until it is used", async () => {
   }
 });
 
+Deno.test("defineAuth() brings no check of keys or tokens until a handler asks for it", async () => {
+  const modules = await staticModules("auth/define_auth.ts");
+  assert(modules.some((module) => module.endsWith("/auth/sessions/session_check.ts")));
+  assertEquals(
+    modules.filter((module) => /\/auth\/(?:keys|jwt)\/|better-auth|jose/.test(module)),
+    [],
+  );
+});
+
 Deno.test("./auth/schema brings drizzle's tables, and of the package no client and no session", async () => {
   const modules = await staticModules("auth/schema.ts");
   const ours = modules.filter((module) => module.startsWith(root.href)).map((module) =>

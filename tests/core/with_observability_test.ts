@@ -82,7 +82,11 @@ Deno.test("withObservability() takes its name from the option, else from the fun
   assertEquals((await run(createNote)).result, "createNote");
   assertEquals((await run(createNote, { operationName: "" })).result, "createNote");
   assertEquals((await run(createNote, { operationName: "Op" })).result, "Op");
-  assertEquals((await run((() => () => getRequestContext()?.operationName)())).result, "handler");
+  const unnamed = (() => () => getRequestContext()?.operationName)();
+  assertEquals((await run(unnamed)).result, "handler");
+  await withEnv({ AWS_LAMBDA_FUNCTION_NAME: "notes-dev-NotesPost" }, async () => {
+    assertEquals((await run(unnamed)).result, "notes-dev-NotesPost");
+  });
 });
 
 Deno.test("withObservability() ends a good invocation with one line, metrics and a span, in one write", async () => {

@@ -144,7 +144,7 @@ const right: DatabaseConfig[] = [
   { provider: "embedded-pg" },
   { provider: "serverless-pg", connectionString: URL, statementTimeoutSeconds: 0.5 },
   { provider: "embedded-pg", statementTimeoutSeconds: 600 },
-  { provider: "embedded-pg", connectionString: "C:\\data", isAdmin: false },
+  { provider: "embedded-pg", connectionString: "C:\\data", isAdmin: false } as DatabaseConfig,
   { provider: "embedded-pg", connectionString: "memory://x", ca: undefined },
 ];
 Deno.test("checkDatabaseConfig() gives back what is right", () => {

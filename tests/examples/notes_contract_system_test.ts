@@ -116,7 +116,7 @@ function sign(secrets: Known["secrets"], path: string, body: string): Record<str
   }
   const at = Math.floor(Date.now() / 1000);
   const signature = hmac(secrets.PAYMENTS_WEBHOOK_SECRET, `${at}.${body}`);
-  return { "Payments-Signature": `t=${at},v1=${signature}` };
+  return { "Stripe-Signature": `t=${at},v1=${signature}` };
 }
 
 async function signUp(notes: NotesProcess, email: string): Promise<string> {

@@ -206,7 +206,7 @@ Deno.test("the notes example", async (t) => {
       const paid = await call(notes, {
         method: "POST",
         path: "/hooks/payments",
-        headers: { "Payments-Signature": `t=${at},v1=${v1}` },
+        headers: { "Stripe-Signature": `t=${at},v1=${v1}` },
         body: payment,
       });
       assertEquals([paid.status, paid.json], [202, { accepted: true, repeated: false }]);
@@ -385,9 +385,7 @@ Deno.test("the notes example", async (t) => {
             {
               ...payment,
               headers: {
-                "Payments-Signature": `t=1,v1=${
-                  sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, "1.{}")
-                }`,
+                "Stripe-Signature": `t=1,v1=${sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, "1.{}")}`,
               },
             },
             401,
@@ -397,7 +395,7 @@ Deno.test("the notes example", async (t) => {
             "a signed payment that is not JSON",
             {
               ...payment,
-              headers: { "Payments-Signature": `t=${at},v1=${v1}` },
+              headers: { "Stripe-Signature": `t=${at},v1=${v1}` },
               body: notJson,
             },
             400,

@@ -16,7 +16,7 @@ import {
 import { closeDrizzleClient, getDrizzleClient, sanitizeForDistSql } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError, PayloadTooLargeError } from "../../errors/mod.ts";
-import type { SessionResult } from "../../core/http/session_registry.ts";
+import type { SessionResult } from "../../core/http/session.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { redactText } from "../../observability/redact_text.ts";
 import {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/as
 import * as z from "zod";
 import { buildValidatedResponse, type ProxyResult } from "../../core/mod.ts";
 import { getHeader } from "../../core/http/api_event.ts";
-import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
+import { setSessionCheck } from "../support/session_check.ts";
 import { defineEnv } from "../../env/mod.ts";
 import {
   ConfigurationError,
@@ -159,13 +159,11 @@ for (const [name, failure] of failures()) {
 }
 
 Deno.test("responses and log lines of each auth mode contain no secret, for valid and invalid credentials", async () => {
-  setSessionAuthenticator((event) =>
+  setSessionCheck((event) =>
     getHeader(event, "Authorization")?.endsWith("good")
       ? Promise.resolve({
-        session: {
-          user: { id: "u1", email: "ada@example.com", emailVerified: true },
-          session: { id: "s1", token: `${MARKER}-session`, expiresAt: new Date() },
-        },
+        user: { id: "u1", email: "ada@example.com", emailVerified: true },
+        session: { id: "s1", token: `${MARKER}-session`, expiresAt: new Date() },
       })
       : Promise.reject(new UnauthorizedError("The session is not valid"))
   );
@@ -186,7 +184,7 @@ Deno.test("responses and log lines of each auth mode contain no secret, for vali
       }
     });
   }
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
 });
 
 Deno.test("the response to an invalid body contains no secret and no other value of the body", async () => {

@@ -7,7 +7,6 @@ import {
   UserStatus,
 } from "../../core/mod.ts";
 import { getHeader } from "../../core/http/api_event.ts";
-import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import {
   createAlbEvent,
@@ -18,6 +17,7 @@ import {
 } from "../../testing/mod.ts";
 import { type AuthMode, defineApiHandler } from "../../validation/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
+import { setSessionCheck } from "../support/session_check.ts";
 import { withEnv } from "../support/with_env.ts";
 
 const TOKEN = "correct-horse-battery-staple";
@@ -326,7 +326,7 @@ Deno.test("auth authorizer with userIdClaim reads other authorizers as before", 
 });
 
 Deno.test("auth authorizer does not fall back to a bearer token or to a session", async () => {
-  setSessionAuthenticator(() => Promise.resolve({ session: SESSION }));
+  setSessionCheck(() => Promise.resolve(SESSION));
   await withEnv({ API_BEARER_TOKEN: TOKEN }, async () => {
     const headers = { Authorization: `Bearer ${TOKEN}` };
     assertRefused(await ask("authorizer", { headers }), "authorizer");
@@ -336,7 +336,7 @@ Deno.test("auth authorizer does not fall back to a bearer token or to a session"
     );
     assertEquals((await ask("authorizer-optional", { headers })).seen?.userStatus, Anonymous);
   });
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
 });
 
 Deno.test("auth bearer does not fall back to what an authorizer said", async () => {
@@ -357,9 +357,9 @@ const SESSION: SessionResult = {
 
 Deno.test("auth session hands the event to the registered check, and its result to the handler", async () => {
   const headersSeen: unknown[] = [];
-  setSessionAuthenticator((event) => {
+  setSessionCheck((event) => {
     headersSeen.push(getHeader(event, "Authorization"));
-    return Promise.resolve({ session: SESSION });
+    return Promise.resolve(SESSION);
   });
   for (const make of createEvents) {
     const { seen } = await ask(
@@ -378,11 +378,11 @@ Deno.test("auth session hands the event to the registered check, and its result 
     "Bearer t1",
     undefined,
   ]);
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
 });
 
 Deno.test("auth session refuses what the registered check refuses, without a fallback", async () => {
-  setSessionAuthenticator(() => Promise.reject(new UnauthorizedError("The session has expired")));
+  setSessionCheck(() => Promise.reject(new UnauthorizedError("The session has expired")));
   await withEnv({ API_BEARER_TOKEN: TOKEN }, async () => {
     const answer = await ask("session", {
       headers: { Authorization: `Bearer ${TOKEN}` },
@@ -391,11 +391,11 @@ Deno.test("auth session refuses what the registered check refuses, without a fal
     assertRefused(answer, "session");
     assertEquals(answer.body.message, "The session has expired");
   });
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
 });
 
 Deno.test("auth session without a registered check is a configuration error", async () => {
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
   const { status, body, seen, lines } = await ask("session", {
     headers: { Authorization: "Bearer t1" },
   });
@@ -404,8 +404,8 @@ Deno.test("auth session without a registered check is a configuration error", as
 });
 
 Deno.test("auth session whose check breaks is a failure of the service, not of the client", async () => {
-  setSessionAuthenticator(() => Promise.reject(new Error("database down")));
+  setSessionCheck(() => Promise.reject(new Error("database down")));
   const { status, body, seen } = await ask("session", { headers: { Authorization: "Bearer t1" } });
   assertEquals([status, body.message, seen], [500, "Internal Server Error", undefined]);
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
 });

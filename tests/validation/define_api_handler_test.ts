@@ -6,7 +6,7 @@ import {
   getRequestContext,
   type ProxyResult,
 } from "../../core/mod.ts";
-import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
+import { setSessionCheck } from "../support/session_check.ts";
 import { ConflictError, NotFoundError, UnexpectedError } from "../../errors/mod.ts";
 import { addAnnotation, logInfo, metrics, MetricUnit } from "../../observability/mod.ts";
 import {
@@ -69,7 +69,7 @@ Deno.test("defineApiHandler() takes its steps in order: each fault hides those t
 
 Deno.test("defineApiHandler() hands over exactly the fields that the options call for", async () => {
   const schema = z.object({}), session = { user: { id: "u1" } };
-  setSessionAuthenticator(() => Promise.resolve({ session: session as never }));
+  setSessionCheck(() => Promise.resolve(session as never));
   const BASE = ["context", "event", "metadata"];
   const cases: [options: Record<string, unknown>, fields: string[]][] = [
     [{}, []],
@@ -101,7 +101,7 @@ Deno.test("defineApiHandler() hands over exactly the fields that the options cal
       assertEquals(seen.sort(), [...BASE, ...fields].sort());
     }
   });
-  setSessionAuthenticator(undefined);
+  setSessionCheck(undefined);
 });
 
 Deno.test("defineApiHandler() gives metadata, and the same ids in answer, error and log", async () => {

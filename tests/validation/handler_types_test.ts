@@ -4,6 +4,9 @@
  */
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import type * as aws from "aws-lambda";
+import { organization as organizations } from "better-auth/plugins";
+import { createAccessControl } from "better-auth/plugins/access";
+import { pgTable, text } from "drizzle-orm/pg-core";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import type {
@@ -17,9 +20,10 @@ import type {
   UserStatus,
   WrapperMetadata,
 } from "../../core/mod.ts";
-import type * as Auth from "../../auth/mod.ts";
+import * as Auth from "../../auth/mod.ts";
 import { createGatewayJwtAuth, createJwtAuth, type JwtIdentity } from "../../auth/jwt/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { apikey } from "../auth/api_keys_database.ts";
 import {
   type ApiHandler,
   type ApiHandlerParams,
@@ -112,7 +116,7 @@ Deno.test("the handler's parameters are exactly those that the options of an aut
       Equal<typeof params, Flat<Base & Body & Session & { organization: ActiveOrganization }>>
     >(), OK
   ));
-  defineApiHandler({ auth: "session", roles: ["admin"], freshWithin: 300 })((params) => (
+  defineApiHandler({ auth: "session", roles: ["admin"], freshWithinSeconds: 300 })((params) => (
     proves<Equal<typeof params, Flat<Base & Session>>>(), OK
   ));
   defineApiHandler({ auth: "api-key", permissions: { notes: ["read"] } })((params) => (
@@ -129,6 +133,78 @@ Deno.test("the handler's parameters are exactly those that the options of an aut
   defineApiHandler({ auth: createGatewayJwtAuth(issuer) })((params) => (
     proves<Equal<typeof params, Flat<Base & JwtIdentity>>>(), OK
   ));
+});
+
+const access = createAccessControl({ notes: ["read", "write"] });
+const roleTable = pgTable("people", {
+  ...Auth.AUTH_USER_COLUMNS,
+  role: text("role", { enum: ["admin", "guest"] }).notNull(),
+  plan: text("plan"),
+  secretNote: text("secret_note"),
+});
+const { session, apiKey, jwt } = Auth.defineAuth(() => Promise.reject(new Error("not needed")), {
+  secret: "at-least-32-random-characters-0123456789",
+  baseURL: "http://localhost:3000",
+  schema: { user: roleTable, apikey },
+  user: { additionalFields: { secretNote: { type: "string", returned: false } } },
+  plugins: () => [
+    organizations({ ac: access, roles: { owner: access.newRole({ notes: ["read", "write"] }) } }),
+  ],
+});
+
+Deno.test("values of defineAuth() give handlers the session of the configuration", () => {
+  defineApiHandler({ auth: session(), schema })(({ body, userId, session: { user } }) => (
+    proves<Equal<typeof body, Body["body"]>>(),
+      proves<Equal<typeof userId, string>>(),
+      proves<Equal<typeof user.role, "admin" | "guest">>(),
+      proves<Equal<typeof user.plan, string | null>>(),
+      // @ts-expect-error returned: false
+      (() => user.secretNote),
+      // @ts-expect-error a check of sessions does not return it
+      (() => user.createdAt),
+      OK
+  ));
+  defineApiHandler({ auth: session({ optional: true }) })(({ userId, session }) => (
+    proves<Equal<typeof userId, string | undefined>>(),
+      // @ts-expect-error it may be missing
+      (() => session.user),
+      OK
+  ));
+  defineApiHandler({ auth: session({ organization: { role: "owner" } }) })(({ organization }) => (
+    proves<Equal<typeof organization, ActiveOrganization>>(), OK
+  ));
+  defineApiHandler({
+    auth: session({
+      roles: ["admin"],
+      freshWithinSeconds: 300,
+      authorize: (
+        { session },
+      ) => (proves<Equal<typeof session.user.role, "admin" | "guest">>(), true),
+    }),
+  })(({ session }) => (proves<Equal<typeof session.user.role, "admin" | "guest">>(), OK));
+  defineApiHandler({ auth: apiKey({ permissions: { notes: ["read"] } }) })((params) => (
+    proves<Equal<typeof params, Flat<Base & Auth.ApiKeyIdentity>>>(), OK
+  ));
+  const claims = z.object({ scope: z.string() });
+  const issuer = { issuer: "https://login.example.com", audience: "notes" };
+  defineApiHandler({ auth: jwt({ ...issuer, claims }) })((params) => (
+    proves<Equal<typeof params, Flat<Base & JwtIdentity<{ scope: string }>>>>(), OK
+  ));
+  const refused = [
+    // @ts-expect-error no such role
+    () => session({ roles: ["admn"] }),
+    // @ts-expect-error no such role in organizations
+    () => session({ organization: { role: "admin" } }),
+    // @ts-expect-error no such permission
+    () => apiKey({ permissions: { notes: ["delete"] } }),
+    // @ts-expect-error no such resource
+    () => apiKey({ permissions: { rooms: ["read"] } }),
+    // @ts-expect-error it is an option of session()
+    () => defineApiHandler({ auth: session(), roles: ["admin"] }),
+    // @ts-expect-error the value, not the function that returns it
+    () => defineApiHandler({ auth: session }),
+  ];
+  assertEquals(refused.length, 6);
 });
 
 Deno.test("authorize gets the session, and the organization if the handler asks for it", () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
+import { setSessionCheck } from "../support/session_check.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/mod.ts";
 import {
   configureRateLimits,
@@ -67,13 +67,11 @@ Deno.test("rateLimit counts by address before authentication", async () => {
 });
 
 Deno.test("rateLimit counts by user after authentication", async () => {
-  setSessionAuthenticator((event) => {
+  setSessionCheck((event) => {
     const id = (event as { headers: Record<string, string> }).headers.user;
     if (!id) throw new UnauthorizedError("no");
     const session = { id: "s", token: "t", expiresAt: new Date() };
-    return Promise.resolve({
-      session: { user: { id, email: "a@b.c", emailVerified: true }, session },
-    });
+    return Promise.resolve({ user: { id, email: "a@b.c", emailVerified: true }, session });
   });
   try {
     const handler = defineApiHandler({
@@ -86,7 +84,7 @@ Deno.test("rateLimit counts by user after authentication", async () => {
     assertEquals(await ask(handler, as("ada"), 3), [204, 204, 429]);
     assertEquals(await ask(handler, as("bob")), [204]);
   } finally {
-    setSessionAuthenticator(undefined);
+    setSessionCheck(undefined);
   }
 });
 

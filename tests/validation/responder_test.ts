@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import type { AuthMethodMode } from "../../core/http/auth_method.ts";
 import { setTrustedOriginCheck } from "../../core/http/cors.ts";
 import type { ApiEvent } from "../../core/http/lambda.ts";
 import { createRestApiEvent } from "../../testing/mod.ts";
@@ -10,18 +11,21 @@ const HEADERS: readonly Record<string, string>[] = [
   { Origin: "https://a.example", "X-Forwarded-Proto": "http" },
   { Origin: "https://b.example", "X-Forwarded-Proto": "https" },
 ];
-const OPTIONS: readonly ResponderOptions[] = [
+const OPTIONS: readonly (ResponderOptions & { mode?: AuthMethodMode })[] = [
   {},
-  { auth: "session" },
-  { cors: "*", auth: "session" },
+  { mode: "session" },
+  { cors: "*", mode: "session" },
   { cors: ["https://a.example", "https://c.example"] },
   { cors: { origins: ["https://a.example"], credentials: true } },
   { securityHeaders: false },
   { securityHeaders: { "Cache-Control": "no-cache", "X-Content-Type-Options": false } },
 ];
 
-function respond(options: ResponderOptions, member: { isBase64Encoded?: boolean }): unknown[] {
-  const { respond, respondToError } = createResponder(options);
+function respond(
+  { mode = "none", ...options }: typeof OPTIONS[number],
+  member: { isBase64Encoded?: boolean },
+): unknown[] {
+  const { respond, respondToError } = createResponder(options, { mode });
   // several requests to one handler, in turns
   return [...HEADERS, ...HEADERS].flatMap((headers, at) => {
     const event = createRestApiEvent({ path: "/", headers }) as ApiEvent;
@@ -51,7 +55,7 @@ for (const isTrusted of [undefined, (_: ApiEvent, origin: string) => origin.incl
 Deno.test("a response has the headers of its own request", () => {
   setTrustedOriginCheck(() => false);
   try {
-    const [first, , second] = respond({ auth: "session" }, {});
+    const [first, , second] = respond({ mode: "session" }, {});
     const headers = {
       "Content-Type": "application/json",
       "X-Correlation-Id": "id-0",

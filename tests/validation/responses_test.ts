@@ -70,6 +70,50 @@ Deno.test("defineApiHandler() sends a body by itself if there is one status of s
   assertEquals(await call(replied), [204, ""]);
 });
 
+Deno.test("reply() without a body compiles beside other statuses, and without declared responses", async () => {
+  const empty = z.undefined();
+  const isFull = (event: { headers: unknown }) => event.headers === null;
+  const handlers = [
+    defineApiHandler({ ...quiet, responses: { 200: Note, 204: empty } })(({ event }) =>
+      isFull(event) ? reply(200, row) : reply(204)
+    ),
+    defineApiHandler({ ...quiet, responses: { 200: Note, 204: z.void() } })(({ event }) => {
+      if (isFull(event)) return reply(200, row);
+      return reply(204);
+    }),
+    defineApiHandler({ ...quiet, responses: { 200: Note, 204: empty } })(async ({ event }) => {
+      if (isFull(event)) return reply(200, await Promise.resolve(row));
+      return reply(204, undefined, { headers: { "X-Kept": "1" } });
+    }),
+    defineApiHandler({ ...quiet, responses: { 202: empty } })(() => reply(202)),
+    defineApiHandler({ ...quiet, responses: { 202: empty, 409: Problem } })(({ event }) =>
+      isFull(event) ? reply(409, { reason: "full" }) : reply(202)
+    ),
+    defineApiHandler(quiet)(() => reply(204)),
+    defineApiHandler(quiet)(() => Promise.resolve(reply(202))),
+  ];
+  const statuses = [];
+  for (const handler of handlers) statuses.push(await call(handler));
+  assertEquals(statuses, [204, 204, 204, 202, 202, 204, 202].map((status) => [status, ""]));
+});
+
+Deno.test("a handler that declares no responses cannot reply with a body", async () => {
+  // @ts-expect-error nothing says what may be sent
+  const handler = defineApiHandler(quiet)(() => reply(200, row));
+  assertEquals((await call(handler))[0], 500);
+});
+
+Deno.test("a handler with schema and responses gets the body and replies with its status", async () => {
+  const NoteInput = z.object({ color: z.enum(["white", "red"]) });
+  const create = (note: z.infer<typeof NoteInput>) => Promise.resolve({ ...row, ...note });
+  const handler = defineApiHandler({ ...quiet, schema: NoteInput, responses: { 201: Note } })(
+    async ({ body }) => reply(201, await create(body)),
+  );
+  const event = createRestApiEvent({ method: "POST", body: { color: "white" } });
+  const { statusCode, body } = await handler(event, createLambdaContext());
+  assertEquals([statusCode, JSON.parse(body)], [201, { id: "n1", color: "white", tags: [] }]);
+});
+
 const PARSED = { id: "n1", color: "red", tags: [] };
 const MADE: [name: string, make: (context: LambdaContext) => ProxyResult, expected: unknown][] = [
   [

@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
 import type { IdempotencyMetadata } from "../../core/idempotency.ts";
-import type { AuthMethod, AuthMode } from "../authenticate.ts";
+import type { AuthMethodMode } from "../../core/http/auth_method.ts";
 
 /** Data for the OpenAPI document that schemas do not contain. Has no effect at run time. */
 export interface OpenApiMetadata {
@@ -36,7 +36,7 @@ export interface RegisteredOperation {
   /** Name in metrics and spans. */
   readonly operationName: string;
   /** The authentication mode. */
-  readonly auth: AuthMode | AuthMethod["mode"];
+  readonly auth: AuthMethodMode;
   /** True if the handler refuses some authenticated callers with 403. */
   readonly isRestricted?: boolean;
   /** True if the handler admits anonymous callers although it has an authentication mode. */

@@ -51,9 +51,9 @@ export async function connect(target: DatabaseTarget): Promise<CloneConnection> 
   const wrong = await findUnsafeSettings(plain.run);
   if (wrong.length === 0) return plain;
   await plain.close();
-  const url = config.connectionString ?? "";
   const takesSettings = config.provider === "serverless-pg" || config.provider === "postgres";
-  if (/^postgres(?:ql)?:/i.test(url) && takesSettings) {
+  const url = takesSettings ? config.connectionString ?? "" : "";
+  if (takesSettings && /^postgres(?:ql)?:/i.test(url)) {
     const withSettings = `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(
       TEXT_SETTINGS,
     )}`;
@@ -107,7 +107,8 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
     db,
     label,
     isDistSql: config.provider === "distsql",
-    isDataApi: config.connectionString?.startsWith("rds-data://") === true,
+    isDataApi: config.provider === "serverless-pg" &&
+      config.connectionString?.startsWith("rds-data://") === true,
     isEmbedded: config.provider === "embedded-pg",
     async run(text): Promise<Row[]> {
       for (let lost = 0;; lost++) {

@@ -95,11 +95,9 @@ export function defineMigrationHandler(options: MigrationHandlerOptions): Migrat
     migrationsFolder: ANY_OPTION,
     permissionsFolder: ANY_OPTION,
   });
-  const database: DatabaseConfig = {
-    instrument: false,
-    // variables that are not set have stand-ins, which are no addresses
-    ...isRecording() ? options.database : checkDatabaseConfig(options.database),
-  };
+  // variables that are not set have stand-ins, which are no addresses
+  if (!isRecording()) checkDatabaseConfig(options.database);
+  const database: DatabaseConfig = { instrument: false, ...options.database };
   const project = getBundledProject();
   let folders: ProjectFolders | undefined;
 

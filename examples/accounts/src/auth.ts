@@ -1,4 +1,4 @@
-import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+import { defineAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { authSchema } from "./auth_schema.ts";
 import { getDb } from "./database.ts";
@@ -8,7 +8,7 @@ const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 /** The user with this address becomes an administrator. */
 const adminEmail = getOptionalEnv("ADMIN_EMAIL", "admin@example.com");
 
-export const authConfig: AuthConfig = {
+export const { session, getAuth } = defineAuth(getDb, {
   secret: getRequiredEnv("AUTH_SECRET"),
   baseURL,
   trustedOrigins: [webOrigin],
@@ -42,6 +42,4 @@ export const authConfig: AuthConfig = {
     },
   },
   plugins: async () => (await import("./auth_plugins.ts")).loadPlugins(),
-};
-
-configureSessionAuth(getDb, authConfig);
+});

@@ -8,7 +8,10 @@ import { getOptionalEnv } from "@trellis/fn/env";
 
 /** The database of `trellis dev`, unless the environment names another one. */
 export const databaseConfig = {
-  provider: getOptionalEnv("DATABASE_PROVIDER", "embedded-pg") as DatabaseProvider,
+  provider: getOptionalEnv("DATABASE_PROVIDER", "embedded-pg") as Exclude<
+    DatabaseProvider,
+    "distsql"
+  >,
   connectionString: getOptionalEnv("DATABASE_URL"),
 } satisfies DatabaseConfig;
 

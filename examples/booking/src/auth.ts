@@ -1,4 +1,4 @@
-import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+import { defineAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { authSchema } from "./auth_schema.ts";
 import { getDb } from "./database.ts";
@@ -6,7 +6,7 @@ import { getDb } from "./database.ts";
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 const isDeployed = baseURL.startsWith("https://");
 
-export const authConfig: AuthConfig = {
+export const { session, getAuth } = defineAuth(getDb, {
   secret: getRequiredEnv("AUTH_SECRET"),
   baseURL,
   // the page is on another origin than the API
@@ -29,6 +29,4 @@ export const authConfig: AuthConfig = {
       },
     },
   },
-};
-
-configureSessionAuth(getDb, authConfig);
+});

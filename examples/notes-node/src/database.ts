@@ -1,8 +1,8 @@
 import {
   createQueryFactory,
   type DatabaseConfig,
-  DatabaseOperation,
   getDrizzleClient,
+  type Params,
 } from "@trellis/fn/database";
 import { desc, eq } from "@trellis/fn/database/orm";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
@@ -18,22 +18,19 @@ export const databaseConfig = {
 
 export const getDb = () => getDrizzleClient(databaseConfig);
 
-const { defineQuery } = createQueryFactory(getDb);
+const { defineStatement } = createQueryFactory(getDb);
 const { notes } = schema;
 
-export const listNotes = defineQuery(
-  { tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
-  async function listNotes(db, userId: string, limit: number) {
-    return await db.select().from(notes).where(eq(notes.userId, userId)).orderBy(
-      desc(notes.createdAt),
-    ).limit(limit);
-  },
+export const listNotes = defineStatement(
+  "listNotes",
+  (db, p: Params<{ userId: string; limit: number }>) =>
+    db.select().from(notes).where(eq(notes.userId, p.userId)).orderBy(desc(notes.createdAt))
+      .limit(p.limit),
 );
 
-export const createNote = defineQuery(
-  { tables: [{ table: notes, operations: [DatabaseOperation.Select, DatabaseOperation.Insert] }] },
-  async function createNote(db, note: { userId: string; title: string }) {
-    const [created] = await db.insert(notes).values(note).returning();
-    return created!;
-  },
+export const createNote = defineStatement(
+  "createNote",
+  (db, p: Params<{ userId: string; title: string }>) =>
+    db.insert(notes).values({ userId: p.userId, title: p.title }).returning(),
+  { map: ([note]) => note },
 );

@@ -1,11 +1,11 @@
-import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+import { defineAuth } from "@trellis/fn/auth";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import { getDb } from "./database.ts";
 
 /** Secure cookies need https, which localhost does not have. */
 const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
 
-export const authConfig: AuthConfig = {
+export const { session, getAuth } = defineAuth(getDb, {
   secret: getRequiredEnv("AUTH_SECRET"),
   baseURL,
   useSecureCookies: baseURL.startsWith("https://"),
@@ -20,6 +20,4 @@ export const authConfig: AuthConfig = {
       },
     },
   },
-};
-
-configureSessionAuth(getDb, authConfig);
+});

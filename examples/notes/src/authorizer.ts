@@ -1,7 +1,7 @@
-import { getConfiguredSessionAuth, validateSession } from "@trellis/fn/auth";
+import { validateSession } from "@trellis/fn/auth";
 import { UserStatus } from "@trellis/fn/core";
 import { isAppError } from "@trellis/fn/errors";
-import "./auth.ts";
+import { getAuth } from "./auth.ts";
 
 /** Identity of the caller for handlers with auth `authorizer…`. */
 export interface Caller {
@@ -17,7 +17,7 @@ export interface Caller {
 export async function findCaller(token: string | undefined): Promise<Caller> {
   if (token === undefined) return { userStatus: UserStatus.Anonymous };
   try {
-    const { user } = await validateSession(await getConfiguredSessionAuth(), token);
+    const { user } = await validateSession(await getAuth(), token);
     return { userStatus: UserStatus.Authenticated, userId: user.id };
   } catch (error) {
     if (isAppError(error, "UNAUTHORIZED")) return { userStatus: UserStatus.Unauthenticated };

@@ -7,6 +7,8 @@ import {
 import { getOptionalEnv } from "@trellis/fn/env";
 import * as schema from "./schema.ts";
 
+const provider = getOptionalEnv("DATABASE_PROVIDER", "embedded-pg") as DatabaseProvider;
+
 /**
  * The database configuration: PGlite in a folder, unless the environment names another provider.
  *
@@ -16,15 +18,20 @@ import * as schema from "./schema.ts";
  * | `postgres`, `branching-pg`, `serverless-pg` | `DATABASE_URL` |
  * | `distsql` | `DATABASE_ENDPOINT`, `DATABASE_USERNAME`; `DATABASE_REGION`, `DATABASE_CA` for `trellis dev --db distsql` |
  */
-export const databaseConfig = {
-  provider: getOptionalEnv("DATABASE_PROVIDER", "embedded-pg") as DatabaseProvider,
-  connectionString: getOptionalEnv("DATABASE_URL"),
-  endpoint: getOptionalEnv("DATABASE_ENDPOINT"),
-  region: getOptionalEnv("DATABASE_REGION"),
-  username: getOptionalEnv("DATABASE_USERNAME"),
-  ca: getOptionalEnv("DATABASE_CA"),
-  schema,
-} satisfies DatabaseConfig;
+export const databaseConfig = (provider === "distsql"
+  ? {
+    provider,
+    endpoint: getOptionalEnv("DATABASE_ENDPOINT"),
+    region: getOptionalEnv("DATABASE_REGION"),
+    username: getOptionalEnv("DATABASE_USERNAME"),
+    ca: getOptionalEnv("DATABASE_CA"),
+    schema,
+  }
+  : {
+    provider,
+    connectionString: getOptionalEnv("DATABASE_URL"),
+    schema,
+  }) satisfies DatabaseConfig;
 
 export const getDb = () => getDrizzleClient(databaseConfig);
 

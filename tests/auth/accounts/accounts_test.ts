@@ -11,7 +11,7 @@ import {
   resetSessionAuth,
   validateSession,
 } from "../../../auth/mod.ts";
-import { getSessionAuthenticator } from "../../../core/http/session_registry.ts";
+import { checkSessionOf } from "../../support/session_check.ts";
 import { ConfigurationError, ForbiddenError, isAppError } from "../../../errors/mod.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import {
@@ -147,7 +147,7 @@ async function ours(method: string, headers: Headers_): Promise<string | number>
   const events = [createRestApiEvent, createHttpApiEvent].map((make) => make({ method, headers }));
   const answers = await Promise.all(events.map(async (event) => {
     try {
-      return (await getSessionAuthenticator()(event)).session!.user.email;
+      return (await checkSessionOf(event)).session!.user.email;
     } catch (error) {
       if (isAppError(error, "UNAUTHORIZED")) return 401;
       if (isAppError(error, "FORBIDDEN")) return 403;
@@ -279,7 +279,7 @@ Deno.test("configureSessionAuth() asks a function of trustedOrigins with the req
     },
   });
   const post = (origin: string) =>
-    getSessionAuthenticator()(
+    checkSessionOf(
       createRestApiEvent({ method: "POST", path: "/notes", headers: { cookie, origin } }),
     );
   assertEquals((await post("https://tenant.example")).session!.user.email, "ada@example.com");

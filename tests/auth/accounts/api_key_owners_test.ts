@@ -8,7 +8,7 @@ import {
   configureApiKeyAuth,
   createAuth,
 } from "../../../auth/mod.ts";
-import { getCredentialCheck } from "../../../core/http/auth_registry.ts";
+import { useConfiguredMethod } from "../../../core/http/auth_registry.ts";
 import { isAppError } from "../../../errors/mod.ts";
 import { createRestApiEvent } from "../../../testing/mod.ts";
 import { ACCOUNTS_CONFIG, getPluginApi, toSignedIn } from "../accounts_app.ts";
@@ -45,9 +45,8 @@ configureApiKeyAuth(() => Promise.resolve(db), { schema, plugin: PLUGIN });
 /** Checks a key as a handler does. */
 async function check(key: string): Promise<number> {
   try {
-    await getCredentialCheck("api-key")(
+    await useConfiguredMethod("api-key").authenticate(
       createRestApiEvent({ headers: { "x-api-key": key } }),
-      {},
     );
     return 200;
   } catch (error) {

@@ -13,7 +13,8 @@ import {
   resetApiKeyAuth,
 } from "../../../auth/mod.ts";
 import { AUTH_SCHEMA_MAPPING, authUsers } from "../../../auth/schema.ts";
-import { type ApiKeyPermissions, getCredentialCheck } from "../../../core/http/auth_registry.ts";
+import type { ApiKeyPermissions } from "../../../core/http/auth_method.ts";
+import { type ApiKeyIdentity, useConfiguredMethod } from "../../../core/http/auth_registry.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import { ConfigurationError, isAppError } from "../../../errors/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../../testing/mod.ts";
@@ -88,7 +89,7 @@ async function readCounters(id: string): Promise<unknown> {
 async function checkOurs(key: string, permissions?: ApiKeyPermissions): Promise<number> {
   const event = createRestApiEvent({ headers: { "x-api-key": key } });
   try {
-    await getCredentialCheck("api-key")(event, { permissions });
+    await useConfiguredMethod("api-key", { permissions }).authenticate(event);
     return 200;
   } catch (error) {
     if (isAppError(error) && error.statusCode < 500) return error.statusCode;
@@ -274,7 +275,9 @@ Deno.test("auth api-key reads the configured headers and respects configurations
       ...configId !== undefined && { configId },
     });
     try {
-      return (await getCredentialCheck("api-key")(createRestApiEvent({ headers }), {})).userId;
+      return (await useConfiguredMethod("api-key").authenticate(
+        createRestApiEvent({ headers }),
+      ) as ApiKeyIdentity).userId;
     } catch (error) {
       if (isAppError(error, "UNAUTHORIZED")) return 401;
       throw error;
@@ -318,6 +321,9 @@ Deno.test("configureApiKeyAuth() refuses what a check without better-auth cannot
 
 Deno.test("a handler with auth api-key that nothing configures is a configuration error", () => {
   resetApiKeyAuth();
-  const error = assertThrows(() => getCredentialCheck("api-key"), ConfigurationError);
+  const error = assertThrows(
+    () => useConfiguredMethod("api-key").authenticate(createRestApiEvent()),
+    ConfigurationError,
+  );
   assert(error.message.includes("configureApiKeyAuth(getDb, options)"));
 });

@@ -7,7 +7,7 @@ import { resolveApiKeyOptions } from "../../../auth/keys/api_key_options.ts";
 import { changesKey, findApiKey, writeApiKeyUse } from "../../../auth/keys/api_key_statements.ts";
 import { type ApiKeyRow, planUsage, type UsagePlan } from "../../../auth/keys/api_key_usage.ts";
 import { authUsers, configureApiKeyAuth, resetApiKeyAuth } from "../../../auth/mod.ts";
-import { getCredentialCheck } from "../../../core/http/auth_registry.ts";
+import { type ApiKeyIdentity, useConfiguredMethod } from "../../../core/http/auth_registry.ts";
 import { isAppError } from "../../../errors/mod.ts";
 import { createRestApiEvent } from "../../../testing/mod.ts";
 import { testSeed } from "../../support/seed.ts";
@@ -212,9 +212,7 @@ Deno.test("both hashes of a key are that of better-auth's plugin", async () => {
   );
 });
 
-function checkStored() {
-  return getCredentialCheck("api-key")(
-    createRestApiEvent({ headers: { "x-api-key": "stored" } }),
-    {},
-  );
+async function checkStored(): Promise<ApiKeyIdentity> {
+  const event = createRestApiEvent({ headers: { "x-api-key": "stored" } });
+  return await useConfiguredMethod("api-key").authenticate(event) as ApiKeyIdentity;
 }

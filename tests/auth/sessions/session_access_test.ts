@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { configureSessionAuth, createAuth, resetSessionAuth } from "../../../auth/mod.ts";
-import type { SessionAccess } from "../../../core/http/session_registry.ts";
+import type { SessionNeeds } from "../../../core/http/session.ts";
 import { buildValidatedResponse } from "../../../core/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../../testing/mod.ts";
@@ -22,7 +22,7 @@ interface Answer {
 
 /** Sends a request to a handler with auth "session" and these options. */
 async function call(
-  access: SessionAccess,
+  access: SessionNeeds,
   headers: Record<string, string>,
   method = "GET",
 ): Promise<Answer> {
@@ -105,16 +105,16 @@ Deno.test("organization requires one of the roles, and a membership that still e
   assertEquals((await call({ organization: {} }, bearer(ada))).status, 403);
 });
 
-Deno.test("freshWithin refuses an older sign-in with a code of its own", async () => {
+Deno.test("freshWithinSeconds refuses an older sign-in with a code of its own", async () => {
   const { ada } = await start();
-  assertEquals((await call({ freshWithin: 300 }, bearer(ada))).status, 200);
+  assertEquals((await call({ freshWithinSeconds: 300 }, bearer(ada))).status, 200);
   await pglite.exec("UPDATE visits SET created_at = now() - interval '300 seconds'");
-  const answer = await call({ freshWithin: 300 }, bearer(ada));
+  const answer = await call({ freshWithinSeconds: 300 }, bearer(ada));
   assertEquals([answer.status, answer.code], [403, "SESSION_NOT_FRESH"]);
-  assertEquals((await call({ freshWithin: 310 }, bearer(ada))).status, 200);
+  assertEquals((await call({ freshWithinSeconds: 310 }, bearer(ada))).status, 200);
 });
 
-Deno.test("freshWithin refuses the session of an administrator who impersonates a user", async () => {
+Deno.test("freshWithinSeconds refuses the session of an administrator who impersonates a user", async () => {
   const { ada, bob } = await start();
   await pglite.query("UPDATE people SET role = 'admin' WHERE id = $1", [ada.id]);
   const { session } = await getPluginApi(createAuth(db, ACCOUNTS_CONFIG)).impersonateUser({
@@ -123,7 +123,7 @@ Deno.test("freshWithin refuses the session of an administrator who impersonates 
   }) as unknown as { session: { token: string } };
   const headers = { authorization: `Bearer ${session.token}` };
   assertEquals((await call({}, headers)).userId, bob.id);
-  const answer = await call({ freshWithin: 300 }, headers);
+  const answer = await call({ freshWithinSeconds: 300 }, headers);
   assertEquals([answer.status, answer.code], [403, "SESSION_NOT_FRESH"]);
 });
 
@@ -193,7 +193,7 @@ Deno.test("a handler with auth session refuses a banned user until the ban ends"
 
 Deno.test("a handler whose options the tables do not allow is a configuration error", async () => {
   const { ada } = await start();
-  const cases: [SessionAccess, string][] = [
+  const cases: [SessionNeeds, string][] = [
     [{ roles: ["admin"] }, "no column user.role"],
     [{ organization: {} }, "AuthConfig.schema.session lacks activeOrganizationId"],
   ];

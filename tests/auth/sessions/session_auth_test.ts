@@ -5,7 +5,8 @@ import {
   getConfiguredSessionAuth,
   resetSessionAuth,
 } from "../../../auth/mod.ts";
-import { getSessionAuthenticator } from "../../../core/http/session_registry.ts";
+import { useConfiguredMethod } from "../../../core/http/auth_registry.ts";
+import { checkSessionOf } from "../../support/session_check.ts";
 import { ConfigurationError, UnauthorizedError } from "../../../errors/mod.ts";
 import {
   createLambdaContext,
@@ -28,7 +29,11 @@ Deno.test("getConfiguredSessionAuth() throws until configureSessionAuth() was ca
   assertStrictEquals(await getConfiguredSessionAuth(), createAuth(db, config));
   resetSessionAuth();
   await assertRejects(() => getConfiguredSessionAuth(), ConfigurationError, message);
-  assertThrows(() => getSessionAuthenticator(), ConfigurationError);
+  await assertRejects(
+    () => checkSessionOf(withBearer("t")),
+    ConfigurationError,
+    "configureSessionAuth",
+  );
 });
 
 Deno.test("configureSessionAuth() connects at the first request, not before, and not without a credential", async () => {
@@ -42,14 +47,14 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
     body: { name: "A", email: "a@example.com", password: "correct horse" },
   });
   queries.length = 0;
-  const authenticate = getSessionAuthenticator();
+  const { authenticate } = useConfiguredMethod("session");
   assertThrows(
     () => authenticate(createRestApiEvent({})),
     UnauthorizedError,
     "The Authorization header must be: Bearer <token>",
   );
   assertEquals([connects, queries.length], [1, 0]);
-  const { user } = (await authenticate(withBearer(String(token)))).session!;
+  const { user } = (await checkSessionOf(withBearer(String(token)))).session!;
   assertEquals(user.email, "a@example.com");
   assert(queries.length === 1);
   resetSessionAuth();
@@ -61,10 +66,9 @@ Deno.test("configureSessionAuth() lets a handler try again after the database wa
     () => ++calls === 1 ? Promise.reject(new Error("away")) : Promise.resolve(db),
     config,
   );
-  const authenticate = getSessionAuthenticator();
-  await assertRejects(() => authenticate(withBearer("unknown")), Error, "away");
+  await assertRejects(() => checkSessionOf(withBearer("unknown")), Error, "away");
   await assertRejects(
-    () => authenticate(withBearer("unknown")),
+    () => checkSessionOf(withBearer("unknown")),
     UnauthorizedError,
     "The session is invalid or has expired",
   );

@@ -16,11 +16,11 @@ import {
   validateRequestWithBody,
 } from "twilio/lib/webhooks/webhooks.js";
 import {
-  validateCodeHostWebhook,
-  validatePaymentsWebhook,
+  validateGitHubWebhook,
   validateShopifyWebhook,
   validateSlackWebhook,
   validateStandardWebhook,
+  validateStripeWebhook,
   validateTwilioWebhook,
 } from "../../../auth/mod.ts";
 import { isAppError } from "../../../errors/mod.ts";
@@ -122,7 +122,7 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       secret: SECRET,
     }),
     ours: ({ body, headers, secret }) =>
-      validateCodeHostWebhook(body, headers["x-hub-signature-256"], secret),
+      validateGitHubWebhook(body, headers["x-hub-signature-256"], secret),
     theirs: ({ body, headers, secret }) =>
       verifyOctokit(secret, body, headers["x-hub-signature-256"]).catch(() => false),
   },
@@ -137,7 +137,7 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       return { body: payload, headers: { "stripe-signature": header }, url: "", secret: SECRET };
     },
     ours: ({ body, headers, secret }) =>
-      validatePaymentsWebhook(body, headers["stripe-signature"], secret),
+      validateStripeWebhook(body, headers["stripe-signature"], secret),
     theirs: ({ body, headers, secret }) =>
       Stripe.webhooks.constructEventAsync(body, headers["stripe-signature"], secret).then(
         () => true,

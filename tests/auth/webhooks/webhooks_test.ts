@@ -4,6 +4,7 @@ import { type HmacEngine, nodeHmac, setHmacEngine, webHmac } from "../../../auth
 import {
   validateCodeHostWebhook,
   validatePaymentsWebhook,
+  validateStripeWebhook,
   validateWebhookSignature,
   type WebhookPayload,
   type WebhookSecret,
@@ -386,14 +387,17 @@ for (
   const [name, header, expected, { body = BODY, secret = ENDPOINT, tolerance } = {}] of PAYMENTS
 ) {
   const verdict = expected === "accepted" ? "accepts" : "refuses";
-  Deno.test(`validatePaymentsWebhook() ${verdict} ${name}`, async () => {
-    const check = () =>
-      validatePaymentsWebhook(
-        body as WebhookPayload,
-        header as string,
-        secret as WebhookSecret,
-        tolerance,
-      );
-    assertEquals(await atTime(NOW_SECONDS * 1000 + 999, () => outcome(check)), expected);
-  });
+  for (
+    const [validate, headerName] of [
+      [validatePaymentsWebhook, "Payments-Signature"],
+      [validateStripeWebhook, "Stripe-Signature"],
+    ] as const
+  ) {
+    Deno.test(`${validate.name}() ${verdict} ${name}`, async () => {
+      const check = () =>
+        validate(body as WebhookPayload, header as string, secret as WebhookSecret, tolerance);
+      const outcomeNow = await atTime(NOW_SECONDS * 1000 + 999, () => outcome(check));
+      assertEquals(outcomeNow, expected.replace("Payments-Signature", headerName));
+    });
+  }
 }

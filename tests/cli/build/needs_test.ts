@@ -47,7 +47,8 @@ Deno.test("readNeeds() finds no provider in a function without a database", () =
       `import { eq } from "@trellis/fn/database/orm"; eq({ provider: p })`,
     ]
   ) {
-    assertEquals(readNeeds(code), { providers: [], anyProvider: false, betterAuth: false }, code);
+    const none = { betterAuth: false, apiKeys: false, jwt: false };
+    assertEquals(readNeeds(code), { providers: [], anyProvider: false, ...none }, code);
   }
 });
 
@@ -95,5 +96,54 @@ Deno.test("readNeeds() tells who may use the auth library from who checks sessio
   ];
   for (const [code, betterAuth] of cases) {
     assertEquals(readNeeds(code).betterAuth, betterAuth, code);
+  }
+});
+
+Deno.test("readNeeds() tells which functions of defineAuth() are used", () => {
+  const DEFINE = `import { defineAuth } from "@trellis/fn/auth";
+    var { session, apiKey: key, jwt, getAuth } = defineAuth(getDb, { secret });\n`;
+  const cases: readonly [code: string, used: readonly string[]][] = [
+    [`${DEFINE} define({ auth: session({ roles: ["admin"] }) })`, []],
+    [`${DEFINE} define({ auth: key() })`, ["apiKeys"]],
+    [`${DEFINE} define({ auth: jwt({ issuer }) })`, ["jwt"]],
+    [`${DEFINE} (await getAuth()).api.signOut({})`, ["betterAuth"]],
+    [
+      `import { createAuthCleanupHandler } from "@trellis/fn/auth"; ${DEFINE} createAuthCleanupHandler(getAuth)`,
+      [],
+    ],
+    [`import { createAuthHandler } from "@trellis/fn/auth"; ${DEFINE} createAuthHandler(getAuth)`, [
+      "betterAuth",
+    ]],
+    [
+      `import { validateSession } from "@trellis/fn/auth"; ${DEFINE} validateSession(await getAuth(), t)`,
+      [],
+    ],
+    // any of its functions may be called
+    [
+      `import { defineAuth } from "@trellis/fn/auth"; var auth = defineAuth(getDb, c); auth.session()`,
+      [
+        "apiKeys",
+        "betterAuth",
+        "jwt",
+      ],
+    ],
+    [`import { defineAuth } from "@trellis/fn/auth"; use(defineAuth(getDb, c))`, [
+      "apiKeys",
+      "betterAuth",
+      "jwt",
+    ]],
+    [
+      `import { defineAuth } from "@trellis/fn/auth"; var { session, ...others } = defineAuth(a, b)`,
+      [
+        "apiKeys",
+        "betterAuth",
+        "jwt",
+      ],
+    ],
+  ];
+  for (const [code, used] of cases) {
+    const { betterAuth, apiKeys, jwt } = readNeeds(code);
+    const found = Object.entries({ betterAuth, apiKeys, jwt }).filter(([, is]) => is);
+    assertEquals(found.map(([name]) => name).sort(), used, code);
   }
 });

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Command, type CommandResult, ExitCode } from "../../../cli/command.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
+import { dbApplyPermissions } from "../../../cli/commands/db_apply_permissions.ts";
 import { checkPermissionsFresh } from "../../../cli/commands/check_permissions_fresh.ts";
 import { generatePermissions } from "../../../cli/commands/generate_permissions.ts";
 import { applyPermissions, type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
@@ -113,6 +114,17 @@ Deno.test(
       const { gaps, surpluses, database: label } = JSON.parse(missing.stdout);
       assertEquals([gaps.length, gaps[0].source, surpluses], [1, "NotesPost.sql:1", []]);
       assertMatch(label, /^postgres postgres:\/\/postgres@127/);
+
+      const applied = await run(dbApplyPermissions);
+      assertEquals(applied.exitCode, 0, applied.stderr);
+      assertMatch(applied.stdout, /: [1-9]\d* applied, \d+ unchanged\n$/);
+      assertEquals((await run(checkPermissionsFresh)).exitCode, 0);
+      await write({
+        "permissions/NotesPost.sql": `GRANT INSERT ON no_such_table TO "fn_notes_get";`,
+      });
+      const failed = await run(dbApplyPermissions, "--json");
+      assertEquals(failed.exitCode, 1);
+      assertStringIncludes(JSON.parse(failed.stdout).errors[0], "no_such_table");
 
       await write({
         "permissions/NotesPost.sql":

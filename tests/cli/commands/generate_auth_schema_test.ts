@@ -395,7 +395,7 @@ configureSessionAuth(() => Promise.resolve(db), { secret: "s", baseURL: "http://
   await withAuthProject({ "src/notes.ts": "export {};" }, async (root) => {
     const { exitCode, stderr } = await generate(root);
     assertEquals(exitCode, 3);
-    assertStringIncludes(stderr, "No module calls configureSessionAuth");
+    assertStringIncludes(stderr, "No module calls defineAuth");
   });
 });
 

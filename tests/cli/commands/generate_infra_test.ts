@@ -942,6 +942,22 @@ export const getDb: any = () => {};`,
     assertEquals(exitCode, 0);
     assertStringIncludes(stderr, "apiKeyHeaders cannot be determined statically");
   });
+  const byValue = `import { defineAuth } from "@trellis/fn/auth";
+import { authUsers } from "@trellis/fn/auth/schema";
+import { apikey, getDb } from "../../database.ts";
+const { apiKey } = defineAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: { apikey, user: authUsers } });
+${
+    define(
+      "defineApiHandler",
+      `{ auth: apiKey({ plugin: { apiKeyHeaders: "X-Client-Key" } }), cors: "https://a.example" }`,
+    )
+  }`;
+  await withProject({ ...files("{}"), [`${API}/keys.get.ts`]: byValue }, async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root, ...modules);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    const text = (await readInfra(root, "api.tf")).replace(/ +/g, " ");
+    assertStringIncludes(text, 'cors_allow_headers = ["x-client-key"]');
+  });
   await withProject(files("{}"), async (root) => {
     await infra(root, ...modules);
     assertEquals((await readInfra(root, "api.tf")).includes("cors_allow_headers"), false);

@@ -104,7 +104,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       const body = JSON.stringify({ id: `e${++delivery}`, type: "paid" });
       const at = Math.floor(Date.now() / 1000);
       const signature = `t=${at},v1=${sign(`${at}.${body}`, "pay")}`;
-      return { method: "POST", headers: { ...json, "Payments-Signature": signature }, body };
+      return { method: "POST", headers: { ...json, "Stripe-Signature": signature }, body };
     },
   },
   JobsRelay: { status: 200, call: () => ({}) },

@@ -1,3 +1,4 @@
+import type { DatabaseSettings } from "../../../database/config.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import type { CommandContext } from "../../../cli/command.ts";
@@ -26,7 +27,8 @@ Deno.test("findMigrationsOrLocal() finds the database of trellis dev when none i
       );
       await Deno.mkdir(join(dataDir, "pg"), { recursive: true });
       const { target, label, release } = await findMigrationsOrLocal(context);
-      assertEquals(target.database.connectionString, join(dataDir, "pg"));
+      const { connectionString }: DatabaseSettings = target.database;
+      assertEquals(connectionString, join(dataDir, "pg"));
       assertEquals(label, "embedded-pg .trellis/dev/pg, the database of trellis dev");
       assertEquals(Deno.readTextFileSync(join(dataDir, "lock")), String(Deno.pid));
       release();

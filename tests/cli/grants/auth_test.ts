@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
-import { analyse, type Fixture, handler, testGrants } from "../fixtures/analyse.ts";
+import { analyse, type Fixture, getGrants, handler, testGrants } from "../fixtures/analyse.ts";
 
 const AUTH =
   `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
@@ -379,6 +379,156 @@ testGrants([
     },
   ],
 ]);
+
+const DEFINED = {
+  "get_db.ts": CONFIGURED["get_db.ts"],
+  "own.ts": `import { AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
+    import { pgTable, text } from "drizzle-orm/pg-core"; import * as plugins from "./plugin_tables.ts";
+    export const user = pgTable("people", { ...AUTH_USER_COLUMNS, role: text("role") });
+    export const { organization, member, apikey } = plugins;`,
+  "plugin_tables.ts": `import { pgTable } from "drizzle-orm/pg-core";
+    export const organization = pgTable("orgs", {}); export const member = pgTable("members", {});
+    export const apikey = pgTable("keys", {});`,
+  "auth.ts": `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+    import { user, organization, member, apikey } from "./own.ts";
+    export const { session, apiKey, jwt, getAuth } = defineAuth(getDb, {
+      secret: "s", baseURL: process.env.BASE_URL!, schema: { user, organization, member, apikey },
+    });
+    export const admins = session({ roles: ["admin"] });`,
+};
+const DEFINED_CHECK = "people SELECT, sessions SELECT+UPDATE";
+const ROUTES_OF_PEOPLE =
+  "accounts SELECT+INSERT+UPDATE+DELETE, people SELECT+INSERT+UPDATE, rate_limits SELECT+INSERT+UPDATE, " +
+  "sessions SELECT+INSERT+UPDATE+DELETE, verification SELECT+INSERT+DELETE";
+const importing = (names: string) => `import { ${names} } from "./auth.ts";`;
+
+testGrants([
+  ["grants a handler with session() what checking a session needs", DEFINED_CHECK, {
+    ...DEFINED,
+    "fn.ts": handler(importing("session"), "return 1;", `{ auth: session() }`),
+  }],
+  ["reads values through constants, conditions and wrappers", DEFINED_CHECK, {
+    ...DEFINED,
+    "wrap.ts":
+      `import { defineApiHandler } from "@trellis/fn/validation"; import * as auth from "./auth.ts";
+      export const own = (options: any) => defineApiHandler({ auth: process.env.X ? auth.admins : "none", ...options });`,
+    "fn.ts": `import { own } from "./wrap.ts"; export const handler = own({})(async () => {});`,
+  }],
+  ["grants a WebSocket handler with session() what checking a session needs", DEFINED_CHECK, {
+    ...DEFINED,
+    "fn.ts":
+      `import { session } from "./auth.ts"; import { defineWebSocketHandler } from "@trellis/fn/triggers";
+      export const handler = defineWebSocketHandler({ auth: session() })(() => {});`,
+  }],
+  [
+    "grants session({ organization }) the tables of the organization plugin",
+    `members SELECT, orgs SELECT, ${DEFINED_CHECK}`,
+    {
+      ...DEFINED,
+      "fn.ts": handler(
+        importing("session"),
+        "return 1;",
+        `{ auth: session({ organization: { role: "owner" } }) }`,
+      ),
+    },
+  ],
+  ["grants what functions in the options of a value use", `a SELECT, ${DEFINED_CHECK}`, {
+    ...DEFINED,
+    "fn.ts": handler(
+      `import { session } from "./auth.ts"; import { readA } from "./queries.ts";`,
+      "return 1;",
+      `{ auth: session({ authorize: async () => (await readA()) !== undefined }) }`,
+    ),
+  }],
+  [
+    "grants apiKey() the tables of keys and owners",
+    "keys SELECT+UPDATE, orgs SELECT, people SELECT",
+    {
+      ...DEFINED,
+      "fn.ts": handler(
+        importing("apiKey"),
+        "return 1;",
+        `{ auth: apiKey({ permissions: { a: ["b"] } }) }`,
+      ),
+    },
+  ],
+  ["grants jwt() nothing", "", {
+    ...DEFINED,
+    "fn.ts": handler(
+      importing("jwt"),
+      "return 1;",
+      `{ auth: jwt({ issuer: "https://login.example.com", audience: "a" }) }`,
+    ),
+  }],
+  ["grants a function that only loads the module of defineAuth() nothing", "", {
+    ...DEFINED,
+    "fn.ts": handler(importing("session"), "return 1;", `{ auth: "none" }`),
+  }],
+  [
+    "grants the clean-up with getAuth what it removes",
+    "rate_limits SELECT+DELETE, sessions SELECT+DELETE, verification SELECT+DELETE",
+    {
+      ...DEFINED,
+      "fn.ts":
+        `import { createAuthCleanupHandler } from "@trellis/fn/auth"; import { getAuth } from "./auth.ts";
+      export const handler = createAuthCleanupHandler(getAuth);`,
+    },
+  ],
+  [
+    "grants the routes with getAuth what getConfiguredSessionAuth does",
+    ROUTES_OF_PEOPLE,
+    {
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "auth.ts":
+        `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      import { pgTable } from "drizzle-orm/pg-core"; const user = pgTable("people", {});
+      export const { session, getAuth } = defineAuth(getDb, { secret: "s", baseURL: "b", schema: { user } });`,
+      "fn.ts":
+        `import { createAuthHandler } from "@trellis/fn/auth"; import { getAuth } from "./auth.ts";
+      export const handler = createAuthHandler(getAuth);`,
+    },
+  ],
+  ["grants validateSession on the instance of getAuth what checking needs", DEFINED_CHECK, {
+    ...DEFINED,
+    "fn.ts": handler(
+      `import { validateSession } from "@trellis/fn/auth"; import { getAuth } from "./auth.ts";`,
+      `return validateSession(await getAuth(), "t");`,
+    ),
+  }],
+]);
+
+Deno.test("analysePermissions() grants the api of the instance of getAuth what the routes need", async () => {
+  const routes = handler(importing("getAuth"), "return (await getAuth()).api.signOut({});");
+  const called = handler(
+    `import { getConfiguredSessionAuth } from "@trellis/fn/auth"; import "./auth.ts";`,
+    "return (await getConfiguredSessionAuth()).api.signOut({});",
+  );
+  const configured = DEFINED["auth.ts"].replace("defineAuth }", "configureSessionAuth }")
+    .replace("export const { session, apiKey, jwt, getAuth } = defineAuth", "configureSessionAuth")
+    .replace(/export const admins.*/, "");
+  assertEquals(
+    getGrants(await analyse({ ...DEFINED, "fn.ts": routes })),
+    getGrants(await analyse({ ...DEFINED, "auth.ts": configured, "fn.ts": called })),
+  );
+});
+
+Deno.test("analysePermissions() warns about values of defineAuth() whose tables are missing", async () => {
+  const getWarnings = async (auth: string) =>
+    (await analyse({
+      "get_db.ts": CONFIGURED["get_db.ts"],
+      "auth.ts":
+        `import { defineAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+        export const { session, apiKey } = defineAuth(getDb, { secret: "s", baseURL: "b" });`,
+      "fn.ts": handler(importing("session, apiKey"), "return 1;", `{ auth: ${auth} }`),
+    })).warnings.map(({ message }) => message);
+  assertEquals(await getWarnings("session()"), []);
+  assertEquals(await getWarnings(`session({ organization: {} })`), [
+    "the option organization needs the tables organization and member in AuthConfig.schema: requests will fail",
+  ]);
+  assertEquals(await getWarnings(`session({ roles: ["admin"] })`), [
+    "the option roles needs the column role in the table user of AuthConfig.schema: requests will fail",
+  ]);
+});
 
 Deno.test("analysePermissions() warns when a handler has auth session and nothing configures it", async () => {
   const { warnings } = await analyse({ "fn.ts": handler("", "return 1;", `{ auth: "session" }`) });

@@ -175,8 +175,8 @@ Deno.test("analysePermissions() follows a package that is linked into node_modul
     "packages/db/package.json":
       `{ "name": "@acme/db", "exports": { ".": { "types": "./dist/index.d.ts", "import": "./src/index.ts" } } }`,
     "packages/db/src/index.ts": `export { readA, addB } from "../../../queries.ts";`,
-    "node_modules/other/package.json": `{ "name": "other", "main": "index.js" }`,
-    "node_modules/other/index.js": `syntax error`,
+    "node_modules/other/package.json": `{ "name": "other", "type": "module", "main": "index.js" }`,
+    "node_modules/other/index.js": `export function x() {}`,
     "fn.ts": handler(
       `import { readA } from "@acme/db"; import { x } from "other";`,
       "x(); return readA();",

@@ -41,6 +41,14 @@ Deno.test({
       // types, tests, generated files, and the bundles with their budgets
       assertStringIncludes(await run("npm", "run", "ci"), "# pass 2\n");
 
+      const typescript = await Deno.readTextFile(
+        join(root, "node_modules/typescript/package.json"),
+      );
+      assertEquals(JSON.parse(typescript).version.split(".")[0], "7");
+      for (const what of ["asyncapi", "client", "auth-schema"]) {
+        await run("npx", "trellis", "generate", what);
+      }
+
       const { functions } = JSON.parse(await run("npx", "trellis", "build", "--json"));
       assertEquals(functions.length, 5);
       for (const { name, providers } of functions) {

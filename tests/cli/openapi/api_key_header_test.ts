@@ -46,6 +46,35 @@ Deno.test("generate openapi names the header of API keys that the plugin reads f
   );
 });
 
+Deno.test("generate openapi names the header of apiKey() of defineAuth()", async () => {
+  for (
+    const [options, header] of [
+      [
+        `{ plugin: { apiKeyHeaders: "x-client-key" }, permissions: { notes: ["read"] } }`,
+        "x-client-key",
+      ],
+      ["", "x-api-key"],
+    ]
+  ) {
+    const document = await getDocument({
+      ...withKeys(""),
+      [routeFile("a.get")]: route(
+        `{ auth: apiKey(${options}) }`,
+        `import { apiKey } from "../../auth.ts";`,
+      ),
+      "src/auth.ts": `import { defineAuth } from "@trellis/fn/auth";
+        import { apikey, getDb, user } from "./database.ts";
+        export const { session, apiKey } = defineAuth(getDb, {
+          secret: "at-least-32-random-characters-0123456789", baseURL: "http://localhost:3000",
+          schema: { user, apikey },
+        });`,
+    });
+    assertEquals(document.components.securitySchemes["api-key"].name, header);
+    const { responses } = document.paths["/a"].get;
+    assertEquals("403" in responses, options !== "");
+  }
+});
+
 Deno.test("generate openapi refuses a header of API keys that is only known at run time", async () => {
   const plugin = `{ apiKeyHeaders: process.env.KEY_HEADER }`;
   const files = withKeys(

@@ -152,3 +152,25 @@ Deno.test("generate openapi describes limits, own error bodies and the signature
     description: "The sender's signature of the body",
   });
 });
+
+Deno.test("generate openapi names the header of each vendor's signature", async () => {
+  for (
+    const [validate, header] of [
+      ["validateStripeWebhook", "Stripe-Signature"],
+      ["validateGitHubWebhook", "X-Hub-Signature-256"],
+      ["validatePaymentsWebhook", "Payments-Signature"],
+      ["validateCodeHostWebhook", "X-Hub-Signature-256"],
+    ]
+  ) {
+    const { paths, components } = await getDocument({
+      [routeFile("hook.post")]: route(
+        "{}",
+        `import { ${validate} } from "@trellis/fn/auth";`,
+        `await ${validate}("", "", "");`,
+      ),
+    });
+    const [[scheme]] = paths["/hook"].post.security.map(Object.keys);
+    assertEquals(components.securitySchemes[scheme].name, header, validate);
+    assertEquals("401" in paths["/hook"].post.responses, true, validate);
+  }
+});

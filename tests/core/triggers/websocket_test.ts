@@ -264,7 +264,7 @@ for (const [options, headers, expected] of ORIGINS) {
 
 Deno.test("defineWebSocketHandler() passes what a method of its own returns", async () => {
   const auth = {
-    mode: "mine",
+    mode: "ticket" as const,
     authenticate: (event: ApiEvent) => ({ userId: `from ${getQuery(event).get("who")}` }),
   };
   const handler = defineWebSocketHandler({ auth, logging: { level: "SILENT" }, metrics: false })(
@@ -273,13 +273,16 @@ Deno.test("defineWebSocketHandler() passes what a method of its own returns", as
       return { statusCode: 200, body: params.userId };
     },
   );
-  assertEquals(handler.auth, "mine");
+  assertEquals(handler.auth, "ticket");
   const event = createWebSocketConnectEvent({ query: { who: "ada" } });
   assertEquals((await handler(event, context)).body, "from ada");
 });
 
 const BAD_OPTIONS: [options: object, message: string][] = [
-  [{ auth: "bearer" }, 'auth is "bearer": it must be session, authorizer, none, or the result of'],
+  [
+    { auth: "bearer" },
+    'auth is "bearer": it must be session, authorizer, none, or a value such as session() of defineAuth or the result of',
+  ],
   [{ auth: undefined }, "auth is undefined, which would lift what it protects"],
   [{ auth: { mode: "gateway-jwt", authenticate: () => ({}) } }, "auth is "],
   [{ auth: "none", origins: [] }, 'it must be a list of origins such as ["https://app.example'],

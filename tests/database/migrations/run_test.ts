@@ -1,3 +1,4 @@
+import type { DatabaseSettings } from "../../../database/config.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
   closeDrizzleClient,
@@ -309,7 +310,7 @@ Deno.test("runMigrations() reads the status after it got the lock, because anoth
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     await write({ "0001_a.sql": "CREATE TABLE a (id int); INSERT INTO a VALUES (1);" });
     const direct = await fresh();
-    const address = new URL(direct.connectionString!);
+    const address = new URL((direct as DatabaseSettings).connectionString!);
     // the second run's request for the lock waits until the first run has ended
     const first = Promise.withResolvers<void>();
     const proxy = await startTcpProxy(Number(address.port), () => ({

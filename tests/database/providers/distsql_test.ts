@@ -30,7 +30,7 @@ import { startPostgres } from "../../support/postgres.ts";
 
 interface Lab {
   server: DistSqlServer;
-  admin: DatabaseConfig;
+  admin: Extract<DatabaseConfig, { provider: "distsql" }>;
   folder: string;
   write: (files: Record<string, string>) => Promise<void>;
 }
@@ -45,7 +45,7 @@ async function withServer(
   Deno.env.set("AWS_ACCESS_KEY_ID", accessKeyId);
   Deno.env.set("AWS_SECRET_ACCESS_KEY", secretAccessKey);
   Deno.env.delete("AWS_SESSION_TOKEN");
-  const admin: DatabaseConfig = {
+  const admin: Extract<DatabaseConfig, { provider: "distsql" }> = {
     provider: "distsql",
     endpoint: `localhost:${server.port}`,
     region: server.region,

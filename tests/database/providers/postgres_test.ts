@@ -23,7 +23,7 @@ import { withEnv } from "../../support/with_env.ts";
 
 const URL = "postgres://app:hunter2@db.example.com/notes";
 
-type Address = Omit<DatabaseConfig, "provider">;
+type Address = Omit<Extract<DatabaseConfig, { provider: "postgres" }>, "provider">;
 
 const refused: [name: string, config: Address, message: RegExp][] = [
   ["nothing", {}, /connectionString is missing.*host, username and password/],
@@ -152,7 +152,7 @@ function onServer(name: string, fn: (lab: Lab) => Promise<void>): void {
 }
 
 async function useClient<T>(
-  config: Omit<DatabaseConfig, "provider">,
+  config: Address,
   work: (db: Awaited<ReturnType<typeof getDrizzleClient>>) => Promise<T>,
 ): Promise<T> {
   const whole: DatabaseConfig = { provider: "postgres", instrument: false, ...config };
@@ -163,7 +163,7 @@ async function useClient<T>(
   }
 }
 
-async function isEncrypted(config: Omit<DatabaseConfig, "provider">): Promise<unknown> {
+async function isEncrypted(config: Address): Promise<unknown> {
   return await useClient(config, async (db) => {
     const query = sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
     return (await executeRows(db, query))[0].ssl;

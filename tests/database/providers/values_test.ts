@@ -143,7 +143,7 @@ const ARN = "arn:aws:rds:eu-central-1:123456789012:cluster:test";
 const DATA_API =
   `rds-data://${ARN}?secretArn=arn:aws:secretsmanager:eu-central-1:123456789012:secret:s&database=postgres`;
 
-function configs({ postgres }: Lab): DatabaseConfig[] {
+function configs({ postgres }: Lab): Exclude<DatabaseConfig, { provider: "distsql" }>[] {
   return [
     { provider: "embedded-pg", connectionString: "memory://values", instrument: false },
     { provider: "serverless-pg", connectionString: postgres.url, instrument: false },
@@ -152,7 +152,9 @@ function configs({ postgres }: Lab): DatabaseConfig[] {
   ];
 }
 
-function getName({ provider, connectionString = "" }: DatabaseConfig): string {
+function getName(
+  { provider, connectionString = "" }: Exclude<DatabaseConfig, { provider: "distsql" }>,
+): string {
   return `${provider} ${connectionString.split(":")[0]}`;
 }
 

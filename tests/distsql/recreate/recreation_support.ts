@@ -1,3 +1,5 @@
+import type { PlainSql } from "../../../database/plain_sql.ts";
+import { toDrizzle } from "../../../database/run_sql.ts";
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { drizzle } from "drizzle-orm/postgres-js";
@@ -77,13 +79,13 @@ export function watch(
 ): DrizzleClient {
   return new Proxy(db, {
     get(target, property): unknown {
+      // without its session, statements of the package are sent by `execute`
+      if (property === "_") return undefined;
       const value = Reflect.get(target, property, target);
       if (property !== "execute") return typeof value === "function" ? value.bind(target) : value;
-      return async function execute(
-        query: { queryChunks: { value: string[] }[] },
-      ): Promise<unknown> {
-        await before(query.queryChunks.flatMap((chunk) => chunk.value).join(""));
-        return await target.execute(query as never);
+      return async function execute(statement: PlainSql): Promise<unknown> {
+        await before(statement.text);
+        return await target.execute(toDrizzle(statement));
       };
     },
   });

@@ -167,7 +167,7 @@ Deno.test("buildOpenApiDocument() has the 403 of handlers that refuse authentica
     [{ auth: "session", organization: {} }, ["200", "401", "403", "500", "503", "504"], [{
       session: [],
     }]],
-    [{ auth: "session", freshWithin: 1 }, ["200", "401", "403", "500", "503", "504"], [{
+    [{ auth: "session", freshWithinSeconds: 1 }, ["200", "401", "403", "500", "503", "504"], [{
       session: [],
     }]],
     [{ auth: "session", optional: true }, ["200", "401", "403", "500", "503", "504"], [{}, {

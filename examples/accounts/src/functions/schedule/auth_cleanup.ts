@@ -1,5 +1,5 @@
-import { createAuthCleanupHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
-import "../../auth.ts";
+import { createAuthCleanupHandler } from "@trellis/fn/auth";
+import { getAuth } from "../../auth.ts";
 
 // removes expired sessions, verifications, limits and invitations
-export const handler = createAuthCleanupHandler(getConfiguredSessionAuth);
+export const handler = createAuthCleanupHandler(getAuth);

@@ -1,12 +1,12 @@
 import { createTransactionStore } from "@trellis/fn/idempotency";
 import { defineApiHandler, reply } from "@trellis/fn/validation";
-import "../../auth.ts";
+import { session } from "../../auth.ts";
 import { getDb } from "../../database.ts";
 import { createBooking } from "../../queries/bookings.ts";
 import { Booking, BookingInput } from "../../schemas.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   schema: BookingInput,
   responses: { 201: Booking },
   // a client that repeats the request with its Idempotency-Key gets the first response

@@ -5,7 +5,7 @@ import { RoomPage } from "../../schemas.ts";
 
 export const handler = defineApiHandler({
   querySchema: PageQuery,
-  responseSchema: RoomPage,
+  responses: { 200: RoomPage },
   openapi: { summary: "List rooms", tags: ["rooms"] },
 })(async function getRooms({ query: { limit, cursor } }) {
   const rows = await listRooms(limit, decodeCursor(cursor));

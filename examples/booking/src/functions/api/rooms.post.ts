@@ -1,11 +1,10 @@
 import { defineApiHandler, reply } from "@trellis/fn/validation";
-import "../../auth.ts";
+import { session } from "../../auth.ts";
 import { createRoom } from "../../queries/rooms.ts";
 import { Room, RoomInput } from "../../schemas.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
-  roles: ["admin"],
+  auth: session({ roles: ["admin"] }),
   schema: RoomInput,
   responses: { 201: Room },
   openapi: { summary: "Add a room", tags: ["rooms"] },

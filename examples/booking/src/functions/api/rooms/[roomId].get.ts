@@ -5,7 +5,7 @@ import { RoomDetails, RoomPath } from "../../../schemas.ts";
 
 export const handler = defineApiHandler({
   pathSchema: RoomPath,
-  responseSchema: RoomDetails,
+  responses: { 200: RoomDetails },
   openapi: { summary: "Return a room and its booked nights", tags: ["rooms"] },
 })(async function getRoom({ path }) {
   const room = await findRoom(path.roomId);

@@ -1,4 +1,4 @@
-import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
-import "../../../auth.ts";
+import { createAuthHandler } from "@trellis/fn/auth";
+import { getAuth } from "../../../auth.ts";
 
-export const handler = createAuthHandler(getConfiguredSessionAuth);
+export const handler = createAuthHandler(getAuth);

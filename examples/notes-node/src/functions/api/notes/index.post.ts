@@ -1,12 +1,14 @@
-import { buildValidatedResponse, defineApiHandler } from "@trellis/fn";
+import { defineApiHandler, reply } from "@trellis/fn";
 import * as z from "zod";
-import "../../../auth.ts";
+import { session } from "../../../auth.ts";
 import { createNote } from "../../../database.ts";
+import { Note } from "../../../schemas.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   schema: z.strictObject({ title: z.string().trim().min(1).max(200) }),
-  openapi: { summary: "Write a note", successStatus: 201 },
-})(async function postNote({ context, body, userId }) {
-  return buildValidatedResponse(context, 201, await createNote({ ...body, userId }));
+  responses: { 201: Note },
+  openapi: { summary: "Write a note" },
+})(async function postNote({ body, userId }) {
+  return reply(201, await createNote({ ...body, userId }));
 });

@@ -1,5 +1,4 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
-import { defineApiHandler } from "@trellis/fn/validation";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
 import * as z from "zod";
 import { reindexNotes } from "../../../queries/notes.ts";
 
@@ -7,9 +6,9 @@ const Reindexed = z.object({ notes: z.int() });
 
 export const handler = defineApiHandler({
   auth: "bearer",
-  responseSchema: Reindexed,
+  responses: { 200: Reindexed },
   openapi: { summary: "Rebuild the search text of all notes", tags: ["admin"] },
   timeout: 28,
-})(async function reindex({ context }) {
-  return buildValidatedResponse(context, 200, { notes: await reindexNotes() }, Reindexed);
+})(async function reindex() {
+  return reply(200, { notes: await reindexNotes() });
 });

@@ -1,14 +1,13 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
-import { defineApiHandler } from "@trellis/fn/validation";
-import "../../../auth.ts";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import { session } from "../../../auth.ts";
 import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
 import { listNotes } from "../../../queries/notes.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   querySchema: NoteQuery,
-  responseSchema: NoteList,
+  responses: { 200: NoteList },
   openapi: { summary: "Your notes, newest first", tags: ["notes"] },
-})(async function getNotes({ context, query, userId }) {
-  return buildValidatedResponse(context, 200, { notes: await listNotes(userId, query) }, NoteList);
+})(async function getNotes({ query, userId }) {
+  return reply(200, { notes: await listNotes(userId, query) });
 });

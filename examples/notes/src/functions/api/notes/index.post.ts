@@ -1,25 +1,24 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
 import { logInfo, metrics, MetricUnit } from "@trellis/fn/observability";
 import { createTransactionStore } from "@trellis/fn/idempotency";
-import { defineApiHandler } from "@trellis/fn/validation";
-import "../../../auth.ts";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import { session } from "../../../auth.ts";
 import { getDb } from "../../../database.ts";
 import { Note, NoteInput } from "../../../notes_schemas.ts";
 import { createNote } from "../../../queries/notes.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   schema: NoteInput,
-  responseSchema: Note,
+  responses: { 201: Note },
   maxBodyBytes: 256 * 1024,
   // a client that repeats the request with its Idempotency-Key gets the first response
   idempotency: { store: createTransactionStore(getDb), required: false },
-  openapi: { summary: "Write a note", tags: ["notes"], successStatus: 201 },
-})(async function postNote({ context, body, userId, tx }) {
+  openapi: { summary: "Write a note", tags: ["notes"] },
+})(async function postNote({ body, userId, tx }) {
   const note = await createNote.on(tx, { ...body, userId });
   metrics.addMetric("NotesCreated", MetricUnit.Count, 1);
   logInfo("note created", { noteId: note.id });
-  return buildValidatedResponse(context, 201, note, Note, {
+  return reply(201, note, {
     headers: { Location: `/notes/${note.id}` },
   });
 });

@@ -1,6 +1,5 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
 import { NotFoundError } from "@trellis/fn/errors";
-import { defineApiHandler } from "@trellis/fn/validation";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
 import { photos } from "../../../../photos.ts";
 import { findPhoto } from "../../../../queries/rooms.ts";
 import { RoomPath } from "../../../../schemas.ts";
@@ -8,9 +7,9 @@ import { RoomPath } from "../../../../schemas.ts";
 export const handler = defineApiHandler({
   pathSchema: RoomPath,
   openapi: { summary: "Redirect to the photo of a room", tags: ["rooms"], successStatus: 302 },
-})(async function getPhoto({ context, path }) {
+})(async function getPhoto({ path }) {
   const key = await findPhoto({ roomId: path.roomId });
   if (key === undefined) throw new NotFoundError("The room has no photo");
   const Location = await photos.createDownloadUrl({ key });
-  return buildValidatedResponse(context, 302, undefined, undefined, { headers: { Location } });
+  return reply(302, undefined, { headers: { Location } });
 });

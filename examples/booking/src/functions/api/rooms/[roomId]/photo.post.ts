@@ -1,7 +1,7 @@
 import { NotFoundError } from "@trellis/fn/errors";
 import { defineApiHandler, reply } from "@trellis/fn/validation";
 import * as z from "zod";
-import "../../../../auth.ts";
+import { session } from "../../../../auth.ts";
 import { photos } from "../../../../photos.ts";
 import { findRoom } from "../../../../queries/rooms.ts";
 import { RoomPath } from "../../../../schemas.ts";
@@ -9,8 +9,7 @@ import { RoomPath } from "../../../../schemas.ts";
 const UploadForm = z.object({ url: z.string(), fields: z.record(z.string(), z.string()) });
 
 export const handler = defineApiHandler({
-  auth: "session",
-  roles: ["admin"],
+  auth: session({ roles: ["admin"] }),
   pathSchema: RoomPath,
   schema: z.strictObject({ contentType: z.string() }),
   responses: { 201: UploadForm },

@@ -1,15 +1,14 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
 import { NotFoundError } from "@trellis/fn/errors";
-import { defineApiHandler } from "@trellis/fn/validation";
-import "../../../../auth.ts";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import { session } from "../../../../auth.ts";
 import { NotePath } from "../../../../notes_schemas.ts";
 import { deleteNote } from "../../../../queries/notes.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   pathSchema: NotePath,
-  openapi: { summary: "Delete one of your notes", tags: ["notes"], successStatus: 204 },
-})(async function removeNote({ context, path, userId }) {
+  openapi: { summary: "Delete one of your notes", tags: ["notes"] },
+})(async function removeNote({ path, userId }) {
   if (!await deleteNote({ userId, noteId: path.noteId })) throw new NotFoundError("No such note");
-  return buildValidatedResponse(context, 204);
+  return reply(204);
 });

@@ -1,17 +1,16 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
 import { NotFoundError } from "@trellis/fn/errors";
-import { defineApiHandler } from "@trellis/fn/validation";
-import "../../../../auth.ts";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import { session } from "../../../../auth.ts";
 import { Note, NotePath } from "../../../../notes_schemas.ts";
 import { findNote } from "../../../../queries/notes.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   pathSchema: NotePath,
-  responseSchema: Note,
+  responses: { 200: Note },
   openapi: { summary: "One of your notes", tags: ["notes"] },
-})(async function getNote({ context, path, userId }) {
+})(async function getNote({ path, userId }) {
   const note = await findNote({ userId, noteId: path.noteId });
   if (note === undefined) throw new NotFoundError("No such note");
-  return buildValidatedResponse(context, 200, note, Note);
+  return reply(200, note);
 });

@@ -1,19 +1,18 @@
-import { buildValidatedResponse } from "@trellis/fn/core";
 import { NotFoundError } from "@trellis/fn/errors";
-import { defineApiHandler } from "@trellis/fn/validation";
-import "../../../../auth.ts";
+import { defineApiHandler, reply } from "@trellis/fn/validation";
+import { session } from "../../../../auth.ts";
 import { Note, NoteChange, NotePath } from "../../../../notes_schemas.ts";
 import { changeNote } from "../../../../queries/notes.ts";
 
 export const handler = defineApiHandler({
-  auth: "session",
+  auth: session(),
   pathSchema: NotePath,
   schema: NoteChange,
-  responseSchema: Note,
+  responses: { 200: Note },
   maxBodyBytes: 256 * 1024,
   openapi: { summary: "Change one of your notes", tags: ["notes"] },
-})(async function patchNote({ context, path, body, userId }) {
+})(async function patchNote({ path, body, userId }) {
   const note = await changeNote(userId, path.noteId, body);
   if (note === undefined) throw new NotFoundError("No such note");
-  return buildValidatedResponse(context, 200, note, Note);
+  return reply(200, note);
 });

@@ -1,4 +1,3 @@
-import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ApiEvent } from "./lambda.ts";
 
 /**
@@ -62,9 +61,9 @@ export interface ActiveOrganization {
 }
 
 /** Requirements of a handler for the caller's membership in their active organization. */
-export interface OrganizationRule {
+export interface OrganizationRule<TRole extends string = string> {
   /** Roles of which the member needs one. Without it, any member may call. */
-  readonly role?: string | readonly string[];
+  readonly role?: TRole | readonly TRole[];
 }
 
 /** Parameter of a handler's option `authorize`. */
@@ -82,8 +81,8 @@ export type Authorize<TParams = AuthorizeParams> = (
   params: TParams,
 ) => boolean | string | Promise<boolean | string>;
 
-/** Requirements of a handler for a session besides its validity. */
-export interface SessionAccess {
+/** What a handler asks of a session besides its validity. */
+export interface SessionNeeds {
   /** Admits requests without a session. */
   readonly optional?: boolean;
   /** Roles of better-auth's admin plugin, of which the user needs one. */
@@ -91,58 +90,19 @@ export interface SessionAccess {
   /** The required membership in the active organization. */
   readonly organization?: OrganizationRule;
   /** Seconds since the sign-in within which the session may be used. */
-  readonly freshWithin?: number;
+  readonly freshWithinSeconds?: number;
   /** Requires that the session notes a second factor. */
   readonly twoFactor?: "required";
   /** Decides last. */
   readonly authorize?: Authorize;
 }
 
-/** Result of the check of a request's credential. */
-export interface AuthenticatedSession {
-  /** The session; `undefined` for an anonymous request to a handler with the option `optional`. */
-  readonly session: SessionResult | undefined;
+/** Identity of the caller with auth `session`. */
+export interface SessionIdentity {
+  /** The user's id; `undefined` for an anonymous request to a handler with the option `optional`. */
+  userId: string | undefined;
+  /** The session; `undefined` for an anonymous request. */
+  session: SessionResult | undefined;
   /** The active organization, if the handler has the option `organization`. */
-  readonly organization?: ActiveOrganization;
-  /** The `Set-Cookie` header that renews the session cookie, if it is to be renewed. */
-  readonly setCookie?: string;
-}
-
-/**
- * Checks the credential of a request.
- * Throws `UnauthorizedError` at once if it is missing, so that the response needs no promise. Rejects with it if the
- * credential is malformed, unknown or expired, and with `ForbiddenError` or the codes `SESSION_NOT_FRESH` and `SECOND_FACTOR_REQUIRED` if the handler
- * asks for more than the session has.
- */
-export type SessionAuthenticator = (
-  event: ApiEvent,
-  access?: SessionAccess,
-) => Promise<AuthenticatedSession>;
-
-let registered: SessionAuthenticator | undefined;
-
-/**
- * Registers how handlers with auth `session` check a session. The one slot between `auth`, which fills it through
- * `configureSessionAuth`, and `validation`, which reads it: neither imports the other.
- *
- * @param authenticator The check, or `undefined` to empty the slot.
- */
-export function setSessionAuthenticator(authenticator: SessionAuthenticator | undefined): void {
-  registered = authenticator;
-}
-
-/**
- * The registered check.
- *
- * @returns What {@link setSessionAuthenticator} was given.
- * @throws {ConfigurationError} When nothing is registered.
- */
-export function getSessionAuthenticator(): SessionAuthenticator {
-  if (registered === undefined) {
-    throw new ConfigurationError(
-      "A handler has auth 'session' but no session auth is configured: call configureSessionAuth(getDb, config) from " +
-        "@trellis/fn/auth at module scope, before the first request",
-    );
-  }
-  return registered;
+  organization?: ActiveOrganization;
 }

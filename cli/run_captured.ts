@@ -1,5 +1,5 @@
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
-import type { Output } from "../output.ts";
+import { type Command, type CommandContext, ExitCode, UsageError } from "./command.ts";
+import type { Output } from "./output.ts";
 
 /** The outcome of a command that another command ran. */
 export interface CapturedRun {

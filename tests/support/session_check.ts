@@ -1,0 +1,23 @@
+import { setConfiguredMethod, useConfiguredMethod } from "../../core/http/auth_registry.ts";
+import type { ApiEvent } from "../../core/http/lambda.ts";
+import type { SessionIdentity, SessionResult } from "../../core/http/session.ts";
+
+/** Sets what handlers with auth `session` find, in place of a database; `undefined` removes it. */
+export function setSessionCheck(
+  check: ((event: ApiEvent) => Promise<SessionResult>) | undefined,
+): void {
+  setConfiguredMethod(
+    "session",
+    check && ((needs) => ({
+      mode: "session",
+      needs,
+      authenticate: (event) =>
+        check(event).then((session) => ({ userId: session.user.id, session })),
+    })),
+  );
+}
+
+/** Checks the session of a request as a handler with auth `session` does. */
+export async function checkSessionOf(event: ApiEvent): Promise<SessionIdentity> {
+  return await useConfiguredMethod("session").authenticate(event) as SessionIdentity;
+}
