@@ -1,5 +1,5 @@
 import type { Message } from "esbuild";
-import { getPackageName } from "../analysis/package_specifier.ts";
+import { getPackageName } from "../project/package_specifier.ts";
 import { getInstallCommand } from "./install_command.ts";
 
 /** An error that prevents bundling. */

@@ -4,9 +4,9 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { isInsideFolder } from "../inside_folder.ts";
-import { ImportAliases } from "../analysis/import_aliases.ts";
-import { getPackageName } from "../analysis/package_specifier.ts";
-import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { ImportAliases } from "../project/import_aliases.ts";
+import { getPackageName } from "../project/package_specifier.ts";
+import { resolveModule, TRELLIS } from "../project/resolve_module.ts";
 import { besideFilesEditor } from "../build/beside_files.ts";
 import {
   createSourceReader,

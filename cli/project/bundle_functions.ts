@@ -1,8 +1,8 @@
 import type { BuildResult, Plugin } from "esbuild";
 import { join } from "node:path";
-import { ImportAliases } from "../analysis/import_aliases.ts";
-import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
-import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { ImportAliases } from "./import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "./package_specifier.ts";
+import { resolveModule, TRELLIS } from "./resolve_module.ts";
 import type { SourceEditor } from "../build/edited_sources.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { BuildError, toBuildError } from "../dev/build_error.ts";
