@@ -12,16 +12,16 @@ export const generateInfra: Command = {
   packages: ["acorn", "esbuild"],
   summary: "Generates Terraform: functions with triggers, environment variables and IAM policies.",
   description: [
-    "Reads every function's file and its imports without executing them. Timeout, memory, concurrency,\n" +
-    "storage, retries and dead-letter queues come from the handler's options, routes from file paths,\n" +
-    "and environment variables from the code that a function can reach (getRequiredEnv,\n" +
-    "getOptionalEnv, defineEnv, process.env). Other settings, such as the pattern of an event rule,\n" +
+    "Bundles every function and loads it in a process of its own, without the variables of the environment,\n" +
+    "without the network and without a database. Timeout, memory, concurrency, storage, retries and\n" +
+    "dead-letter queues come from the options of its handler, routes from file paths, and environment\n" +
+    "variables from the code in its bundle (getRequiredEnv, getOptionalEnv, defineEnv, process.env). Other settings, such as the pattern of an event rule,\n" +
     "belong in infra of trellis.config.ts.",
     "Writes one file for each function and one for each kind of shared resource. Files without the\n" +
     "generated first line are never changed; stale generated files are removed. Values of secrets are\n" +
     "never written: trellis secrets set puts them into AWS Secrets Manager.",
-    "If something cannot be determined statically, file and " +
-    "line are reported and nothing is written.",
+    "If a function cannot be loaded, or a variable of the environment decides an option, file and line are\n" +
+    "reported and nothing is written.",
   ],
   options: [
     { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
