@@ -14,7 +14,6 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PARSER_PACKAGE } from "../cli/optional_packages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SUITES = ["webhooks", "sessions", "queries", "migrations"];
@@ -65,11 +64,6 @@ if (!await exists(join(built, "package.json"))) {
   Deno.exit(0);
 }
 const folder = await prepare(harness);
-// trellis build reads sources with it
-if (!await exists(join(folder, "node_modules/typescript"))) {
-  const parser = `typescript@${PARSER_PACKAGE.typescript}`;
-  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", parser], folder);
-}
 const installed = join(folder, "node_modules/@trellis/fn");
 await rm(installed, { recursive: true, force: true });
 await mkdir(join(folder, "node_modules/@trellis"), { recursive: true });

@@ -1,5 +1,6 @@
-const STRING = /"(?:[^"\\\n]|\\.)*"/.source;
-const COMMENTS = new RegExp(String.raw`${STRING}|//[^\n]*|/\*[\s\S]*?\*/`, "g");
+// without its last quotation mark it ends with the line, so that the search does not begin again in it
+const STRING = /"(?:[^"\\\n]|\\.)*"?/.source;
+const COMMENTS = new RegExp(String.raw`${STRING}|//[^\n]*|/\*[\s\S]*?(?:\*/|$)`, "g");
 const TRAILING_COMMAS = new RegExp(String.raw`${STRING}|,(?=\s*[}\]])`, "g");
 
 /**

@@ -17,16 +17,9 @@ export const CLI_PACKAGES = {
   "acorn": "^8.19.0",
   "esbuild": ">=0.28.2 <1",
   "swagger-ui-dist": "^5.35.0",
-  "typescript": ">=5.9",
   "yaml": "^2.9.1",
   "ws": "^8.23.0",
 } as const;
-
-/**
- * Version of TypeScript for the commands that still parse sources with it. Version 7 has no
- * JavaScript API.
- */
-export const PARSER_PACKAGE = { typescript: "^5.9" } as const;
 
 /** All optional packages, which are optional peers of the npm package, sorted by name. */
 export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(

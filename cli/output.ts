@@ -51,7 +51,7 @@ export interface Output {
   warn(text: string): void;
   /** Writes the result as JSON; nothing without `--json`. */
   result(value: unknown): void;
-  /** Shows progress once the command has run for a second. Calls are rate-limited. */
+  /** Shows progress once the command has run for a second; nothing with `--json`. Calls are rate-limited. */
   progress(label: string, done: number, total: number): void;
   /** Clears the progress line. */
   endProgress(): void;
@@ -128,6 +128,7 @@ export function createOutput(options: OutputOptions = {}): Output {
     },
     result: (value) => void (json && stdout.write(`${plain(JSON.stringify(value, null, 2))}\n`)),
     progress(label, done, total): void {
+      if (json) return;
       const at = now();
       if (
         at - startedAt < QUIET_MS || at - lastShownAt < (stderr.isTTY ? FRAME_MS : LINE_EVERY_MS)

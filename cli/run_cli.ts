@@ -6,7 +6,7 @@ import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "
 import { COMMANDS } from "./commands/commands.ts";
 import { VERSIONS } from "./init/versions.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { CLI_PACKAGES, PARSER_PACKAGE } from "./optional_packages.ts";
+import { CLI_PACKAGES } from "./optional_packages.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -96,8 +96,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
       ask: (question) => output.isJson ? Promise.resolve(undefined) : ask(question),
       readInput,
-    }).catch(explainMissing(PARSER_PACKAGE, "typescript", `trellis ${command.name}`))
-      .catch(explainMissing(CLI_PACKAGES, "acorn", `trellis ${command.name}`))
+    }).catch(explainMissing(CLI_PACKAGES, "acorn", `trellis ${command.name}`))
       .catch(explainMissing(DATABASE_PACKAGES, "drizzle-orm", `trellis ${command.name}`));
     if (typeof result === "number") return result;
     output.result({ command: command.name, ...result });

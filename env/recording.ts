@@ -28,6 +28,11 @@ export function isRecording(): boolean {
   return globals[RECORDER] !== undefined;
 }
 
+/** Returns true for the value of a variable that is not set, which is no address, number or name. */
+export function isStandIn(value: unknown): boolean {
+  return isRecording() && typeof value === "string" && value.includes(".stand-in.invalid/");
+}
+
 /** Returns a value for a variable that is not set; `undefined` if it has none, as in a program that runs. */
 export function getStandIn(variable: string, isRequired: boolean): string | undefined {
   return globals[RECORDER]?.getStandIn(variable, isRequired);

@@ -1,3 +1,4 @@
+import { isStandIn } from "../env/recording.ts";
 import {
   checkOption,
   checkOptions,
@@ -63,7 +64,7 @@ export function createSmtpTransport(options: SmtpTransportOptions): MailTranspor
   const { url } = options;
   // the value is not shown: it has a password
   checkOption("url", typeof url, [(type) => type !== "undefined", URL_OPTION[1]]);
-  if (typeof url === "string") parseServer(url);
+  if (typeof url === "string" && !isStandIn(url)) parseServer(url);
   let connecting: Promise<ReturnType<Nodemailer["createTransport"]>> | undefined;
   return {
     async send(message, outer): Promise<void> {

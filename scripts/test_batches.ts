@@ -52,7 +52,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["database"],
   ["validation", "client"],
   ["property"],
-  ["cli/analysis", "cli/compat", "cli/discovery", "cli/infra", "cli/openapi", "cli/stages"],
+  ["cli/compat", "cli/discovery", "cli/infra", "cli/openapi", "cli/stages"],
   ["core", "env", "errors", "observability", "router", "streaming"],
   ["scripts"],
 ];

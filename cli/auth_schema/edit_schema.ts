@@ -278,9 +278,12 @@ function insertAtEnd(text: string, { start, end }: Span, lines: string): string 
   return `${text.slice(0, start + 1)}${inner}${comma}\n${lines}\n${text.slice(end - 1)}`;
 }
 
-/** Texts and comments, in which brackets and commas mean nothing, and the signs that do. */
+/**
+ * Texts and comments, in which brackets and commas mean nothing, and the signs that do. What has no end
+ * is taken to the end, so that the search does not begin again in it.
+ */
 const SIGNS =
-  /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\/\/[^\n]*|\/\*[\s\S]*?\*\/|[()[\]{},]/g;
+  /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|`(?:[^`\\]|\\[\s\S])*`?|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|[()[\]{},]/g;
 
 /**
  * Splits a list in brackets at its commas. The text is not parsed: what comes of a wrong split is

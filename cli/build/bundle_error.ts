@@ -1,5 +1,5 @@
 import type { Message } from "esbuild";
-import { getPackageName } from "../analysis/package_specifier.ts";
+import { getPackageName } from "../project/package_specifier.ts";
 import { getInstallCommand } from "./install_command.ts";
 
 /** An error that prevents bundling. */
@@ -33,7 +33,8 @@ export function explainMessage(text: string): string {
     [];
   if (extension === undefined) return text;
   if (extension === ".node") {
-    const name = /.*node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)/.exec(file)?.[1];
+    const [, ...below] = file.split(/node_modules[/\\]/);
+    const name = /^(?:@[^/\\]+[/\\])?[^/\\]+/.exec(below.at(-1) ?? "")?.[0];
     return `${text}. ${explainNative(name ?? "This file")}`;
   }
   return `${text}. Import it with { type: "text" } or { type: "bytes" }, as in import page from ` +

@@ -2,8 +2,16 @@ import type { BuildFailure, PartialMessage, Plugin, PluginBuild } from "esbuild"
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { nameEntryPoints } from "./entry_points.ts";
 import { createPositions, type FindPosition } from "./source_positions.ts";
-import { applyEdits, type Edit, parseSyntax, type SyntaxTree, visitNodes } from "./syntax.ts";
+import {
+  applyEdits,
+  dropTrailingDigits,
+  type Edit,
+  parseSyntax,
+  type SyntaxTree,
+  visitNodes,
+} from "./syntax.ts";
 
 /** A module without its types. */
 export interface SourceModule extends SyntaxTree {
@@ -29,9 +37,11 @@ export function createSourceReader(
 
   async function read(path: string): Promise<SourceModule> {
     const outfile = join(dirname(path), "module.js");
+    const { entryPoints, plugin } = nameEntryPoints([path]);
     // a build of its own, because only builds read tsconfig.json
     const { outputFiles } = await esbuild.build({
-      entryPoints: [path],
+      entryPoints: Object.values(entryPoints),
+      plugins: [plugin],
       outfile,
       absWorkingDir: root,
       bundle: false,
@@ -80,7 +90,7 @@ function restoreNames(code: string, source: string): string {
   const edits: Edit[] = [];
   visitNodes(parseSyntax(code).program, (node) => {
     if (node.type !== "Identifier" || words.has(node.name)) return;
-    const name = /^(.*?)\d+$/.exec(node.name)?.[1] ?? "";
+    const name = dropTrailingDigits(node.name);
     // _a2 is a variable that esbuild adds
     const isRenamed = words.has(name) && !/^_[a-z]$/.test(name);
     if (isRenamed) edits.push({ start: node.start, end: node.end, text: name });

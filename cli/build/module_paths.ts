@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { TRELLIS } from "../analysis/resolve_module.ts";
-import { createWrapperCheck } from "../analysis/wrapper_packages.ts";
+import { TRELLIS } from "../project/resolve_module.ts";
+import { createWrapperCheck } from "../project/wrapper_packages.ts";
 
 /** Maps modules to packages. A path is absolute, or the URL of a remote module. */
 export interface ModulePaths {

@@ -1,5 +1,5 @@
 import type { DatabaseProvider } from "../../database/config.ts";
-import { isTrellis } from "../analysis/values.ts";
+import { isTrellis } from "../project/resolve_module.ts";
 import {
   type AnyNode,
   getMemberName,

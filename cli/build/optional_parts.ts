@@ -1,7 +1,7 @@
 import type { Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
+import { getPackageName, toBareSpecifier } from "../project/package_specifier.ts";
 import type { DatabaseProvider } from "../../database/config.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "./module_paths.ts";

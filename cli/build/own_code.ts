@@ -1,9 +1,8 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import { builtinModules } from "node:module";
 import { isAbsolute } from "node:path";
-import { toBareSpecifier } from "../analysis/package_specifier.ts";
-import { TRELLIS } from "../analysis/resolve_module.ts";
-import { isTrellis } from "../analysis/values.ts";
+import { toBareSpecifier } from "../project/package_specifier.ts";
+import { isTrellis, TRELLIS } from "../project/resolve_module.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { createPositions, type FindPosition } from "./source_positions.ts";

@@ -145,3 +145,10 @@ export function applyEdits(code: string, edits: readonly Edit[]): string {
   }
   return result + code.slice(at);
 }
+
+/** Returns a name without the digits at its end, which esbuild adds to names that several things have. */
+export function dropTrailingDigits(name: string): string {
+  let end = name.length;
+  while (end > 0 && name[end - 1] >= "0" && name[end - 1] <= "9") end--;
+  return name.slice(0, end);
+}

@@ -6,7 +6,7 @@ import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withSession } from "../../database/session/with_session.ts";
 import { analysePermissions } from "../grants/permissions.ts";
-import { printTable, type TableName } from "../analysis/values.ts";
+import { printTable, type TableName } from "../grants/table_name.ts";
 import type { Project } from "../read_project.ts";
 
 /**

@@ -4,15 +4,16 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { isInsideFolder } from "../inside_folder.ts";
-import { ImportAliases } from "../analysis/import_aliases.ts";
-import { getPackageName } from "../analysis/package_specifier.ts";
-import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { ImportAliases } from "../project/import_aliases.ts";
+import { getPackageName } from "../project/package_specifier.ts";
+import { resolveModule, TRELLIS } from "../project/resolve_module.ts";
 import { besideFilesEditor } from "../build/beside_files.ts";
 import {
   createSourceReader,
   editedSourcesPlugin,
   type SourceEditor,
 } from "../build/edited_sources.ts";
+import { nameEntryPoints } from "../build/entry_points.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { createModulePaths } from "../build/module_paths.ts";
 import { toBuildError } from "./build_error.ts";
@@ -61,12 +62,13 @@ export const LOCAL_BUILD = {
  */
 export async function bundleFunction(options: BundleOptions, inputs: Inputs): Promise<Bundle> {
   const { name, file, root, outfile } = options;
+  const { entryPoints, plugin } = nameEntryPoints([file]);
   const { build } = await loadEsbuild("trellis dev");
   inputs.set(file, getStamp(file));
   let result: BuildResult<{ write: false }>;
   try {
     result = await build({
-      entryPoints: [file],
+      entryPoints: Object.values(entryPoints),
       outfile,
       absWorkingDir: root,
       ...LOCAL_BUILD,
@@ -74,7 +76,7 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
       keepNames: true,
       sourcemap: "inline",
       sourcesContent: false,
-      plugins: [localResolver(root, inputs)],
+      plugins: [plugin, localResolver(root, inputs)],
     });
   } catch (error) {
     throw toBuildError(name, error);

@@ -1,4 +1,4 @@
-import { TRELLIS } from "../analysis/resolve_module.ts";
+import { TRELLIS } from "../project/resolve_module.ts";
 
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",

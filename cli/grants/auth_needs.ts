@@ -5,6 +5,7 @@ import { listWords } from "../../sql/list_words.ts";
 import type { Problem } from "../project/findings.ts";
 import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
+import { readsEnvironment } from "../project/environment_use.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { Place } from "../project/source_map.ts";
 import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
@@ -74,6 +75,10 @@ export interface AuthNeeds {
   readonly tables: readonly TableNeed[];
   readonly usesAuth: boolean;
   readonly warnings: readonly Problem[];
+  /** Mounted routes that are only known at run time. */
+  readonly unresolved: readonly Problem[];
+  /** True if it mounts some routes only. */
+  readonly limitsRoutes: boolean;
 }
 
 /** Finds the auth tables that a function needs. */
@@ -113,7 +118,33 @@ export function readAuthNeeds(fn: LoadedFunction): AuthNeeds {
     );
     return [...mails, ...needs];
   });
-  return { tables, usesAuth: uses.length > 0, warnings: findProblems(fn, setup, uses) };
+  return {
+    tables,
+    usesAuth: uses.length > 0,
+    warnings: findProblems(fn, setup, uses),
+    unresolved: findVariableRoutes(fn),
+    limitsRoutes: uses.some(({ routes }) => routes !== undefined),
+  };
+}
+
+/** What to write where the mounted routes are only known at run time. */
+export const ROUTES_ADVICE =
+  "the grants depend on the mounted routes: write the option routes of createAuthHandler as literals";
+
+/** Finds handlers of auth routes that take the mounted routes from the environment. */
+function findVariableRoutes(fn: LoadedFunction): Problem[] {
+  return fn.list("createAuthHandler").flatMap((definition): Problem[] => {
+    const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
+    const routes = (options?.properties as AnyNode[] | undefined)?.find(({ key }) =>
+      (key as AnyNode | undefined)?.name === "routes"
+    );
+    const node = (routes?.value ?? options) as AnyNode | undefined;
+    if (node === undefined || !readsEnvironment(fn.syntax, node)) return [];
+    return [{
+      place: fn.getPlace(node),
+      message: `the routes come from an environment variable, but ${ROUTES_ADVICE}`,
+    }];
+  });
 }
 
 /** Lists the uses of the auth package. */

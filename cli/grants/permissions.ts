@@ -2,6 +2,7 @@ import type { TablePermission } from "../../database/table_permission.ts";
 import { type Finding, Findings } from "../project/findings.ts";
 import { loadFunctions } from "../project/load_functions.ts";
 import { getModuleUrl } from "../project/module_url.ts";
+import { ROUTES_ADVICE } from "./auth_needs.ts";
 import type { PermissionFacts } from "./read_permissions.ts";
 import { parseTable } from "./table_name.ts";
 import {
@@ -76,10 +77,14 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
       const found = facts![0] as PermissionFacts;
       unresolved.add(name, found.unresolved);
       missed.add(name, found.missed);
-      warnings.add(name, [
-        ...found.warnings,
-        ...doubts.map((doubt) => ({ place: doubt, message: doubt.message })),
-      ]);
+      warnings.add(name, found.warnings);
+      // a variable that decides which routes are mounted would leave grants out
+      for (const { message, ...place } of doubts) {
+        if (!found.limitsRoutes) warnings.add(name, [{ place, message }]);
+        else if (found.unresolved.every(({ place: { file } }) => file !== place.file)) {
+          unresolved.add(name, [{ place, message: `${message}; ${ROUTES_ADVICE}` }]);
+        }
+      }
       for (const query of found.queries) queries.add(query);
       const more = (extra[name] ?? []).map(({ table, operations }) => ({
         table: parseTable(table),

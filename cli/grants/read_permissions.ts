@@ -1,9 +1,9 @@
 import type { Problem } from "../project/findings.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { createWrapperCheck } from "../analysis/wrapper_packages.ts";
-import { toBareSpecifier } from "../analysis/package_specifier.ts";
-import { TRELLIS } from "../analysis/resolve_module.ts";
+import { createWrapperCheck } from "../project/wrapper_packages.ts";
+import { toBareSpecifier } from "../project/package_specifier.ts";
+import { TRELLIS } from "../project/resolve_module.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
 import { QueryNeedReader } from "./query_needs.ts";
@@ -13,6 +13,8 @@ import type { SequenceNeed, TableNeed } from "./table_needs.ts";
 /** What a function needs of the database. */
 export interface PermissionFacts {
   readonly usesDatabase: boolean;
+  /** True if it mounts some auth routes only. */
+  readonly limitsRoutes: boolean;
   readonly tables: readonly TableNeed[];
   readonly sequences: readonly SequenceNeed[];
   /** The places of its queries. */
@@ -45,19 +47,25 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     }]
     : [];
   return {
+    limitsRoutes: auth.limitsRoutes,
     usesDatabase: queries.queries.length > 0 || queries.sequences.length > 0 || auth.usesAuth ||
       own.length > 0,
     tables: [...queries.tables, ...auth.tables, ...own],
     sequences: queries.sequences,
     queries: queries.queries,
-    unresolved: [...noHandler, ...findComputedImports(fn), ...queries.unresolved],
+    unresolved: [
+      ...noHandler,
+      ...findComputedImports(fn),
+      ...auth.unresolved,
+      ...queries.unresolved,
+    ],
     missed: [...queries.missed, ...findWrappers(fn)],
     warnings: [...auth.warnings, ...queries.warnings],
   };
 }
 
 /** Finds imports whose module is only known at run time: what it defines is not in the bundle. */
-function findComputedImports(fn: LoadedFunction): Problem[] {
+export function findComputedImports(fn: LoadedFunction): Problem[] {
   const message = "the name of an imported module is computed at run time";
   return fn.syntax.imports.filter((node) => {
     const source = (node.source ?? (node.arguments as AnyNode[])[0]) as AnyNode | undefined;
@@ -88,6 +96,7 @@ function findWrappers(fn: LoadedFunction): Problem[] {
 export function merge(facts: PermissionFacts, others: PermissionFacts): PermissionFacts {
   const join = <T>(some: readonly T[], more: readonly T[]) => [...some, ...more];
   return {
+    limitsRoutes: facts.limitsRoutes || others.limitsRoutes,
     usesDatabase: facts.usesDatabase || others.usesDatabase,
     tables: join(facts.tables, others.tables),
     sequences: join(facts.sequences, others.sequences),

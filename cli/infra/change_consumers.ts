@@ -1,5 +1,5 @@
 import type { FunctionInfra } from "../config/function_infra.ts";
-import type { TableName } from "../analysis/values.ts";
+import type { TableName } from "../grants/table_name.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 
 /** The generated stream of the database's changes. */

@@ -1,4 +1,4 @@
-import type { ClientField, DatabaseClients } from "../analysis/database_clients.ts";
+import type { ClientField, DatabaseClients } from "./database_clients.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import { Expression, expression, type HclValue, quote, renderPolicy } from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";

@@ -1,4 +1,4 @@
-import { CONFIGURATION_SET_VARIABLE } from "../analysis/collect_mail.ts";
+import { CONFIGURATION_SET_VARIABLE } from "./variable_reads.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import {
   type DatabaseAccess,

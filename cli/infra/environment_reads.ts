@@ -1,4 +1,4 @@
-import type { BucketUse } from "../analysis/environment_variables.ts";
+import type { BucketUse } from "./variable_reads.ts";
 import { type InfraFunction, listRoutes } from "./infra_plan.ts";
 
 /**

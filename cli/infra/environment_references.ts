@@ -1,5 +1,4 @@
-import { BUCKET_ACCESSES, type BucketAccess } from "../analysis/effects.ts";
-import type { BucketUse } from "../analysis/environment_variables.ts";
+import { BUCKET_ACCESSES, type BucketAccess, type BucketUse } from "./variable_reads.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import { isObject } from "../config/settings.ts";
 import { type Expression, expression, type HclValue, renderPolicy } from "./hcl.ts";

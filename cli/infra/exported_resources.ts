@@ -1,46 +1,37 @@
-import type { Findings } from "../analysis/findings.ts";
-import type { Project } from "../analysis/project.ts";
-import { ts } from "../analysis/typescript.ts";
-import type { Evaluator } from "../analysis/values.ts";
 import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import { isObject } from "../config/settings.ts";
-import type { FunctionFile } from "../discovery/function_files.ts";
+import type { Findings } from "../project/findings.ts";
+import type { SourceValue } from "./read_infra.ts";
 
 /** Name of the export beside a handler. */
 const EXPORT = "infra";
 
 /**
- * Reads the resources that a function's file exports as `infra`.
+ * Adds the resources that a function's file exports as `infra`.
  *
  * @param errors Gets values that are invalid, or set in both places.
  * @returns The settings with the exported resources.
  */
 export function addExportedResources(
-  project: Project,
-  evaluator: Evaluator,
-  { file, name }: FunctionFile,
+  name: string,
+  exported: SourceValue | undefined,
   settings: FunctionInfra,
   errors: Findings,
 ): FunctionInfra {
-  const module = project.read(file);
-  if (!module.exports.has(EXPORT)) return settings;
-  const node = findInitializer(module.source) ?? module.source;
-  const literal = ts.isSourceFile(node) ? undefined : evaluator.read(node);
-  if (literal?.kind !== "known" || !isObject(literal.value)) {
-    const at = literal?.kind === "unknown" ? literal.node : node;
-    errors.add(
-      at,
-      `the export ${EXPORT} cannot be determined statically: use literal values`,
-      name,
-    );
+  if (exported === undefined) return settings;
+  const { place, value } = exported;
+  if (!isObject(value)) {
+    const message = `the export ${EXPORT} cannot be determined statically: use literal values`;
+    errors.add(name, [{ place, message }]);
     return settings;
   }
-  const problems = Object.entries(literal.value).map(([key, value]) =>
-    findProblem(key, value, settings)
-  ).filter((problem) => problem !== undefined);
-  for (const problem of problems) errors.add(node, problem, name);
-  return problems.length > 0 ? settings : { ...literal.value as FunctionResources, ...settings };
+  const problems = Object.entries(value).flatMap(([key, each]) => {
+    const message = findProblem(key, each, settings);
+    return message === undefined ? [] : [{ place, message }];
+  });
+  errors.add(name, problems);
+  return problems.length > 0 ? settings : { ...value as FunctionResources, ...settings };
 }
 
 function findProblem(key: string, value: unknown, settings: FunctionInfra): string | undefined {
@@ -53,15 +44,4 @@ function findProblem(key: string, value: unknown, settings: FunctionInfra): stri
   return settings[key as keyof FunctionResources] === undefined
     ? undefined
     : `${EXPORT}.${key} is also set in the configuration: remove one of them`;
-}
-
-/** Finds the value of `export const infra = …`. */
-function findInitializer(source: ts.SourceFile): ts.Expression | undefined {
-  for (const statement of source.statements) {
-    if (!ts.isVariableStatement(statement)) continue;
-    for (const { name, initializer } of statement.declarationList.declarations) {
-      if (ts.isIdentifier(name) && name.text === EXPORT) return initializer;
-    }
-  }
-  return undefined;
 }

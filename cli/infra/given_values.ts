@@ -1,4 +1,4 @@
-import { JOBS_QUEUE_VARIABLE } from "../analysis/collect_jobs.ts";
+import { JOBS_QUEUE_VARIABLE } from "./variable_reads.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { getResource } from "./resources.ts";

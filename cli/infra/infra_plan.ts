@@ -1,6 +1,6 @@
-import type { JobNeed } from "../analysis/effects.ts";
-import type { DatabaseClients } from "../analysis/database_clients.ts";
-import type { EnvironmentVariable } from "../analysis/environment_variables.ts";
+import type { JobNeed } from "../grants/job_needs.ts";
+import type { DatabaseClients } from "./database_clients.ts";
+import type { EnvironmentVariable } from "./variable_reads.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { CorsOption } from "../../core/http/cors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

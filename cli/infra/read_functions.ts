@@ -1,30 +1,17 @@
-import {
-  checkDeadLetterQueue,
-  checkRange,
-  FUNCTION_RANGES,
-  FUNCTION_RULES,
-} from "../../core/function_options.ts";
-import { DEFAULT_API_KEY_HEADER, readApiKeyHeaders } from "../analysis/api_key_headers.ts";
-import { PACKAGE_TABLES } from "../grants/auth_tables.ts";
-import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
-import { createCollection } from "../analysis/collect.ts";
-import { readDatabaseClients } from "../analysis/database_clients.ts";
-import { readEnvironment } from "../analysis/environment_variables.ts";
-import { describeInvalidAuth } from "../analysis/auth_mode.ts";
-import { createEvaluator } from "../analysis/evaluate.ts";
-import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
-import { createFindings, type Findings } from "../analysis/findings.ts";
-import type { Finding } from "../project/findings.ts";
-import { Project } from "../analysis/project.ts";
-import type { Evaluator, TableName } from "../analysis/values.ts";
-import { readRouterDefinition, type RouteDefinition } from "../analysis/router_definition.ts";
+import { FUNCTION_RULES } from "../../core/function_options.ts";
 import type { FunctionInfra } from "../config/function_infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
-import { getChangeTrigger } from "./change_consumers.ts";
-import { addExportedResources } from "./exported_resources.ts";
-import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
+import type { PermissionFacts } from "../grants/read_permissions.ts";
+import { type Finding, Findings } from "../project/findings.ts";
+import { type FunctionFacts, loadFunctions } from "../project/load_functions.ts";
+import { getModuleUrl } from "../project/module_url.ts";
 import { snakeCase } from "../snake_case.ts";
+import { getChangeTrigger } from "./change_consumers.ts";
+import { joinDatabaseClients } from "./database_clients.ts";
+import { addExportedResources } from "./exported_resources.ts";
+import type { HandlerOptions, InfraFunction } from "./infra_plan.ts";
+import type { HandlerFacts, InfraFacts, RouteFacts } from "./read_infra.ts";
 
 /** The functions with errors and warnings about their sources. */
 export interface FunctionSources {
@@ -64,173 +51,185 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
 /** The timeout of a REST API in seconds (API Gateway quotas). */
 const GATEWAY_SECONDS = 29;
 
+/** The header of API keys without `apiKeyHeaders`. */
+const DEFAULT_API_KEY_HEADER = "x-api-key";
+
+/** The findings of all functions. */
+interface Found {
+  readonly errors: Findings;
+  readonly warnings: Findings;
+}
+
+/** What is known of a function that cannot be loaded. */
+const NOTHING: Omit<InfraFacts, "place"> = {
+  options: {},
+  isStreaming: false,
+  routes: [],
+  takesFiles: false,
+  apiKeyHeaders: [],
+  variables: [],
+  jobs: [],
+  sendsBySes: false,
+  loadsSources: false,
+  database: { providers: [], variables: [], usesIam: false },
+  unresolved: [],
+  errors: [],
+};
+
 /**
- * Reads the functions from their sources: handler options, environment variables, use of the
- * database. Static analysis only.
+ * Reads the functions from what they define when they are loaded: handler options, environment variables, use of the
+ * database.
  *
  * @returns The functions, with errors and warnings.
- * @throws {SyntaxError} If a file cannot be parsed.
+ * @throws {BuildError} If a file cannot be bundled.
  */
 export async function readFunctions(options: ReadFunctionsOptions): Promise<FunctionSources> {
-  const project = new Project(options.root);
-  const evaluator = createEvaluator(project, PACKAGE_TABLES);
-  const collection = createCollection(project, evaluator);
-  const errors = createFindings(project);
-  const warnings = createFindings(project);
-  const functions: InfraFunction[] = [];
+  const found: Found = { errors: new Findings(), warnings: new Findings() };
+  const loaded = await loadFunctions({
+    root: options.root,
+    functions: options.files,
+    readers: ["../grants/read_permissions", "./read_infra"].map((path) =>
+      getModuleUrl(import.meta.url, path)
+    ),
+    onProgress: options.onProgress,
+  });
+  const database = joinDatabaseClients(
+    loaded.flatMap(({ facts }) => facts === undefined ? [] : (facts[1] as InfraFacts).database),
+  );
+  const functions = options.files.map((file, at) => ({
+    ...createFunction(file, loaded[at], options.settings[file.name] ?? {}, found),
+    database,
+  }));
+  return { functions, errors: found.errors.list(), warnings: found.warnings.list() };
+}
 
-  for (const file of options.files) {
-    const definition = readHandlerDefinition(project, evaluator, file.file);
-    for (const { node, message } of definition.unresolved) errors.add(node, message, file.name);
-    const environment = readEnvironment(collection, evaluator, project.read(file.file));
-    const configured = options.settings[file.name] ?? {};
-    const settings = {
-      ...getChangeTrigger(definition.definer, findTable(evaluator, definition)),
-      ...addExportedResources(project, evaluator, file, configured, errors),
-    };
-    // an explicit list of variables is assumed to be complete
-    const list = settings.environment === undefined ? errors : warnings;
-    for (const { node, message } of environment.unresolved) list.add(node, message, file.name);
-    checkDefiner(file, definition, errors);
-    const handlerOptions = readOptions(file.name, definition, errors);
-    if (
-      file.kind === "api" && !handlerOptions.streaming &&
-      (handlerOptions.timeout ?? 0) > GATEWAY_SECONDS
-    ) {
-      warnings.add(
-        definition.node,
+function createFunction(
+  file: FunctionFile,
+  { path, facts: read, error, warnings: doubts = [] }: FunctionFacts,
+  configured: FunctionInfra,
+  { errors, warnings }: Found,
+): InfraFunction {
+  const { name } = file;
+  if (error !== undefined) errors.add(name, [{ place: error, message: error.message }]);
+  const facts = read?.[1] as InfraFacts | undefined ??
+    { ...NOTHING, place: { file: path, line: 1 } };
+  errors.add(name, facts.errors);
+  warnings.add(name, doubts.map(({ message, ...place }) => ({ place, message })));
+  // an explicit list of variables is assumed to be complete
+  (configured.environment === undefined ? errors : warnings).add(name, facts.unresolved);
+  if (error === undefined) checkDefiner(file, facts, errors);
+  const handlerOptions = readOptions(name, facts, errors);
+  if (
+    file.kind === "api" && !handlerOptions.streaming &&
+    (handlerOptions.timeout ?? 0) > GATEWAY_SECONDS
+  ) {
+    warnings.add(name, [{
+      place: facts.place,
+      message:
         `timeout is ${handlerOptions.timeout} s, but API Gateway responds with 504 after ${GATEWAY_SECONDS} s`,
-        file.name,
-      );
-    }
-    const { source } = project.read(file.file);
-    const fn: InfraFunction = {
-      ...file,
-      source: project.getPath(source),
-      line: definition.line,
-      id: snakeCase(file.name),
-      definer: definition.definer,
-      options: handlerOptions,
-      settings,
-      variables: environment.variables,
-      usesDatabase: environment.usesDatabase,
-      takesFiles: takesFiles(definition),
-      jobs: environment.jobs,
-      sendsBySes: environment.sendsBySes,
-      loadsSources: environment.loadsSources,
-      inputs: file.kind === "authorizer" ? readInputs(project, definition) : undefined,
-    };
-    const router = readRouterDefinition(project, evaluator, file, definition);
-    for (const { node, message } of router.unresolved) errors.add(node, message, file.name);
-    const routes = file.isRouter
-      ? router.routes.map((route) => toRoute(fn, route, errors))
-      : undefined;
-    const takesKeys = (routes ?? [fn]).some(({ options }) => options.auth === "api-key");
-    const keys = takesKeys
-      ? { apiKeyHeaders: findApiKeyHeaders(project, evaluator, file, warnings) }
-      : {};
-    functions.push({
-      ...fn,
-      ...keys,
-      ...routes && { routes: routes.map((route) => ({ ...route, ...keys })) },
-    });
-    options.onProgress?.(functions.length, options.files.length);
-    // lets signals and timers run
-    if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }]);
   }
-  const sources = project.listFiles().map((path) => project.read(path).source);
-  const database = readDatabaseClients(sources, evaluator);
-  const all = functions.map((fn) => ({ ...fn, database }));
-  return { functions: all, errors: errors.list(), warnings: warnings.list() };
+  const fn: InfraFunction = {
+    ...file,
+    source: path,
+    line: facts.place.file === path ? facts.place.line : 1,
+    id: snakeCase(name),
+    definer: facts.definer,
+    options: handlerOptions,
+    settings: {
+      ...getChangeTrigger(facts.definer, facts.table),
+      ...addExportedResources(name, facts.resources, configured, errors),
+    },
+    variables: facts.variables,
+    usesDatabase: (read?.[0] as PermissionFacts | undefined)?.usesDatabase === true,
+    takesFiles: facts.takesFiles,
+    jobs: new Set(facts.jobs),
+    sendsBySes: facts.sendsBySes,
+    loadsSources: facts.loadsSources,
+    inputs: file.kind === "authorizer"
+      ? facts.inputs ?? { reads: [], unresolved: [`${path}:${facts.place.line}`] }
+      : undefined,
+  };
+  const routes = file.isRouter
+    ? facts.routes.map((route) => toRoute(fn, route, errors))
+    : undefined;
+  const takesKeys = (routes ?? [fn]).some(({ options }) => options.auth === "api-key");
+  const keys = takesKeys ? { apiKeyHeaders: findApiKeyHeaders(name, facts, warnings) } : {};
+  return {
+    ...fn,
+    ...keys,
+    ...routes && { routes: routes.map((route) => ({ ...route, ...keys })) },
+  };
 }
 
 /** Finds headers of API keys that gateways do not allow in requests of browsers by default. */
 function findApiKeyHeaders(
-  project: Project,
-  evaluator: Evaluator,
-  { file, name }: FunctionFile,
+  name: string,
+  { apiKeyHeaders }: InfraFacts,
   warnings: Findings,
 ): string[] {
-  const found = readApiKeyHeaders(project, evaluator, [file], (node) => {
-    warnings.add(
-      node,
+  const names = apiKeyHeaders.flatMap(({ place, value }) => {
+    if (value !== undefined) return (value as string[]).map((each) => each.toLowerCase());
+    const message =
       "apiKeyHeaders cannot be determined statically, so the gateway's preflight responses and the CDN " +
-        `have only ${DEFAULT_API_KEY_HEADER}: use a literal value`,
-      name,
-    );
+      `have only ${DEFAULT_API_KEY_HEADER}: use a literal value`;
+    warnings.add(name, [{ place, message }]);
+    return [];
   });
-  const names = found.flatMap(({ headers }) => headers.map((header) => header.toLowerCase()));
   return [...new Set(names)].filter((header) => header !== DEFAULT_API_KEY_HEADER);
 }
 
-function takesFiles(definition: HandlerDefinition): boolean {
-  return definition.getExpression("bodyParser") !== undefined;
-}
-
 /** Returns the entry of a router's route. */
-function toRoute(
-  fn: InfraFunction,
-  { method, path, name, definition }: RouteDefinition,
-  errors: Findings,
-): InfraFunction {
-  const { definer, line, node } = definition;
-  const options = readOptions(fn.name, definition, errors);
+function toRoute(fn: InfraFunction, route: RouteFacts, errors: Findings): InfraFunction {
+  const { method, path, name, definer, place } = route;
+  const options = readOptions(fn.name, route, errors);
   const shared = Object.keys(options).filter((option) => option in FUNCTION_RULES);
   if (shared.length > 0) {
-    errors.add(
-      node,
-      `the handler of ${method} ${path} has the option ${shared[0]}, but the routes of a router ` +
+    errors.add(fn.name, [{
+      place,
+      message:
+        `the handler of ${method} ${path} has the option ${
+          shared[0]
+        }, but the routes of a router ` +
         "share one function: set it in the options of defineRouter",
-      fn.name,
-    );
+    }]);
   }
   if (options.streaming) {
-    errors.add(
-      node,
-      `the handler of ${method} ${path} streams its response, which needs a function of its own: ` +
+    errors.add(fn.name, [{
+      place,
+      message:
+        `the handler of ${method} ${path} streams its response, which needs a function of its own: ` +
         "give it a file with one route",
-      fn.name,
-    );
+    }]);
   }
-  return { ...fn, name, method, path, id: snakeCase(name), owner: fn.id, definer, line, options };
-}
-
-function readInputs(project: Project, definition: HandlerDefinition): AuthorizerInputs {
-  const { reads, unresolved } = findAuthorizerReads(project, definition);
-  const getPlace = (node: Parameters<Project["getPath"]>[0]) =>
-    `${project.getPath(node)}:${project.getLine(node)}`;
   return {
-    reads: reads.map(({ source, node }) => ({ source, place: getPlace(node) })),
-    unresolved: unresolved.map(getPlace),
+    ...fn,
+    name,
+    method,
+    path,
+    id: snakeCase(name),
+    owner: fn.id,
+    definer,
+    line: place.line,
+    options,
   };
-}
-
-/** Returns the table in the option `table` of a handler. */
-function findTable(
-  evaluator: Evaluator,
-  { getExpression }: HandlerDefinition,
-): TableName | undefined {
-  const node = getExpression("table");
-  const value = node && evaluator.evaluate(node);
-  return value?.kind === "table" ? value.table : undefined;
 }
 
 function checkDefiner(
   { name, kind, isRouter }: FunctionFile,
-  { definer, node }: HandlerDefinition,
+  { definer, place }: HandlerFacts,
   errors: Findings,
 ): void {
   if (
     definer !== undefined && kind === "api" &&
     isRouter !== (definer === "defineRouter" || undefined)
   ) {
-    errors.add(
-      node,
-      isRouter
+    errors.add(name, [{
+      place,
+      message: isRouter
         ? `the file's name ends with .router, but ${definer} creates the handler: use defineRouter`
         : "defineRouter creates the handler: rename the file, so that its name ends with .router.ts",
-      name,
-    );
+    }]);
   }
   if (kind === "standalone") return;
   const expected = DEFINERS[kind];
@@ -239,75 +238,24 @@ function checkDefiner(
   );
   if (definer === undefined || !others.includes(definer)) return;
   const right = Object.entries(DEFINERS).find(([, definers]) => definers.includes(definer))?.[0];
-  errors.add(
-    node,
-    `the handler is created by ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
-      expected![0]
-    }`,
-    name,
-  );
+  errors.add(name, [{
+    place,
+    message:
+      `the handler is created by ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
+        expected![0]
+      }`,
+  }]);
 }
 
-const CHECKS: Readonly<
-  Record<keyof Omit<HandlerOptions, "streaming">, (name: string, value: unknown) => void>
-> = {
-  timeout: checkNumber,
-  memorySize: checkNumber,
-  reservedConcurrency: checkNumber,
-  ephemeralStorage: checkNumber,
-  retryAttempts: checkNumber,
-  deadLetterQueue: (_, value) => checkDeadLetterQueue(value),
-  auth: checkAuth,
-  cors: () => {},
-  partialFailures: checkBoolean,
-};
-
-function readOptions(
-  name: string,
-  definition: HandlerDefinition,
-  errors: Findings,
-): HandlerOptions {
+/** Takes the options, which this package has checked, unless the environment decides them. */
+function readOptions(name: string, handler: HandlerFacts, errors: Findings): HandlerOptions {
   const options: Record<string, unknown> = {};
-  for (const [option, check] of Object.entries(CHECKS)) {
-    const literal = definition.getLiteral(option);
-    if (literal === undefined) continue;
-    if (literal.kind === "unknown") {
-      const isKnown = definition.unresolved.some(({ node }) => node === literal.node);
-      if (!isKnown) {
-        errors.add(
-          literal.node,
-          `${option} cannot be determined statically: use a literal value`,
-          name,
-        );
-      }
-      continue;
-    }
-    try {
-      check(option, literal.value);
-      options[option] = literal.value;
-    } catch (error) {
-      errors.add(
-        definition.getExpression(option) ?? definition.node,
-        (error as Error).message,
-        name,
-      );
+  for (const [option, { place, value }] of Object.entries(handler.options)) {
+    if (value !== undefined) options[option] = value;
+    else {
+      const message = `${option} cannot be determined statically: use a literal value`;
+      errors.add(name, [{ place, message }]);
     }
   }
-  // the result of a call, which has no literal value
-  return definition.getExpression("streaming") === undefined
-    ? options
-    : { ...options, streaming: true };
-}
-
-function checkNumber(name: string, value: unknown): void {
-  checkRange(name, value, FUNCTION_RANGES[name]);
-}
-
-function checkBoolean(name: string, value: unknown): void {
-  if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false`);
-}
-
-function checkAuth(_: string, value: unknown): void {
-  const problem = describeInvalidAuth(value);
-  if (problem !== undefined) throw new TypeError(problem);
+  return handler.isStreaming ? { ...options, streaming: true } : options;
 }

@@ -1,4 +1,5 @@
 import { groupBy } from "../group_by.ts";
+import { dropTrailingDigits } from "../build/syntax.ts";
 import { readFileSync } from "node:fs";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
@@ -55,7 +56,7 @@ export function listNamedSchemas(fn: LoadedFunction, modules: Modules): NamedSch
  * @param file Relative to the project, which is the working directory.
  */
 export function findSourceName(name: string, file: string): string {
-  const original = name.replace(/\d+$/, "");
+  const original = dropTrailingDigits(name);
   if (original === name) return name;
   const text = readFileSync(file, "utf8");
   const has = (word: string) => new RegExp(`\\b${word.replaceAll("$", "\\$")}\\b`).test(text);

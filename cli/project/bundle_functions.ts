@@ -1,12 +1,13 @@
 import type { BuildResult, Plugin } from "esbuild";
 import { join } from "node:path";
-import { ImportAliases } from "../analysis/import_aliases.ts";
-import { getPackageName, toBareSpecifier } from "../analysis/package_specifier.ts";
-import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { ImportAliases } from "./import_aliases.ts";
+import { getPackageName, toBareSpecifier } from "./package_specifier.ts";
+import { resolveModule, TRELLIS } from "./resolve_module.ts";
 import type { SourceEditor } from "../build/edited_sources.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { BuildError, toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { nameEntryPoints } from "../build/entry_points.ts";
 import { OUT } from "./load_protocol.ts";
 import { markDefinitions, type Runs } from "./mark_definitions.ts";
 import type { AnyNode } from "./syntax_nodes.ts";
@@ -71,11 +72,12 @@ async function bundle(
 ): Promise<FunctionBundle[]> {
   const { build } = await loadEsbuild("trellis generate");
   const outdir = join(root, OUT);
+  const { entryPoints, plugin } = nameEntryPoints(functions.map(({ file }) => file));
   let result: BuildResult<{ write: false; metafile: true }>;
   try {
     result = await build({
       ...LOCAL_BUILD,
-      entryPoints: Object.fromEntries(functions.map(({ file }, at) => [`f${at}`, file])),
+      entryPoints,
       outdir,
       absWorkingDir: root,
       // queries are named after functions
@@ -83,7 +85,7 @@ async function bundle(
       metafile: true,
       sourcemap: "external",
       sourcesContent: false,
-      plugins: [environmentPlugin, localResolver(root, new Map(), editors, true)],
+      plugins: [plugin, environmentPlugin, localResolver(root, new Map(), editors, true)],
       define: { "process.env": "__trellisEnvironment" },
     });
   } catch (error) {

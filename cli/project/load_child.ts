@@ -399,10 +399,7 @@ function limit<T>(work: Promise<T>, limitMs: number): Promise<T> {
 function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadError {
   const text = nameStandIns(error instanceof Error ? error.message : String(error));
   // runtimes add the place of the bundle and advice about their own files
-  const message = text.split("\n")[0].replace(
-    / (?:at|imported from|and not in import map from) "?(?:file:)?[^ ]*[\\/]\.trellis[\\/].*$/,
-    "",
-  );
+  const message = removeBundlePlace(text.split("\n")[0]);
   const stack = error instanceof Error ? error.stack ?? "" : "";
   const bundle = `${basename(dirname(job.path))}/${basename(job.path, ".mjs")}_run.mjs`;
   for (const line of stack.split("\n")) {
@@ -415,3 +412,14 @@ function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadErro
 }
 
 await main();
+
+/** Removes the place of the bundle from the end of a message: `… imported from "file:///…/.trellis/…"`. */
+function removeBundlePlace(message: string): string {
+  const before = message.slice(0, Math.max(0, message.search(/[\\/]\.trellis[\\/]/)));
+  const start = Math.max(
+    ...[" at ", " imported from ", " and not in import map from "].map((words) =>
+      before.lastIndexOf(words)
+    ),
+  );
+  return start < 0 ? message : message.slice(0, start);
+}

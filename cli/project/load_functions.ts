@@ -54,7 +54,7 @@ export interface FunctionFacts {
 /** Time for the modules of one function. */
 const LIMIT_MS = 10_000;
 /** Number of functions that take some seconds. */
-const SLOW_COUNT = 20;
+const SLOW_COUNT = 50;
 /** Time for the start of the process. */
 const START_MS = 60_000;
 

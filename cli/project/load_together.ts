@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
+import { nameEntryPoints } from "../build/entry_points.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { BuildError, toBuildError } from "../dev/build_error.ts";
 import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
@@ -93,13 +94,14 @@ export async function loadTogether<Facts>(
 /** Lists the sources of modules: themselves, and the project's files that they import. */
 async function listInputs(root: string, files: readonly string[]): Promise<string[]> {
   const { build } = await loadEsbuild("trellis generate");
+  const { entryPoints, plugin } = nameEntryPoints(files);
   const { metafile } = await build({
     ...LOCAL_BUILD,
-    entryPoints: Object.fromEntries(files.map((file, at) => [`f${at}`, file])),
+    entryPoints,
     outdir: join(root, ".trellis"),
     absWorkingDir: root,
     metafile: true,
-    plugins: [localResolver(root, new Map())],
+    plugins: [plugin, localResolver(root, new Map())],
   }).catch((error: BuildFailure) => {
     throw toBuildError("project", error);
   }) as { metafile: Metafile };

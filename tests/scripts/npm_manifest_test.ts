@@ -25,7 +25,7 @@ Deno.test("createManifest() gives each package that the library imports one kind
   assertEquals(required, ["zod"]);
   // npm downloads the documents of a peer with a range, and of all its peers
   assertEquals(Object.keys(peerDependencies), ["postgres", "zod"]);
-  for (const name of ["better-auth", "drizzle-orm", "postgres", "typescript", "esbuild"]) {
+  for (const name of ["better-auth", "drizzle-orm", "postgres", "esbuild"]) {
     assertEquals(peerDependenciesMeta[name], { optional: true });
   }
 });

@@ -1,6 +1,6 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import type { $ZodType } from "zod/v4/core";
-import { isTrellis } from "../../analysis/values.ts";
+import { isTrellis } from "../../project/resolve_module.ts";
 import type { FunctionFile } from "../../discovery/function_files.ts";
 import type { loadEsbuild } from "../load_esbuild.ts";
 import type { OwnCode, PackageImport, PackageImports } from "../own_code.ts";

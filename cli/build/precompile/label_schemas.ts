@@ -1,5 +1,5 @@
-import { toBareSpecifier } from "../../analysis/package_specifier.ts";
-import { isTrellis } from "../../analysis/values.ts";
+import { toBareSpecifier } from "../../project/package_specifier.ts";
+import { isTrellis } from "../../project/resolve_module.ts";
 import type { SourceEditor, SourceModule } from "../edited_sources.ts";
 import type { ModulePaths } from "../module_paths.ts";
 import { type AnyNode, childrenOf, type Edit, isDeferred, listImports } from "../syntax.ts";

@@ -1,4 +1,4 @@
-import { isTrellis } from "../../analysis/values.ts";
+import { isTrellis } from "../../project/resolve_module.ts";
 import type { OwnCode } from "../own_code.ts";
 import {
   type AnyNode,

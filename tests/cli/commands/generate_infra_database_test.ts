@@ -15,6 +15,8 @@ import { CONFIG } from "./config.ts";
 const { defineQuery } = createQueryFactory(() => getDrizzleClient(CONFIG));
 export const listOrders = defineQuery({ tables: [{ table: "orders", operations: ["SELECT"] }] }, async (db) => {});`,
     "src/config.ts": `import { defineEnv, getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
+const env = defineEnv({ APP_CLUSTER: {}, APP_ROLE: {} });
+const endpoint = getOptionalEnv("APP_CLUSTER");
 export const CONFIG = ${client};`,
     [FUNCTION]: define(
       "defineApiHandler",
@@ -52,8 +54,7 @@ Deno.test("generate infra gives a cluster to variables of any name, as the clien
   const clients = [
     `{ provider: "distsql", endpoint: getRequiredEnv("APP_CLUSTER"), username: getRequiredEnv("APP_ROLE") }`,
     `{ provider: "distsql", endpoint: process.env.APP_CLUSTER!, username: process.env.APP_ROLE! } as const`,
-    `{ provider: "distsql", endpoint: env.APP_CLUSTER, username: env.APP_ROLE };
-const env = defineEnv({ APP_CLUSTER: {}, APP_ROLE: {} })`,
+    `{ provider: "distsql", endpoint: env.APP_CLUSTER, username: env.APP_ROLE }`,
   ];
   for (const client of clients) {
     const { fn, other, core, stderr } = await generate(client);
@@ -70,8 +71,7 @@ Deno.test("generate infra follows constants, and the branch that is deployed", a
   const { fn } = await generate(
     `endpoint === undefined
   ? { provider: "embedded-pg", connectionString: getOptionalEnv("LOCAL_FOLDER", ".data") }
-  : { provider: "distsql", endpoint, username: getOptionalEnv("APP_ROLE") };
-const endpoint = getOptionalEnv("APP_CLUSTER")`,
+  : { provider: "distsql", endpoint, username: getOptionalEnv("APP_ROLE") }`,
   );
   assertMatch(fn, /APP_CLUSTER += module\.database\.cluster_endpoint/);
   assertStringIncludes(fn, `APP_ROLE    = ${ROLE}`);

@@ -74,7 +74,11 @@ Deno.test("generate infra refuses resources that are invalid, unknown, computed 
     [`{ onFailure: "arn:aws:s3:::x" }`, "", /infra\.onFailure must be the ARN of a queue/],
     [`{ memory: 512 }`, "", /the export infra has no setting memory; it has architecture/],
     [`{ architecture: process.env.X }`, "", /export infra cannot be determined statically/],
-    [`create()`, "", /export infra cannot be determined statically/],
+    [
+      `process.env.X === "x" ? { architecture: "x86_64" } : { architecture: "arm64" }`,
+      "",
+      /export infra cannot be determined statically/,
+    ],
     [
       `{ architecture: "arm64" }`,
       `architecture: "x86_64"`,

@@ -143,6 +143,21 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     [
       "an option that cannot be told",
       /^error src\/functions\/api\/a.get.ts:3: timeout cannot be determined statically: use a literal value \(A\)$/m,
+      { [`${API}/a.get.ts`]: define("defineApiHandler", "{ timeout: process.env.T ? 20 : 10 }") },
+    ],
+    [
+      "an option that a value of the environment decides",
+      /^error src\/functions\/api\/a.get.ts:3: timeout cannot be determined statically: use a literal value \(A\)$/m,
+      {
+        [`${API}/a.get.ts`]: define("defineApiHandler", "options").replace(
+          "export",
+          `import { getOptionalEnv } from "@trellis/fn/env"; const timeout = getOptionalEnv("T") === "slow" ? 20 : 10; const options = { ...{ timeout } }; export`,
+        ),
+      },
+    ],
+    [
+      "an option that is no number without the environment",
+      /a.get.ts:3: timeout is NaN: it must be a whole number of seconds from 1 to 900 \(A\)/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", "{ timeout: Number(process.env.T) }") },
     ],
     [
@@ -152,7 +167,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "an auth mode that there is not",
-      /a.get.ts:3: auth must be one of none, bearer, .*, got "basic"/,
+      /a.get.ts:3: auth is "basic": it must be none or bearer/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "basic" }') },
     ],
     ["a file without a handler", /a.get.ts:1: the file does not export a handler/, {
@@ -892,12 +907,16 @@ Deno.test("generate infra refuses a path whose handlers would have their preflig
 Deno.test("generate infra allows the configured headers of API keys in preflights and at the CDN", async () => {
   const configure = (plugin: string) =>
     `import { configureApiKeyAuth } from "@trellis/fn/auth";
+import { authUsers } from "@trellis/fn/auth/schema";
 import { apikey, getDb } from "../../database.ts";
-configureApiKeyAuth(getDb, { schema: { apikey }, plugin: ${plugin} });
+configureApiKeyAuth(getDb, { schema: { apikey, user: authUsers }, plugin: ${plugin} });
 `;
   const route = `${define("defineApiHandler", `{ auth: "api-key", cors: "https://a.example" }`)}`;
   const files = (plugin: string) => ({
-    "src/database.ts": `export const apikey: any = {}; export const getDb: any = () => {};`,
+    "src/database.ts": `import { pgTable, text } from "drizzle-orm/pg-core";
+const names = "configId name start prefix referenceId key refillInterval refillAmount lastRefillAt enabled rateLimitEnabled rateLimitTimeWindow rateLimitMax requestCount remaining lastRequest expiresAt createdAt updatedAt permissions metadata";
+export const apikey = pgTable("keys", { id: text("id"), ...Object.fromEntries(names.split(" ").map((name) => [name, text(name)])) });
+export const getDb: any = () => {};`,
     [`${API}/keys.get.ts`]: configure(plugin) + route,
     [`${API}/plain.get.ts`]: define("defineApiHandler", `{ cors: "https://a.example" }`),
     ...config(`{ cdn: {}, database: "none" }`),
@@ -923,6 +942,22 @@ configureApiKeyAuth(getDb, { schema: { apikey }, plugin: ${plugin} });
     assertEquals(exitCode, 0);
     assertStringIncludes(stderr, "apiKeyHeaders cannot be determined statically");
   });
+  const byValue = `import { defineAuth } from "@trellis/fn/auth";
+import { authUsers } from "@trellis/fn/auth/schema";
+import { apikey, getDb } from "../../database.ts";
+const { apiKey } = defineAuth(getDb, { secret: "s", baseURL: "http://localhost", schema: { apikey, user: authUsers } });
+${
+    define(
+      "defineApiHandler",
+      `{ auth: apiKey({ plugin: { apiKeyHeaders: "X-Client-Key" } }), cors: "https://a.example" }`,
+    )
+  }`;
+  await withProject({ ...files("{}"), [`${API}/keys.get.ts`]: byValue }, async (root) => {
+    const { exitCode, stdout, stderr } = await infra(root, ...modules);
+    assertEquals([exitCode, stderr], [0, ""], stdout);
+    const text = (await readInfra(root, "api.tf")).replace(/ +/g, " ");
+    assertStringIncludes(text, 'cors_allow_headers = ["x-client-key"]');
+  });
   await withProject(files("{}"), async (root) => {
     await infra(root, ...modules);
     assertEquals((await readInfra(root, "api.tf")).includes("cors_allow_headers"), false);
@@ -941,9 +976,9 @@ export const avatars = defineUpload({
 import { defineApiHandler } from "@trellis/fn";
 export const handler = defineApiHandler({})(async () => { await avatars.createForm({ owner: "u", contentType: "image/png" }); });`,
     [`${API}/photos.post.ts`]:
-      `import { createMultipartParser, defineApiHandler } from "@trellis/fn";
+      `import { createMultipartParser, defineApiHandler } from "@trellis/fn/validation"; import * as z from "zod";
 const bodyParser = createMultipartParser();
-export const handler = defineApiHandler({ bodyParser })(async () => {});`,
+export const handler = defineApiHandler({ bodyParser, schema: z.object({}) })(async () => {});`,
     [`${API}/download.get.ts`]: `import { avatars } from "../../uploads.ts";
 import { defineApiHandler } from "@trellis/fn";
 export const handler = defineApiHandler({})(async () => { await avatars.createDownloadUrl({ key: "avatars/u/1" }); });`,

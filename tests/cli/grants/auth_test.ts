@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
 import { analyse, type Fixture, getGrants, handler, testGrants } from "../fixtures/analyse.ts";
@@ -38,6 +38,8 @@ function useInstance(body: string): string {
     body,
   );
 }
+
+const ENV = `import { defineEnv, getOptionalEnv } from "@trellis/fn/env";`;
 
 function mountRoutes(routes: string): string {
   return `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
@@ -745,11 +747,52 @@ for (const [what, expected, files] of COLUMNS) {
   });
 }
 
-Deno.test("analysePermissions() names a variable that may decide which routes are mounted", async () => {
-  const getWarnings = async (routes: string) =>
-    (await analyse({ ...CONFIGURED, "fn.ts": mountRoutes(routes) })).warnings.map(({ message }) =>
-      message.split(" ")[0]
-    );
-  assertEquals(await getWarnings(`(process.env.ROUTES ?? "/sign-out").split(" ")`), ["ROUTES"]);
-  assertEquals(await getWarnings(`["/sign-out"]`), []);
+Deno.test("analysePermissions() refuses mounted routes that a variable decides, with file and line", async () => {
+  const cases: [routes: string, before?: string][] = [
+    [`(process.env.ROUTES ?? "/sign-out").split(" ")`],
+    [`process.env.ALL === "yes" ? undefined : ["/sign-out"]`],
+    [`getOptionalEnv("ALL") === "yes" ? undefined : ["/sign-out"]`, ENV],
+    [
+      `env.ALL === "yes" ? undefined : ["/sign-out"]`,
+      `${ENV} const env = defineEnv({ ALL: { default: "" } });`,
+    ],
+    [
+      "list",
+      `${ENV} const choose = () => getOptionalEnv("ALL") ? ["/ok"] : ["/sign-out"]; const list = choose();`,
+    ],
+  ];
+  for (const [routes, before = ""] of cases) {
+    const files = { ...CONFIGURED, "fn.ts": `${before}\n${mountRoutes(routes)}` };
+    const { unresolved } = await analyse(files);
+    assertEquals(unresolved.map(({ file, line, message }) => [file, line, message]), [[
+      "fn.ts",
+      mountRoutes("").split("\n").findIndex((text) => text.includes("routes:")) + 2,
+      "the routes come from an environment variable, but the grants depend on the mounted routes: " +
+      "write the option routes of createAuthHandler as literals",
+    ]], routes);
+  }
+});
+
+Deno.test("analysePermissions() refuses a variable that decides the routes of a helper", async () => {
+  const files = {
+    ...CONFIGURED,
+    "fn.ts":
+      `const mount = (routes: string[]) => createAuthHandler(getConfiguredSessionAuth, { routes });
+      ${mountRoutes("").split("export")[0]}
+      export const handler = mount((process.env.ROUTES ?? "/sign-out").split(" "));`,
+  };
+  const { unresolved } = await analyse(files);
+  assertEquals(unresolved.length, 1);
+  assertStringIncludes(unresolved[0].message, "ROUTES is read when the module is loaded");
+  assertStringIncludes(
+    unresolved[0].message,
+    "write the option routes of createAuthHandler as literals",
+  );
+});
+
+Deno.test("analysePermissions() takes mounted routes that are constants", async () => {
+  for (const routes of [`["/sign-out"]`, `["/sign-in/email", "/get-session"]`]) {
+    const { unresolved, warnings } = await analyse({ ...CONFIGURED, "fn.ts": mountRoutes(routes) });
+    assertEquals([unresolved, warnings], [[], []]);
+  }
 });

@@ -7,6 +7,11 @@ import { getPackageName, toBareSpecifier } from "./package_specifier.ts";
 /** This package, whose functions the analysis knows. */
 export const TRELLIS = "@trellis/fn";
 
+/** Checks whether a specifier is this package or an entry point of it. */
+export function isTrellis(module: string): boolean {
+  return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
+}
+
 const EXTENSIONS = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx"] as const;
 /** TypeScript extensions by the JavaScript extension that imports use for them. */
 const WRITTEN_AS: Readonly<Record<string, readonly string[]>> = {

@@ -1,37 +1,20 @@
 import { assertEquals } from "@std/assert";
-import { join } from "node:path";
-import { PACKAGE_TABLES } from "../../../cli/grants/auth_tables.ts";
-import { createCollection } from "../../../cli/analysis/collect.ts";
-import { readEnvironment } from "../../../cli/analysis/environment_variables.ts";
-import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
-import { Project } from "../../../cli/analysis/project.ts";
-import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
+import { type Fixture, handler, readInfraFacts } from "../fixtures/analyse.ts";
 
 /** What `fn.ts` reads: `A!` must be set, `B` may be, `C!*` is a secret; and what cannot be told, with its line. */
-function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
-  return withProject(files, (root) => {
-    const project = new Project(root);
-    const evaluator = createEvaluator(project, PACKAGE_TABLES);
-    const module = project.read(join(root, "fn.ts"));
-    const found = readEnvironment(
-      createCollection(project, evaluator),
-      evaluator,
-      module,
-    );
-    return {
-      reads: found.variables.map(({ name, isRequired, isSecret }) =>
-        `${name}${isRequired ? "!" : ""}${isSecret ? "*" : ""}`
-      ).join(" "),
-      // a place may be reached in several ways
-      unresolved: [
-        ...new Set(
-          found.unresolved.map(({ node, message }) =>
-            `${project.getPath(node)}:${project.getLine(node)}: ${message}`
-          ),
-        ),
-      ],
-    };
-  });
+async function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
+  const found = await readInfraFacts(files);
+  return {
+    reads: found.variables.map(({ name, isRequired, isSecret }) =>
+      `${name}${isRequired ? "!" : ""}${isSecret ? "*" : ""}`
+    ).join(" "),
+    // a place may be reached in several ways
+    unresolved: [
+      ...new Set(
+        found.unresolved.map(({ place: { file, line }, message }) => `${file}:${line}: ${message}`),
+      ),
+    ],
+  };
 }
 
 const ENV = `import { defineEnv, getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";`;
@@ -105,6 +88,13 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
     ),
     "fn.ts": SEND,
   }],
+  ["knows a sender that is read when the module is loaded", "MAIL_FROM! SMTP_URL!", {
+    "mails.ts": MAILS.replace("TRANSPORT", SMTP.replace("() => ", "")).replace(
+      "from: () => ",
+      "from: ",
+    ),
+    "fn.ts": SEND,
+  }],
   ["knows the configuration set of SES", "APP_NAME! MAIL_CONFIGURATION_SET MAIL_FROM!", {
     "mails.ts": MAILS.replace("TRANSPORT", "createSesTransport()"),
     "fn.ts": MAIL_WORKER,
@@ -151,7 +141,7 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
 ];
 
 for (const [what, expected, files] of CASES) {
-  Deno.test(`readEnvironment() ${what}`, async () => {
+  Deno.test(`findVariableReads() ${what}`, async () => {
     const { reads, unresolved } = await getReads(files);
     assertEquals(unresolved, []);
     assertEquals(reads.split(" ").sort(), expected.split(" ").sort());
@@ -190,16 +180,6 @@ export const handler = defineApiHandler({})(async () => ["A", "B"].map(getRequir
     },
   ],
   [
-    "names of a definition that a call gives",
-    "fn.ts:3: the names in defineEnv cannot be determined statically",
-    {
-      "fn.ts": `import { defineApiHandler } from "@trellis/fn";
-${ENV} import { names } from "elsewhere";
-const env = defineEnv(names());
-export const handler = defineApiHandler({})(async () => env.X);`,
-    },
-  ],
-  [
     "an import that is worked out",
     "fn.ts:2: the name of an imported module is computed at run time",
     {
@@ -210,16 +190,16 @@ export const handler = defineApiHandler({})(async ({ path }: any) => import(path
 ];
 
 for (const [what, expected, files] of UNTOLD) {
-  Deno.test(`readEnvironment() names ${what}, with file and line`, async () => {
+  Deno.test(`findVariableReads() names ${what}, with file and line`, async () => {
     assertEquals((await getReads(files)).unresolved, [expected]);
   });
 }
 
-Deno.test("readEnvironment() leaves unresolved tables to generate permissions", async () => {
+Deno.test("findVariableReads() finds what a query reads", async () => {
   const { unresolved, reads } = await getReads({
     "fn.ts": handler(
-      `import { defineQuery } from "./db.ts"; import { name } from "elsewhere";
-       const query = defineQuery({ tables: [{ table: name(), operations: ["SELECT"] }] }, async () => process.env.IN_A_QUERY);`,
+      `import { defineQuery } from "./db.ts"; import { names } from "elsewhere";
+       const query = defineQuery({ tables: [{ table: names("a"), operations: ["SELECT"] }] }, async () => process.env.IN_A_QUERY);`,
       "return query();",
     ),
   });

@@ -1,0 +1,254 @@
+import type { LoadedFunction } from "../project/loaded_function.ts";
+import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import type { AuthorizerInputs } from "./infra_plan.ts";
+import { findDeclaration } from "./variable_reads.ts";
+
+/** Objects that contain parts of the request. */
+type Part = "request" | "event" | "headers" | "query";
+
+/**
+ * A member of such an object: another object, an identity source, or irrelevant for the decision.
+ */
+type Member = { readonly part: Part } | { readonly source: string } | "irrelevant" | "unknown";
+
+const AUTHORIZATION = { source: "method.request.header.authorization" };
+const PATH = { source: "context.path" };
+const METHOD = { source: "context.httpMethod" };
+
+const MEMBERS: Readonly<Record<"request" | "event", Readonly<Record<string, Member>>>> = {
+  request: {
+    token: AUTHORIZATION,
+    headers: { part: "headers" },
+    query: { part: "query" },
+    event: { part: "event" },
+    path: PATH,
+    method: METHOD,
+    context: "irrelevant",
+    metadata: "irrelevant",
+  },
+  event: {
+    authorizationToken: AUTHORIZATION,
+    headers: { part: "headers" },
+    multiValueHeaders: { part: "headers" },
+    queryStringParameters: { part: "query" },
+    multiValueQueryStringParameters: { part: "query" },
+    path: PATH,
+    httpMethod: METHOD,
+    type: "irrelevant",
+    version: "irrelevant",
+  },
+};
+
+function getMember(part: Part, name: string): Member {
+  if (part === "headers") return { source: `method.request.header.${name.toLowerCase()}` };
+  if (part === "query") return { source: `method.request.querystring.${name}` };
+  return Object.hasOwn(MEMBERS[part], name) ? MEMBERS[part][name] : "unknown";
+}
+
+/**
+ * Finds the headers, query parameters and other parts of the request that an authorizer reads.
+ * Follows variables, destructuring and project functions that receive the request or a part of it.
+ *
+ * @returns The reads as REST API identity sources.
+ */
+export function findAuthorizerReads(fn: LoadedFunction): AuthorizerInputs {
+  const tracker = new RequestTracker(fn);
+  const call = fn.handler && fn.findCall(fn.handler);
+  const own = call && tracker.findFunction((call.arguments as AnyNode[])[0]);
+  if (own === undefined) {
+    const { file, line } = fn.handler?.place ?? { file: fn.file, line: 1 };
+    return { reads: [], unresolved: [`${file}:${line}`] };
+  }
+  const [parameter] = own.params as AnyNode[];
+  if (parameter !== undefined) tracker.followBinding(parameter, "request", own);
+  return { reads: tracker.reads, unresolved: tracker.unresolved };
+}
+
+/** Follows the request, and the objects in it, through the code. */
+class RequestTracker {
+  readonly #fn: LoadedFunction;
+  readonly #followed = new Set<AnyNode>();
+  readonly reads: { source: string; place: string }[] = [];
+  readonly unresolved: string[] = [];
+
+  constructor(fn: LoadedFunction) {
+    this.#fn = fn;
+  }
+
+  /** Returns the function that an expression gives. */
+  findFunction(expression: AnyNode | undefined): AnyNode | undefined {
+    const node = expression && unwrap(expression);
+    if (node === undefined || /Function/.test(node.type)) return node;
+    if (node.type !== "Identifier") return undefined;
+    // a function expression calls itself by its own name
+    for (let at = this.#fn.syntax.getParent(node); at; at = this.#fn.syntax.getParent(at)) {
+      const own = at.type === "FunctionExpression" ? at.id as AnyNode | null : null;
+      if (own?.name === node.name) return at;
+    }
+    const local = findDeclaration(this.#fn.syntax, node);
+    const found = local?.type === "VariableDeclarator"
+      ? local.init as AnyNode
+      : this.#fn.syntax.declarations.get(node.name as string);
+    return found === undefined || found === node ? undefined : this.findFunction(found);
+  }
+
+  #getPlace(node: AnyNode): string {
+    const { file, line } = this.#fn.getPlace(node);
+    return `${file}:${line}`;
+  }
+
+  #lose(node: AnyNode): void {
+    this.unresolved.push(this.#getPlace(node));
+  }
+
+  /** Follows the names that a pattern gives a part of the request, in a function. */
+  followBinding(pattern: AnyNode, part: Part, scope: AnyNode): void {
+    if (pattern.type === "AssignmentPattern") {
+      return this.followBinding(pattern.left as AnyNode, part, scope);
+    }
+    if (pattern.type === "Identifier") return this.#followName(pattern, part, scope);
+    if (pattern.type !== "ObjectPattern") return this.#lose(pattern);
+    for (const property of pattern.properties as AnyNode[]) {
+      if (property.type === "RestElement") {
+        this.followBinding(property.argument as AnyNode, part, scope);
+        continue;
+      }
+      const name = this.#getName(property.key as AnyNode, property.computed === true);
+      const inner = this.#readMember(part, name, property);
+      if (inner !== undefined) this.followBinding(property.value as AnyNode, inner, scope);
+    }
+  }
+
+  #getName(key: AnyNode, isComputed: boolean): string | undefined {
+    if (!isComputed && key.type === "Identifier") return key.name as string;
+    const found = this.#fn.evaluate(key);
+    return found.isKnown && typeof found.value === "string" ? found.value : undefined;
+  }
+
+  #readMember(part: Part, name: string | undefined, node: AnyNode): Part | undefined {
+    const member = name === undefined ? "unknown" : getMember(part, name);
+    if (member === "unknown") this.#lose(node);
+    else if (member !== "irrelevant" && "source" in member) {
+      this.reads.push({ source: member.source, place: this.#getPlace(node) });
+    } else if (member !== "irrelevant") return member.part;
+    return undefined;
+  }
+
+  #followName(declaration: AnyNode, part: Part, scope: AnyNode): void {
+    if (this.#followed.has(declaration)) return;
+    this.#followed.add(declaration);
+    const name = declaration.name as string;
+    const visit = (node: AnyNode): void => {
+      if (node !== scope && hasParameter(node, name)) return;
+      if (node.type === "Identifier" && node.name === name && node !== declaration) {
+        if (this.#isValue(node)) this.#followUse(node, part);
+        return;
+      }
+      listChildren(node).forEach(visit);
+    };
+    visit(scope);
+  }
+
+  /** Checks whether an identifier is a value and not the name of a member or a declaration. */
+  #isValue(node: AnyNode): boolean {
+    const parent = this.#fn.syntax.getParent(node);
+    if (parent === undefined) return false;
+    if (parent.type === "MemberExpression") {
+      return parent.object === node || parent.computed === true;
+    }
+    if (parent.type === "Property") {
+      return parent.value === node &&
+        this.#fn.syntax.getParent(parent)?.type !== "ObjectPattern";
+    }
+    if (parent.type === "VariableDeclarator") return parent.init === node;
+    if (parent.type === "AssignmentPattern") return parent.right === node;
+    return !/^(?:MethodDefinition|PropertyDefinition|LabeledStatement|RestElement)$/.test(
+      parent.type,
+    ) &&
+      !(/Function/.test(parent.type) && parent.body !== node);
+  }
+
+  #followUse(node: AnyNode, part: Part): void {
+    const parent = this.#fn.syntax.getParent(node)!;
+    switch (parent.type) {
+      case "ChainExpression":
+        return this.#followUse(parent, part);
+      case "MemberExpression": {
+        if (parent.object !== node) break;
+        const name = this.#getName(parent.property as AnyNode, parent.computed === true);
+        const inner = this.#readMember(part, name, parent);
+        if (inner !== undefined) this.#followUse(parent, inner);
+        return;
+      }
+      case "VariableDeclarator":
+        return this.followBinding(parent.id as AnyNode, part, this.#getScope(parent));
+      case "BinaryExpression":
+        if (parent.operator === "in" && parent.right === node) {
+          return void this.#readMember(part, this.#getName(parent.left as AnyNode, true), parent);
+        }
+        break;
+      case "CallExpression":
+        if (parent.callee !== node) return this.#followArgument(parent, node, part);
+    }
+    if (!isPresenceCheck(node, parent)) this.#lose(node);
+  }
+
+  #getScope(node: AnyNode): AnyNode {
+    let at = node;
+    while (!/Function|^Program$/.test(at.type)) at = this.#fn.syntax.getParent(at)!;
+    return at;
+  }
+
+  #followArgument(call: AnyNode, node: AnyNode, part: Part): void {
+    const args = call.arguments as AnyNode[];
+    const position = args.indexOf(node);
+    const callee = call.callee as AnyNode;
+    if (part === "event" && this.#fn.syntax.findExport(callee)?.name === "getHeader") {
+      const name = args[1] && this.#getName(args[1], true);
+      return void this.#readMember("headers", name, call);
+    }
+    const called = this.findFunction(callee);
+    const parameter = (called?.params as AnyNode[] | undefined)?.[position];
+    const isPlain = parameter !== undefined && parameter.type !== "RestElement" &&
+      !args.slice(0, position).some(({ type }) => type === "SpreadElement");
+    if (isPlain) this.followBinding(parameter, part, called!);
+    else this.#lose(call);
+  }
+}
+
+/** Checks whether a function has a parameter of a name, which hides that of the code around it. */
+function hasParameter(node: AnyNode, name: string): boolean {
+  if (!/Function/.test(node.type)) return false;
+  const names: unknown[] = [];
+  const visit = (pattern: AnyNode): void => {
+    if (pattern.type === "Identifier") names.push(pattern.name);
+    else if (pattern.type === "ObjectPattern") {
+      for (const each of pattern.properties as AnyNode[]) {
+        visit((each.value ?? each.argument) as AnyNode);
+      }
+    } else if (pattern.type === "AssignmentPattern") visit(pattern.left as AnyNode);
+  };
+  (node.params as AnyNode[]).forEach(visit);
+  return names.includes(name);
+}
+
+/**
+ * Checks whether an expression only tests if the object exists: `headers && …`, `if (query)`,
+ * `event === undefined`.
+ */
+function isPresenceCheck(node: AnyNode, parent: AnyNode): boolean {
+  switch (parent.type) {
+    case "UnaryExpression":
+    case "ExpressionStatement":
+    case "IfStatement":
+      return true;
+    case "ConditionalExpression":
+      return parent.test === node;
+    case "LogicalExpression":
+      return parent.operator === "&&" && parent.left === node;
+    case "BinaryExpression":
+      return /^[!=]==?$/.test(parent.operator as string);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,132 @@
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import type { LoadedFunction } from "../project/loaded_function.ts";
+import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import { findDeclaration, findProcessReads, findProperty, visitAll } from "./variable_reads.ts";
+
+/** Fields of a `DatabaseConfig` that a deployment sets. */
+export const CLIENT_FIELDS = [
+  "provider",
+  "connectionString",
+  "endpoint",
+  "host",
+  "username",
+  "password",
+] as const;
+
+/** A field of a `DatabaseConfig` that a deployment sets. */
+export type ClientField = typeof CLIENT_FIELDS[number];
+
+/** The configurations of database clients in the sources. */
+export interface DatabaseClients {
+  /** Providers that the sources name, except the embedded one. */
+  readonly providers: ReadonlySet<DatabaseProvider>;
+  /** The field that each environment variable sets. */
+  readonly variables: ReadonlyMap<string, ClientField>;
+  /** True if a configuration signs in with IAM tokens on RDS. */
+  readonly usesIam: boolean;
+}
+
+/** The same as JSON. */
+export interface DatabaseClientFacts {
+  readonly providers: readonly DatabaseProvider[];
+  readonly variables: readonly (readonly [string, ClientField])[];
+  readonly usesIam: boolean;
+}
+
+/**
+ * Reads the configurations of database clients: all object literals whose `provider` names a
+ * provider of databases.
+ *
+ * @returns The providers, and the environment variables that the fields are read from.
+ */
+export function readDatabaseClients(fn: LoadedFunction): DatabaseClientFacts {
+  const { syntax } = fn;
+  const providers = new Set<DatabaseProvider>();
+  const variables = new Map<string, ClientField>();
+  const processReads = new Map(findProcessReads(syntax).map(({ name, node }) => [node, name]));
+  const environments = fn.list("defineEnv");
+  let usesIam = false;
+  visitAll(syntax.program, (node) => {
+    if (node.type === "ObjectExpression") readClient(node);
+  });
+  return { providers: [...providers], variables: [...variables], usesIam };
+
+  function readClient(object: AnyNode): void {
+    const provider = findProperty(object, "provider");
+    if (provider === undefined) return;
+    const named: DatabaseProvider[] = [];
+    walk(provider, ({ type, value }) => {
+      const isName = type === "Literal" && DATABASE_PROVIDERS.includes(value as DatabaseProvider);
+      if (isName) named.push(value as DatabaseProvider);
+    });
+    if (named.length === 0) return;
+    for (const name of named) if (name !== "embedded-pg") providers.add(name);
+    // one variable is often a folder for the embedded database and an address for the other
+    const isEmbedded = named.length === 1 && named[0] === "embedded-pg" &&
+      provider.type === "Literal";
+    if (isEmbedded) return;
+    for (const field of CLIENT_FIELDS) {
+      const value = findProperty(object, field);
+      if (value === undefined) continue;
+      walk(value, (node) => {
+        const name = readVariable(node);
+        if (name !== undefined) variables.set(name, field);
+      });
+    }
+    const iam = findProperty(object, "iamAuth");
+    const value = iam && fn.evaluate(iam);
+    usesIam ||= value?.isKnown === true && value.value === true;
+  }
+
+  function readVariable(node: AnyNode): string | undefined {
+    const process = processReads.get(node);
+    if (process !== undefined) return process;
+    if (node.type === "CallExpression") {
+      const name = syntax.findExport(node.callee as AnyNode)?.name;
+      const [argument] = node.arguments as AnyNode[];
+      if (argument === undefined || name !== "getRequiredEnv" && name !== "getOptionalEnv") {
+        return undefined;
+      }
+      const value = fn.evaluate(argument);
+      return value.isKnown && typeof value.value === "string" ? value.value : undefined;
+    }
+    if (node.type !== "MemberExpression" || node.computed) return undefined;
+    const owner = node.object as AnyNode;
+    const value = owner.type === "Identifier" ? fn.evaluateName(owner.name as string) : undefined;
+    return value !== undefined && environments.some((each) => each.value === value)
+      ? (node.property as AnyNode).name as string
+      : undefined;
+  }
+
+  /** Visits an expression, and the constants that it names. */
+  function walk(expression: AnyNode, visit: (node: AnyNode) => void, depth = 0): void {
+    const node = unwrap(expression);
+    visit(node);
+    if (node.type === "Identifier") {
+      if (depth >= MAX_DEPTH) return;
+      const local = findDeclaration(syntax, node);
+      const value = local === undefined
+        ? syntax.declarations.get(node.name as string)
+        : local.type === "VariableDeclarator"
+        ? local.init as AnyNode
+        : undefined;
+      if (value !== undefined) walk(value, visit, depth + 1);
+      return;
+    }
+    // the name of a member is not a constant
+    if (node.type === "MemberExpression") return;
+    for (const child of listChildren(node)) walk(child, visit, depth);
+  }
+}
+
+/** Constants that refer to each other are followed this far. */
+const MAX_DEPTH = 5;
+
+/** Joins the configurations of all functions. */
+export function joinDatabaseClients(all: readonly DatabaseClientFacts[]): DatabaseClients {
+  return {
+    providers: new Set(all.flatMap(({ providers }) => providers)),
+    variables: new Map(all.flatMap(({ variables }) => variables)),
+    usesIam: all.some(({ usesIam }) => usesIam),
+  };
+}

@@ -1,0 +1,360 @@
+import type { BundleSyntax, PackageUse } from "../project/bundle_syntax.ts";
+import type { Problem } from "../project/findings.ts";
+import type { LoadedFunction } from "../project/loaded_function.ts";
+import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import { findStandIn } from "../project/stand_ins.ts";
+
+/** An environment variable that a function reads. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  /** True if the function fails without it. */
+  readonly isRequired: boolean;
+  /** True if `defineEnv` or `secret` declares it as a secret. */
+  readonly isSecret: boolean;
+  /** True if it is only read by `secret`, which reads the variable's source by itself. */
+  readonly isLoaded: boolean;
+  /**
+   * What happens to the bucket that the variable names. Omitted if the variable is also read outside of `defineUpload`:
+   * then it is not known.
+   */
+  readonly bucketUses?: readonly BucketUse[];
+}
+
+/** What a function does with the objects of a bucket. */
+export type BucketAccess = "list" | "read" | "write" | "delete";
+
+/** Everything that a function can do with a bucket. */
+export const BUCKET_ACCESSES: readonly BucketAccess[] = ["list", "read", "write", "delete"];
+
+/** Accesses to the objects of a bucket whose keys begin with a prefix. */
+export interface BucketUse {
+  readonly prefix: string;
+  readonly access: readonly BucketAccess[];
+}
+
+/** A place that reads a variable. */
+export interface VariableRead extends Omit<EnvironmentVariable, "bucketUses"> {
+  /** The code; `undefined` for a variable that this package reads by itself, and those of `defineEnv`. */
+  readonly node?: AnyNode;
+}
+
+/** The reads of a function, and code whose variables are not known. */
+export interface VariableReads {
+  readonly reads: readonly VariableRead[];
+  readonly unresolved: readonly Problem[];
+}
+
+const READERS: Readonly<Record<string, Omit<VariableRead, "name" | "node">>> = {
+  getRequiredEnv: { isRequired: true, isSecret: false, isLoaded: false },
+  getOptionalEnv: { isRequired: false, isSecret: false, isLoaded: false },
+  secret: { isRequired: true, isSecret: true, isLoaded: true },
+};
+
+const OPTIONAL = READERS.getOptionalEnv;
+
+/** Functions of this package that trust the CDN's secret. */
+const ADDRESS_READERS: readonly string[] = ["createAuthHandler", "getClientAddress"];
+
+/** The variable with the URL of the queue of jobs. */
+export const JOBS_QUEUE_VARIABLE = "JOBS_QUEUE_URL";
+
+/** The variable with the name of the configuration set of SES. */
+export const CONFIGURATION_SET_VARIABLE = "MAIL_CONFIGURATION_SET";
+
+/** Variables that functions of this package read unless an option gives the value. */
+const DEFAULTS: Readonly<Record<string, VariableRead & { readonly option: string }>> = {
+  createSqsDelivery: {
+    ...READERS.getRequiredEnv,
+    name: JOBS_QUEUE_VARIABLE,
+    option: "queueUrl",
+  },
+  createSesTransport: {
+    ...OPTIONAL,
+    name: CONFIGURATION_SET_VARIABLE,
+    option: "configurationSet",
+  },
+};
+
+/**
+ * Finds the environment variables that the code of a function reads.
+ *
+ * @param isRun Returns false for code that the function never runs.
+ */
+export function findVariableReads(
+  fn: LoadedFunction,
+  isRun: (node: AnyNode) => boolean,
+): VariableReads {
+  const reads: VariableRead[] = [];
+  const unresolved: Problem[] = [];
+  for (const use of fn.syntax.uses) {
+    if (!isRun(use.node)) continue;
+    if (Object.hasOwn(READERS, use.name)) addRead(use);
+    else if (use.name === "defineEnv") addDefinition(use);
+    else if (ADDRESS_READERS.includes(use.name)) {
+      reads.push({ ...OPTIONAL, name: "ORIGIN_VERIFY_SECRET" });
+    } else if (Object.hasOwn(DEFAULTS, use.name) && use.args !== undefined) {
+      const { option, ...read } = DEFAULTS[use.name];
+      if (findProperty(use.args[0], option) === undefined) reads.push(read);
+    }
+  }
+  for (const { name, node } of findProcessReads(fn.syntax)) {
+    if (isRun(node)) reads.push({ ...OPTIONAL, name, node });
+  }
+  return { reads, unresolved };
+
+  function addRead({ name: reader, node, args }: PackageUse): void {
+    if (args?.[0] === undefined) {
+      if (fn.syntax.getParent(node)?.type === "ExportSpecifier") return;
+      unresolved.push({
+        place: fn.getPlace(node),
+        message:
+          `${reader} is passed as a value: the variables it reads cannot be determined statically`,
+      });
+      return;
+    }
+    const names = new NameFinder(fn);
+    names.find(args[0]);
+    for (const name of names.names) reads.push({ ...READERS[reader], name, node });
+    unresolved.push(...names.unresolved);
+  }
+
+  function addDefinition({ node, args }: PackageUse): void {
+    // with a second argument, another source may be read
+    if (args?.[0] === undefined || args[1] !== undefined) return;
+    try {
+      const definition = fn.execute(args[0]) as Record<string, unknown>;
+      for (const [name, variable] of Object.entries(definition)) {
+        reads.push({ ...describeVariable(variable), name });
+      }
+    } catch {
+      const message = "the names in defineEnv cannot be determined statically";
+      unresolved.push({ place: fn.getPlace(node), message });
+    }
+  }
+}
+
+interface Described {
+  readonly schema?: unknown;
+  readonly default?: unknown;
+  readonly optional?: boolean;
+  readonly secret?: boolean;
+}
+
+function describeVariable(variable: unknown): Omit<VariableRead, "name"> {
+  const isSchema = typeof variable === "object" && variable !== null && "~standard" in variable;
+  const given: Described = isSchema ? { schema: variable } : variable ?? {};
+  const isRequired = given.default === undefined && given.optional !== true &&
+    !acceptsNothing(given.schema);
+  return { isRequired, isSecret: given.secret === true, isLoaded: false };
+}
+
+function acceptsNothing(schema: unknown): boolean {
+  if (schema === undefined) return false;
+  const { validate } = (schema as Record<
+    "~standard",
+    { validate: (value: unknown) => { issues?: unknown } }
+  >)["~standard"];
+  const result = validate(undefined);
+  return !(result instanceof Promise) && result.issues === undefined;
+}
+
+/** Returns a property of an object literal. */
+export function findProperty(object: AnyNode | undefined, name: string): AnyNode | undefined {
+  const property = (object?.properties as AnyNode[] | undefined)?.findLast(({ key, computed }) =>
+    !computed && getKey(key as AnyNode | undefined) === name
+  );
+  return property?.value as AnyNode | undefined;
+}
+
+function getKey(key: AnyNode | undefined): unknown {
+  return key?.name ?? key?.value;
+}
+
+/** Finds the values of an expression that names a variable, through the parameters of functions. */
+class NameFinder {
+  readonly #fn: LoadedFunction;
+  readonly #seen = new Set<AnyNode>();
+  readonly names = new Set<string>();
+  readonly unresolved: Problem[] = [];
+
+  constructor(fn: LoadedFunction) {
+    this.#fn = fn;
+  }
+
+  find(node: AnyNode): void {
+    if (this.#seen.has(node)) return;
+    this.#seen.add(node);
+    const known = this.#fn.evaluate(node);
+    if (known.isKnown && typeof known.value === "string" && !findStandIn(known.value)) {
+      this.names.add(known.value);
+    } else if (node.type === "ConditionalExpression") {
+      this.find(node.consequent as AnyNode);
+      this.find(node.alternate as AnyNode);
+    } else if (node.type === "Identifier" && this.#findDeclared(node)) return;
+    else this.#refuse(node, "the name of an environment variable cannot be determined statically");
+  }
+
+  #refuse(node: AnyNode, message: string): void {
+    this.unresolved.push({ place: this.#fn.getPlace(node), message });
+  }
+
+  /** Follows a parameter or a constant of a function. */
+  #findDeclared(node: AnyNode): boolean {
+    const found = findDeclaration(this.#fn.syntax, node);
+    if (found === undefined) return false;
+    if (found.type === "VariableDeclarator") {
+      this.find(found.init as AnyNode);
+      return true;
+    }
+    const owner = this.#fn.syntax.getParent(found)!;
+    const position = (owner.params as AnyNode[]).indexOf(found);
+    const calls = listCalls(this.#fn.syntax, owner);
+    if (calls === undefined || calls.length === 0) {
+      this.#refuse(
+        found,
+        "the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
+      );
+      return true;
+    }
+    for (const call of calls) {
+      const given = (call.arguments as AnyNode[])[position] ??
+        (found.type === "AssignmentPattern" ? found.right as AnyNode : undefined);
+      this.find(given ?? call);
+    }
+    return true;
+  }
+}
+
+/**
+ * Finds the declaration of a name in a function: the `VariableDeclarator` of a constant, or the parameter.
+ *
+ * @returns `undefined` for other names, such as those at the top level.
+ */
+export function findDeclaration(syntax: BundleSyntax, node: AnyNode): AnyNode | undefined {
+  for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
+    if (/Function/.test(at.type)) {
+      const parameter = (at.params as AnyNode[]).find((each) =>
+        each.name === node.name || (each.left as AnyNode | undefined)?.name === node.name
+      );
+      if (parameter !== undefined) return parameter;
+    }
+    if (at.type !== "BlockStatement") continue;
+    for (const statement of at.body as AnyNode[]) {
+      if (statement.type !== "VariableDeclaration") continue;
+      const found = (statement.declarations as AnyNode[]).find(({ id, init }) =>
+        (id as AnyNode).name === node.name && init !== null
+      );
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** Lists the calls of a function; `undefined` if it is handed on, or has no name. */
+export function listCalls(syntax: BundleSyntax, fn: AnyNode): AnyNode[] | undefined {
+  const name = findFunctionName(syntax, fn);
+  if (name === undefined) return undefined;
+  const calls: AnyNode[] = [];
+  for (const reference of syntax.listReferences(name)) {
+    const parent = syntax.getParent(reference)!;
+    if (parent.type === "CallExpression" && parent.callee === reference) calls.push(parent);
+    else if (!isHarmless(parent, reference)) return undefined;
+  }
+  return calls;
+}
+
+/** Checks for what esbuild adds: names of functions, and getters of modules. */
+function isHarmless(parent: AnyNode, reference: AnyNode): boolean {
+  if (parent.type === "CallExpression") {
+    return /^__name\d*$/.test(String((parent.callee as AnyNode).name));
+  }
+  return parent.type === "AssignmentExpression" && parent.left === reference;
+}
+
+/** Returns the name that a function is declared with, or that a constant gives it. */
+export function findFunctionName(syntax: BundleSyntax, fn: AnyNode): string | undefined {
+  if (fn.type === "FunctionDeclaration") return (fn.id as AnyNode).name as string;
+  let parent = syntax.getParent(fn);
+  while (parent !== undefined && unwrap(parent) === fn) parent = syntax.getParent(parent);
+  const holder = parent?.type === "VariableDeclarator"
+    ? parent.id as AnyNode
+    : parent?.type === "AssignmentExpression"
+    ? parent.left as AnyNode
+    : undefined;
+  return holder?.type === "Identifier" ? holder.name as string : undefined;
+}
+
+/** Finds the members of `process.env` that the code of a project reads. */
+export function findProcessReads(
+  syntax: BundleSyntax,
+): { readonly name: string; readonly node: AnyNode }[] {
+  const found: { name: string; node: AnyNode }[] = [];
+  const seen = new Set<AnyNode>();
+
+  /** Follows the value of an expression: the environment, or an object with the environment as `env`. */
+  function follow(node: AnyNode, isProcess: boolean): void {
+    if (seen.has(node)) return;
+    seen.add(node);
+    const parent = syntax.getParent(node);
+    switch (parent?.type) {
+      case "MemberExpression": {
+        if (parent.object !== node) return;
+        const name = getKey(parent.property as AnyNode);
+        if (parent.computed && (parent.property as AnyNode).type !== "Literal") return;
+        return addMember(String(name), parent, isProcess);
+      }
+      case "ChainExpression":
+        return follow(parent, isProcess);
+      case "VariableDeclarator":
+        return followPattern(parent.id as AnyNode, isProcess);
+      case "AssignmentExpression":
+        return parent.left === node ? undefined : followPattern(parent.left as AnyNode, isProcess);
+      case "ArrowFunctionExpression": {
+        const call = syntax.getParent(parent);
+        if (parent.body === node && call?.type === "CallExpression" && call.callee === parent) {
+          follow(call, isProcess);
+        }
+        return;
+      }
+      case "Property": {
+        // Object.create(real, { env: { value: environment } })
+        const outer = syntax.getParent(syntax.getParent(parent)!);
+        const call = outer?.type === "Property"
+          ? syntax.getParent(syntax.getParent(outer)!)
+          : undefined;
+        if (call?.type === "CallExpression" && getKey(outer!.key as AnyNode) === "env") {
+          follow(call, true);
+        }
+      }
+    }
+  }
+
+  function addMember(name: string, node: AnyNode, isProcess: boolean): void {
+    if (!isProcess) found.push({ name, node });
+    else if (name === "env") follow(node, false);
+  }
+
+  function followPattern(pattern: AnyNode, isProcess: boolean): void {
+    if (pattern.type === "Identifier") {
+      for (const reference of syntax.listReferences(pattern.name as string)) {
+        follow(reference, isProcess);
+      }
+    } else if (pattern.type === "ObjectPattern") {
+      for (const property of pattern.properties as AnyNode[]) {
+        if (property.type !== "Property" || property.computed) continue;
+        const name = String(getKey(property.key as AnyNode));
+        if (!isProcess) found.push({ name, node: property });
+        else if (name === "env") followPattern(property.value as AnyNode, false);
+      }
+    }
+  }
+
+  for (const reference of syntax.listReferences("__trellisEnvironment")) follow(reference, false);
+  return found;
+}
+
+/** Visits a node and everything in it. */
+export function visitAll(node: AnyNode, visit: (node: AnyNode) => void): void {
+  visit(node);
+  for (const child of listChildren(node)) visitAll(child, visit);
+}
