@@ -74,13 +74,14 @@ Deno.test("the upload holds no tests, no tools and no file of the machine", () =
       "core",
       "database",
       "deno.json",
+      "distsql",
       "env",
       "errors",
       "idempotency",
       "jobs",
       "mail",
     ],
-    ...["mod.ts", "modules", "observability", "realtime", "router", "streaming", "testing"],
+    ...["mod.ts", "modules", "observability", "realtime", "router", "sql", "streaming", "testing"],
     ...["triggers", "uploads", "validation"],
   ]);
   const strays = [...upload.files.keys()].filter((path) =>

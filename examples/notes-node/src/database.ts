@@ -32,5 +32,5 @@ export const createNote = defineStatement(
   "createNote",
   (db, p: Params<{ userId: string; title: string }>) =>
     db.insert(notes).values({ userId: p.userId, title: p.title }).returning(),
-  { map: ([note]) => note },
+  { map: ([note]) => note! },
 );
