@@ -413,7 +413,7 @@ function describe(error: unknown, job: LoadJob, { root }: LoadRequest): LoadErro
 
 await main();
 
-/** Removes the place of the bundle from the end of a message: `… imported from "file:///…/.trellis/…"`. */
+/** Removes the place of the bundle from the end of a message, which follows words such as `imported from`. */
 function removeBundlePlace(message: string): string {
   const before = message.slice(0, Math.max(0, message.search(/[\\/]\.trellis[\\/]/)));
   const start = Math.max(
