@@ -153,8 +153,11 @@ export const VARIANTS = [
     name: "the same with `apiKey()`",
     changes: {
       [AUTH]: [
-        before("import { getDb }", 'import { apikey } from "./api_keys.ts";\n'),
-        before("  baseURL:", "  schema: { apikey },\n"),
+        before(
+          "import { getDb }",
+          'import { authUsers } from "@trellis/fn/auth/schema";\nimport { apikey } from "./api_keys.ts";\n',
+        ),
+        before("  baseURL:", "  schema: { user: authUsers, apikey },\n"),
         ["{ session,", "{ apiKey, session,"],
       ],
       [GET]: [
