@@ -1,3 +1,4 @@
+import { groupBy } from "../group_by.ts";
 import { isDeepStrictEqual } from "node:util";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
@@ -285,7 +286,7 @@ function createTransportCheck(fn: LoadedFunction): (node: AnyNode) => boolean {
 /** Joins the reads of each variable, with the uses of the buckets that they name. */
 function joinReads(fn: LoadedFunction, reads: readonly VariableRead[]): EnvironmentVariable[] {
   const uploads = listUploads(fn);
-  return [...Map.groupBy(reads, ({ name }) => name)].map(([name, all]): EnvironmentVariable => {
+  return [...groupBy(reads, ({ name }) => name)].map(([name, all]): EnvironmentVariable => {
     const bucketUses = findBucketUses(uploads, all);
     return {
       name,

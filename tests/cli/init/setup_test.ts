@@ -1,18 +1,20 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { HEALTH_FILES } from "../../../cli/init/health_files.ts";
+import { DATABASE_FILES } from "../../../cli/init/database_files.ts";
 
 const ROOT = join(import.meta.dirname!, "../../..");
 
 Deno.test("a new project's tests print the error of a handler that fails, and nothing else", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    await Deno.writeTextFile(join(folder, "environment.ts"), HEALTH_FILES["tests/environment.ts"]);
     const at = (file: string) => JSON.stringify(pathToFileURL(join(ROOT, file)).href);
+    const setup = DATABASE_FILES["tests/setup.ts"]
+      .replace('"@trellis/fn/testing"', at("testing/mod.ts"));
+    await Deno.writeTextFile(join(folder, "setup.ts"), setup);
     await Deno.writeTextFile(
       join(folder, "test.ts"),
-      `import "./environment.ts";
+      `import "./setup.ts";
       import { createLambdaContext, createRestApiEvent } from ${at("testing/mod.ts")};
       import { NotFoundError } from ${at("errors/mod.ts")};
       import { defineApiHandler } from ${at("validation/mod.ts")};
