@@ -97,8 +97,8 @@ async function run(context: CommandContext): Promise<CommandResult> {
     const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
     const exitCode = isRejected || isBehind ? ExitCode.Found : ExitCode.Done;
     const found = status.findings.length === 0 ? "" : ` (${countFindings(status.findings)})`;
-    const summary = `${summarize(output, plan, result, mayWrite)}${found}`;
-    output.line(`${output.bold(label)}: ${summary}`);
+    const summary = `${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}${found}`;
+    output.line(summary);
     return {
       exitCode,
       summary,
