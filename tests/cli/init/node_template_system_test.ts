@@ -63,7 +63,7 @@ Deno.test({
       assertEquals(without.code, 3);
       assertStringIncludes(
         new TextDecoder().decode(without.stderr),
-        'trellis build needs the package esbuild, which is not installed. Install it: npm install "esbuild@',
+        'trellis build needs the package esbuild, which is not installed. Install it: npm install --save-dev "esbuild@',
       );
     } finally {
       await project.remove();
