@@ -126,13 +126,13 @@ for (
       "GET /notes is in src/functions/api/notes.router.ts too",
     ],
     [
-      "keys that cannot be determined",
+      "keys that a variable decides",
       {
         [`${API}/notes.router.ts`]: `import { defineRouter } from "@trellis/fn/router";
 import { listNotes } from "../../handlers/notes.ts";
 export const handler = defineRouter({ [process.env.KEY!]: listNotes });`,
       },
-      "the routes cannot be determined statically",
+      'The route "undefined" is invalid',
     ],
     [
       "a handler with a timeout of its own",
@@ -141,7 +141,7 @@ export const handler = defineRouter({ [process.env.KEY!]: listNotes });`,
 import { defineApiHandler } from "@trellis/fn";
 export const handler = defineRouter({ "GET /a": defineApiHandler({ timeout: 3 })(async () => {}) });`,
       },
-      "the handler of GET /a has the option timeout",
+      "The handler of GET /a has the option timeout",
     ],
     [
       "a handler that streams",
@@ -151,7 +151,7 @@ import { responseStreaming } from "@trellis/fn/streaming";
 import { defineApiHandler } from "@trellis/fn";
 export const handler = defineRouter({ "GET /a": defineApiHandler({ streaming: responseStreaming() })(async () => {}) });`,
       },
-      "the handler of GET /a streams its response",
+      "The handler of GET /a streams its response",
     ],
     [
       "an invalid route",
