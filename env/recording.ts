@@ -28,9 +28,15 @@ export function isRecording(): boolean {
   return globals[RECORDER] !== undefined;
 }
 
-/** Returns true for the value of a variable that is not set, which is no address, number or name. */
+/** Domain of the URLs that stand in for variables that are not set. The top-level domain is reserved (RFC 6761). */
+export const STAND_IN_DOMAIN = "stand-in.invalid";
+
+/**
+ * Checks for the stand-in of a variable that is not set. Options accept it, although it is not a valid
+ * address, number or name.
+ */
 export function isStandIn(value: unknown): boolean {
-  return isRecording() && typeof value === "string" && value.includes(".stand-in.invalid/");
+  return isRecording() && typeof value === "string" && value.includes(`.${STAND_IN_DOMAIN}/`);
 }
 
 /** Returns a value for a variable that is not set; `undefined` if it has none, as in a program that runs. */

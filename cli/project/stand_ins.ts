@@ -1,5 +1,8 @@
-/** A stand-in: valid as a URL and as a secret. */
-const STAND_IN = /https:\/\/[ab]-([0-9a-f]*)\.stand-in\.invalid\/0123456789-0123456789-0123456789/g;
+import { STAND_IN_DOMAIN } from "../../env/recording.ts";
+
+/** End of a stand-in, which makes it valid as a URL and as a secret. */
+const END = `.${STAND_IN_DOMAIN}/0123456789-0123456789-0123456789`;
+const STAND_IN = new RegExp(`https://[ab]-([0-9a-f]*)${END.replaceAll(".", "\\.")}`, "g");
 
 /**
  * Creates the value of a variable that is not set.
@@ -8,7 +11,7 @@ const STAND_IN = /https:\/\/[ab]-([0-9a-f]*)\.stand-in\.invalid\/0123456789-0123
  */
 export function createStandIn(label: string, variable: string): string {
   const hex = [...new TextEncoder().encode(variable)].map((byte) => byte.toString(16)).join("");
-  return `https://${label}-${hex}.stand-in.invalid/0123456789-0123456789-0123456789`;
+  return `https://${label}-${hex}${END}`;
 }
 
 /** Replaces stand-ins by the names of their variables: `${NAME}`. */
