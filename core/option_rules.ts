@@ -91,7 +91,7 @@ export function unknownOption(
   );
 }
 
-/** Returns the name that somebody meant: one that begins with it, or in which few letters differ. */
+/** Returns the most similar name: a name that starts with the given one, or differs from it in few letters. */
 function findNearest(name: string, known: readonly string[]): string | undefined {
   const given = name.toLowerCase();
   const most = Math.max(1, Math.floor(given.length / 3));

@@ -58,7 +58,7 @@ const USER_RESETS: Readonly<Record<string, unknown>> = {
   phoneNumberVerified: false,
 };
 
-/** Plugins that give nobody access outside of the database and of better-auth's sessions. */
+/** Plugins whose access is in the database or in better-auth's sessions only. */
 const SAFE_PLUGINS: ReadonlySet<string> = /* @__PURE__ */ new Set([
   "admin",
   "anonymous",
@@ -103,7 +103,7 @@ export function canFreeAccounts({ plugins = [], secondaryStorage }: BetterAuthOp
  * passwords, linked accounts, all rows of plugins that refer to the user, pending verifications, and
  * the other ways to sign in. Links that change the address are refused by {@link isFromBeforeProof}.
  *
- * Rows are removed in batches, because anybody can add as many as they like. If one fails, the proof fails, and the next
+ * Rows are removed in batches, because their number has no limit. If one fails, the proof fails, and the next
  * proof removes the rest.
  *
  * @param context The endpoint's context.

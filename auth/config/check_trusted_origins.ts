@@ -17,7 +17,7 @@ const SHARED_DOMAINS = new Set([
 ]);
 /** Domains of AWS, whose names below have a region: `execute-api.eu-west-1.amazonaws.com`. */
 const AWS_DOMAIN = /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|on\.aws)$/;
-/** Schemes whose addresses run as a page of whoever wrote them, or have no host. */
+/** Schemes whose pages any author can create, or whose URLs have no host. */
 const REFUSED_SCHEMES =
   /^(?:about|blob|data|file|filesystem|javascript|vbscript|view-source|wss?)$/;
 
@@ -100,7 +100,7 @@ function findHostProblem(authority: string): string | undefined {
     : `anybody can get a name below ${domain || "it"}, ${suggest("")}`;
 }
 
-/** Checks for a domain that one registers, as far as its form and the well-known hosts tell. */
+/** Checks for a domain that can be registered, by its form and the list of well-known hosts. */
 function isOwnDomain(domain: string): boolean {
   if (domain === "localhost") return true;
   const labels = domain.split(".");

@@ -28,7 +28,7 @@ export interface QueryNeeds {
   readonly unresolved: readonly Problem[];
   /** Accesses of tables for which a grant is, or may be, missing. */
   readonly missed: readonly Problem[];
-  /** SQL of which it cannot be told whether the declaration is complete. */
+  /** SQL for which the declaration cannot be checked. */
   readonly warnings: readonly Problem[];
 }
 

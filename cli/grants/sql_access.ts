@@ -29,7 +29,7 @@ export interface SqlAccess {
     readonly operations: readonly DatabaseOperation[];
   }[];
   readonly sequences: readonly SqlSequence[];
-  /** True if a table cannot be told, or the text is no SQL. */
+  /** True if a table is unknown, or the text is not valid SQL. */
   readonly hasUnknownTable: boolean;
 }
 

@@ -17,7 +17,7 @@ export type TableAccess =
     readonly operations: readonly DatabaseOperation[];
   }
   | { readonly kind: "sequence"; readonly node: AnyNode; readonly sequence: SqlSequence }
-  /** SQL whose tables cannot be told. */
+  /** SQL whose tables are unknown. */
   | { readonly kind: "opaque"; readonly node: AnyNode };
 
 const JOIN = /^(?:inner|left|right|full|cross)Join(?:Lateral)?$/;
@@ -26,7 +26,7 @@ const SOURCES = /^(?:from|insert|update|delete)$/;
 const EXECUTE = /^(?:execute|unsafe|query)$/;
 const STATEMENT = /^\s*(?:select|insert|update|delete|with|merge|do|table)\b/i;
 
-/** SQL text; `undefined` if it cannot be told, and `null` for what is no SQL text. */
+/** SQL text; `undefined` if it is unknown, `null` if the value is not SQL text. */
 type SqlText = string | undefined | null;
 
 /**
