@@ -273,7 +273,7 @@ Deno.test("architecture: files do not import each other in circles", () => {
 });
 
 /** Folders whose subfolders import each other in one direction only. */
-const ONE_DIRECTION = ["auth"];
+const ONE_DIRECTION = ["auth", "cli"];
 
 /** Finds a path that leads from a folder back to itself. */
 function findCircle(

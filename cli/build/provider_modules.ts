@@ -2,8 +2,8 @@ import type { OnLoadResult, Plugin, PluginBuild } from "esbuild";
 import { basename, dirname, extname } from "node:path";
 import type { DatabaseProvider } from "../../database/config.ts";
 import type { DATABASE_PACKAGES } from "../../database/optional_packages.ts";
-import { getInstallCommand } from "./install_command.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import { getInstallCommand } from "../sources/install_command.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 
 /** A provider of `@trellis/fn`: a module in database/providers that is loaded on first use. */
 interface ProviderModule {

@@ -1,10 +1,15 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import { applyGeneratedFiles } from "../generated_files.ts";
-import { count, formatDiagnostic, reportChanges } from "../generated_report.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
+import { applyGeneratedFiles } from "../files/generated_files.ts";
+import { count, formatDiagnostic, reportChanges } from "../terminal/generated_report.ts";
 import type { InfraFunction, TerraformVariable } from "../infra/infra_plan.ts";
 import type { FilePlan } from "../infra/plan_files.ts";
 import type { PlannedSource } from "../infra/sources.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 
 /** The command `trellis generate infra`. */
 export const generateInfra: Command = {

@@ -5,17 +5,22 @@ import type { Finding } from "../project/findings.ts";
 import { findMissingTables } from "../grants/missing_tables.ts";
 import { MARKER, renderPermissionFiles } from "../grants/permission_files.ts";
 import type { FunctionPermissions, PermissionsAnalysis } from "../grants/permissions.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import {
   applyGeneratedFiles,
   type FileChange,
   planGeneratedFiles,
   toProjectPath,
-} from "../generated_files.ts";
-import { count, formatDiagnostic, reportChanges } from "../generated_report.ts";
-import type { Output } from "../output.ts";
-import { readProject } from "../read_project.ts";
+} from "../files/generated_files.ts";
+import { count, formatDiagnostic, reportChanges } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProject } from "../config/read_project.ts";
 
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {

@@ -3,8 +3,8 @@ import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
-import { type CommandContext, UsageError } from "../command.ts";
-import { readProjectConfig } from "../read_project.ts";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "./local_database_target.ts";
 
 /** Database of a command about jobs. */

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import type { DatabaseConfig } from "../../database/config.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../terminal/command.ts";
 import { findDatabase } from "../database/database_target.ts";
 import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";

@@ -7,7 +7,7 @@ import type { SqlSession } from "../../sql/session.ts";
 import { withSession } from "../../database/session/with_session.ts";
 import { analysePermissions } from "../grants/permissions.ts";
 import { printTable, type TableName } from "../grants/table_name.ts";
-import type { Project } from "../read_project.ts";
+import type { Project } from "../config/read_project.ts";
 
 /**
  * Compares the database of a stage with its migrations: the tables that functions use, with all

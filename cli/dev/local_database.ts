@@ -10,7 +10,7 @@ import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../distsql/server/server.ts";
-import { count } from "../generated_report.ts";
+import { count } from "../terminal/generated_report.ts";
 import { runSeed } from "./seed.ts";
 
 /**

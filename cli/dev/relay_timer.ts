@@ -4,10 +4,10 @@ import { executeRows } from "../../database/execute.ts";
 import { sql } from "../../database/orm.ts";
 import { createScheduleEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { FunctionStore } from "./function_store.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
 import type { RelayResult } from "../../jobs/relay.ts";
-import type { Invoker } from "./invoker.ts";
-import type { Call } from "./recorder.ts";
+import type { Invoker } from "./functions/invoker.ts";
+import type { Call } from "./functions/recorder.ts";
 
 /** Options of {@link startRelayTimer}. */
 export interface RelayTimerOptions {

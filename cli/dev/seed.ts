@@ -7,8 +7,8 @@ import { executeRows } from "../../database/execute.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { importFile } from "../import_file.ts";
-import { bundleFunction } from "./bundle.ts";
+import { importFile } from "../sources/import_file.ts";
+import { bundleFunction } from "../sources/local_bundle.ts";
 
 /** Options of {@link runSeed}. */
 export interface SeedOptions {

@@ -5,7 +5,7 @@ import { checkDelivery } from "./delivery_problems.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
 import { getChangeTrigger } from "./change_consumers.ts";
 import { getDefaultSchedule } from "./job_files.ts";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { isStageName } from "../stages/stage_name.ts";
 import { ANY_STAGE } from "../stages/stage_settings.ts";
 import type { InfraFunction, Problem } from "./infra_plan.ts";

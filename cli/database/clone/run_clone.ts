@@ -1,13 +1,13 @@
 import type { BatchLimits } from "../../../distsql/batches/run_batches.ts";
 import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { UsageError } from "../../command.ts";
+import { UsageError } from "../../terminal/command.ts";
 import { toDatabaseError } from "../reaching.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";
 import { qualify, quoteName } from "../../../sql/quote.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import { CloneState, type StoredClone } from "./clone_state.ts";
 import { type CloneConnection, connect } from "./connection.ts";
 import { copyRows } from "./copy_table.ts";

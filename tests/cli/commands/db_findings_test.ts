@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
 import { checkMigrations } from "../../../cli/commands/check_migrations.ts";
 import { dbMarkApplied } from "../../../cli/commands/db_mark_applied.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { describeAbsentTables } from "../../../cli/deploy/live_tables.ts";
-import { readProject } from "../../../cli/read_project.ts";
+import { readProject } from "../../../cli/config/read_project.ts";
 import { closeDrizzleClient } from "../../../database/client.ts";
 import { withSession } from "../../../database/session/with_session.ts";
 import { withProject } from "../fixtures/analyse.ts";
