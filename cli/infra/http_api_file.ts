@@ -1,8 +1,9 @@
 import { NAMING } from "./names.ts";
 import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import { type InfraFunction, listAnsweredPaths, usesAuthorizer } from "./infra_plan.ts";
+import { type InfraFunction, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
-import { acceptsCookies } from "./preflights.ts";
+import { findPreflights } from "./preflights.ts";
+import { getCorsOrigin } from "./rest_api_file.ts";
 
 /** The authorization of a preflight request, which has no credentials. */
 const OPEN = "NONE";
@@ -11,9 +12,9 @@ const OPEN = "NONE";
  * Renders the HTTP API with the routes of its functions. Functions answer preflight requests
  * themselves, because the gateway would replace their CORS headers.
  */
-export function renderHttpApi(
-  { routes, authorizers: { api: authorizer }, infra: { api }, getModule }: ResourcePlan,
-): HclBlock {
+export function renderHttpApi(plan: ResourcePlan): HclBlock {
+  const { routes, authorizers: { api: authorizer }, infra: { api }, getModule } = plan;
+  const preflights = [...findPreflights(routes, getCorsOrigin(plan))];
   const sources = api.identitySources?.map(toHttpSource);
   return block(
     "module",
@@ -36,7 +37,7 @@ export function renderHttpApi(
       },
       routes: Object.fromEntries([
         ...routes.map((fn) => [getRouteKey(fn), toRoute(fn, getAuthorization(fn, authorizer))]),
-        ...findPreflights(routes).map((fn) => [`OPTIONS ${fn.path}`, toRoute(fn, OPEN)]),
+        ...preflights.map(([path, fn]) => [`OPTIONS ${path}`, toRoute(fn, OPEN)]),
       ]),
     },
   );
@@ -60,23 +61,6 @@ function toRoute(fn: InfraFunction, authorization: string): HclValue {
 
 function getInvokeArn({ id, owner = id }: InfraFunction): HclValue {
   return expression(`module.fn_${owner}.invoke_arn`);
-}
-
-/**
- * Finds the function that answers the preflight requests of each path: that which accepts cookies,
- * else the first one that allows other origins.
- */
-function findPreflights(routes: readonly InfraFunction[]): InfraFunction[] {
-  const answered = listAnsweredPaths(routes);
-  const found = new Map<string, InfraFunction>();
-  for (const fn of routes) {
-    const known = found.get(fn.path!);
-    if (answered.has(fn.path) || fn.definer === undefined || fn.options.cors === false) continue;
-    if (known === undefined || !acceptsCookies(known) && acceptsCookies(fn)) {
-      found.set(fn.path!, fn);
-    }
-  }
-  return [...found.values()];
 }
 
 /** Converts an identity source of a REST API: `method.request.header.X` to `$request.header.X`. */

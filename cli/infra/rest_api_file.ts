@@ -9,7 +9,7 @@ import {
 import { type InfraFunction, listApiKeyHeaders, usesAuthorizer } from "./infra_plan.ts";
 import { NAMING } from "./names.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
-import { renderPreflights } from "./preflights.ts";
+import { findPreflights, PREFLIGHT_RESOURCES, renderPreflights } from "./preflights.ts";
 
 /** Renders the method and integration of a route of the REST API. */
 export function renderRoute(
@@ -59,7 +59,7 @@ function renderTransfer({ id, owner = id, options }: InfraFunction): Record<stri
 export function renderRestApi(plan: ResourcePlan): HclBlock[] {
   const { routes, paths, authorizers: { api: authorizer }, infra: { api } } = plan;
   const corsOrigin = getCorsOrigin(plan);
-  const preflights = renderPreflights(routes, paths, corsOrigin, api.usagePlan === true);
+  const preflights = findPreflights(routes, corsOrigin, api.usagePlan);
   const apiKeyHeaders = listApiKeyHeaders(routes);
   const resources = [
     ...paths.parts.map(({ path }) => `aws_api_gateway_resource.${paths.names.get(path)}`),
@@ -67,7 +67,7 @@ export function renderRestApi(plan: ResourcePlan): HclBlock[] {
       `aws_api_gateway_method.${id}`,
       `aws_api_gateway_integration.${id}`,
     ]),
-    ...preflights.resources,
+    ...preflights.size === 0 ? [] : PREFLIGHT_RESOURCES,
   ];
   return [
     block(
@@ -113,7 +113,7 @@ export function renderRestApi(plan: ResourcePlan): HclBlock[] {
         path_part: part,
       })
     ),
-    ...preflights.blocks,
+    ...renderPreflights(preflights, paths),
   ];
 }
 
