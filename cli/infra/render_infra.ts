@@ -1,8 +1,7 @@
 import { findApiErrors } from "./api_problems.ts";
+import { checkConsumers, checkLimits } from "./aws_limits.ts";
 import { renderCdn } from "./cdn_file.ts";
 import { readsChanges } from "./change_consumers.ts";
-import { checkLimits } from "./check_settings.ts";
-import { checkConsumers } from "./consumer_problems.ts";
 import { renderDeadLetterAlarms } from "./dead_letter_alarms.ts";
 import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { isRoute, renderFunction } from "./function_file.ts";

@@ -180,7 +180,7 @@ Deno.test("generate infra refuses settings of CDN, repositories and push platfor
       "infra.cdn.originHeaders must be at most three",
       "unknown setting infra.cdn.ttl",
       'infra.repositories has "Thumbs"',
-      "infra.repositories.old must be {}, or { keepImages: 20 }",
+      "infra.repositories.old.keepImages must be a whole number from 1 to 1000, got 0",
       'infra.pushPlatforms.ios must be { platform: "GCM" }, or',
       'infra.pushPlatforms.web must be { platform: "GCM" }, or',
       "the image of Work is in the repository x, which is not in infra.repositories",

@@ -210,7 +210,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "a setting that there is not",
-      /unknown setting infra.functions.A.batchsize; known settings of queue functions: queue, batchSize/,
+      /unknown setting infra.functions.A.batchsize; known settings: queue, batchSize/,
       {
         "src/functions/queue/a.ts": define("defineQueueHandler"),
         ...config(`{ functions: { A: { batchsize: 1 } } }`),
