@@ -5,7 +5,7 @@ import { ExitCode, UsageError } from "../command.ts";
 import { isOpenApiVersion } from "../config/openapi.ts";
 import { finishGenerated } from "../finish_generated.ts";
 import { toProjectPath } from "../generated_files.ts";
-import { count, formatDiagnostic, summarizeList } from "../generated_report.ts";
+import { count, summarizeList } from "../generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import type { Output } from "../output.ts";
@@ -79,7 +79,6 @@ async function run(context: CommandContext): Promise<CommandResult> {
   );
   const errors = [...findings].sort(compareLocations);
   const file = toProjectPath(root, openapi.file);
-  for (const warning of warnings) output.warn(formatDiagnostic(warning));
   warnOmitted(output, undescribed);
   if (tryIt !== undefined && errors.length === 0) {
     const { writeTryItFolder } = await import("../openapi/try_it_folder.ts");
@@ -89,13 +88,14 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const components = Object.keys(document.components.schemas);
   return finishGenerated(generateOpenapi, context, {
     errors,
+    warnings,
     changes: errors.length > 0
       ? []
       : [planDocument(root, document, file, MARKER, await getDocumentFormat(file))],
     summary: `${output.bold(count(operations.length, "operation"))}, ${
       count(components.length, "schema")
     }`,
-    result: { operations, components, warnings, undescribed },
+    result: { operations, components, undescribed },
   });
 }
 

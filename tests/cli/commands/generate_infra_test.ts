@@ -693,7 +693,7 @@ Deno.test("generate infra --json prints one document and nothing else", async ()
       "variables",
       "secrets",
       "files",
-      "unresolved",
+      "errors",
       "warnings",
     ]);
     assertEquals(result.functions.find(({ name }: { name: string }) => name === "OrdersPost"), {
