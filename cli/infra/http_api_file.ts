@@ -1,5 +1,5 @@
 import { NAMING } from "./names.ts";
-import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import { expression, type HclBlock, type HclValue } from "./hcl.ts";
 import { type InfraFunction, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 import { findPreflights } from "./preflights.ts";
@@ -13,34 +13,28 @@ const OPEN = "NONE";
  * themselves, because the gateway would replace their CORS headers.
  */
 export function renderHttpApi(plan: ResourcePlan): HclBlock {
-  const { routes, authorizers: { api: authorizer }, infra: { api }, getModule } = plan;
+  const { routes, authorizers: { api: authorizer }, infra: { api }, createModule } = plan;
   const preflights = [...findPreflights(routes, getCorsOrigin(plan))];
   const sources = api.identitySources?.map(toHttpSource);
-  return block(
-    "module",
-    ["api"],
-    { source: getModule("http-api") },
-    NAMING,
-    {
-      description: api.description,
-      throttle_burst_limit: api.throttleBurstLimit,
-      throttle_rate_limit: api.throttleRateLimit,
-      domain_name: expression("var.domain_name"),
-      hosted_zone_id: expression("var.hosted_zone_id"),
-      certificate_arn: expression("var.certificate_arn"),
-      jwt: api.jwt && { issuer: api.jwt.issuer, audience: api.jwt.audience },
-      authorizer: authorizer && {
-        invoke_arn: getInvokeArn(authorizer.fn),
-        ...authorizer.admitsAnonymous
-          ? { identity_sources: [], ttl_seconds: 0 }
-          : { identity_sources: sources, ttl_seconds: api.authorizerTtlSeconds },
-      },
-      routes: Object.fromEntries([
-        ...routes.map((fn) => [getRouteKey(fn), toRoute(fn, getAuthorization(fn, authorizer))]),
-        ...preflights.map(([path, fn]) => [`OPTIONS ${path}`, toRoute(fn, OPEN)]),
-      ]),
+  return createModule("api", "http-api", NAMING, {
+    description: api.description,
+    throttle_burst_limit: api.throttleBurstLimit,
+    throttle_rate_limit: api.throttleRateLimit,
+    domain_name: expression("var.domain_name"),
+    hosted_zone_id: expression("var.hosted_zone_id"),
+    certificate_arn: expression("var.certificate_arn"),
+    jwt: api.jwt && { issuer: api.jwt.issuer, audience: api.jwt.audience },
+    authorizer: authorizer && {
+      invoke_arn: getInvokeArn(authorizer.fn),
+      ...authorizer.admitsAnonymous
+        ? { identity_sources: [], ttl_seconds: 0 }
+        : { identity_sources: sources, ttl_seconds: api.authorizerTtlSeconds },
     },
-  );
+    routes: Object.fromEntries([
+      ...routes.map((fn) => [getRouteKey(fn), toRoute(fn, getAuthorization(fn, authorizer))]),
+      ...preflights.map(([path, fn]) => [`OPTIONS ${path}`, toRoute(fn, OPEN)]),
+    ]),
+  });
 }
 
 function getRouteKey({ method, path }: InfraFunction): string {

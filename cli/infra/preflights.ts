@@ -2,7 +2,15 @@ import { groupBy } from "../group_by.ts";
 import type { CredentialedOrigins } from "../../core/http/cors.ts";
 import type { ApiInfra } from "../config/api_infra.ts";
 import type { GatewayPaths } from "./gateway_paths.ts";
-import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import {
+  block,
+  comment,
+  Expression,
+  expression,
+  type HclBlock,
+  type HclValue,
+  resource,
+} from "./hcl.ts";
 import { type InfraFunction, listAnsweredPaths, type Problem } from "./infra_plan.ts";
 
 /** Addresses of the resources of a REST API that pass preflight requests to functions. */
@@ -114,13 +122,13 @@ export function renderPreflights(
     block("locals", [], comment("Functions that answer preflight requests, by path."), {
       preflights: Object.fromEntries(table),
     }),
-    block("resource", ["aws_api_gateway_method", "preflight"], each, {
+    resource("aws_api_gateway_method", "preflight", each, {
       rest_api_id: expression("module.api.rest_api_id"),
       resource_id: expression("each.value.resource_id"),
       http_method: "OPTIONS",
       authorization: "NONE",
     }),
-    block("resource", ["aws_api_gateway_integration", "preflight"], each, {
+    resource("aws_api_gateway_integration", "preflight", each, {
       rest_api_id: expression(`${method}.rest_api_id`),
       resource_id: expression(`${method}.resource_id`),
       http_method: expression(`${method}.http_method`),
