@@ -1,7 +1,7 @@
 /**
  * The command line. Run as a program it is `trellis` (`deno run -A jsr:@trellis/fn/cli generate
  * permissions`). Imported, it provides the configuration type, function discovery, the local
- * gateway, the API reference page and the path of the Terraform modules.
+ * gateway and the path of the Terraform modules.
  *
  * ```ts
  * import { resolveModulesPath } from "@trellis/fn/cli";
@@ -49,7 +49,6 @@ export {
   resolveModulesPath,
   type ResolveModulesPathOptions,
 } from "./infra/modules_path.ts";
-export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
 // On Deno this module is also the program; the npm package runs main.js. No top-level await: a module
 // that has one cannot be loaded with require(). Deno's main module is not the URL of a package from JSR.
