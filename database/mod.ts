@@ -24,13 +24,13 @@ export {
   type UniqueViolationOptions,
 } from "../errors/database_errors.ts";
 export { TransactionMisuseError } from "../errors/transaction_misuse_error.ts";
-export { closeDrizzleClient, getDrizzleClient } from "./client.ts";
-export type { DatabaseConfig, DatabaseProvider, PoolerMode, SslMode } from "./config.ts";
+export { closeDrizzleClient, getDrizzleClient } from "./providers/client.ts";
+export type { DatabaseConfig, DatabaseProvider, PoolerMode, SslMode } from "./config/config.ts";
 export {
   type ConnectionInvalidation,
   type ConnectionInvalidationReason,
   onConnectionInvalidated,
-} from "./connection_events.ts";
+} from "./providers/connection_events.ts";
 export { adaptForStandardPg } from "../distsql/translate/adapt.ts";
 export type {
   DeclaredColumn,
@@ -75,7 +75,7 @@ export type {
   DistSqlTruncation,
   DistSqlWarning,
 } from "../distsql/translate/translation.ts";
-export { executeRows } from "./execute.ts";
+export { executeRows } from "./session/execute.ts";
 export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
 export {
   applyPermissions,
@@ -134,13 +134,17 @@ export {
   runMigrations,
 } from "./migrations/run.ts";
 export { getMigrationStatus } from "./migrations/status.ts";
-export type { DrizzleClient } from "./providers/provider.ts";
+export type { DrizzleClient } from "./session/drizzle_client.ts";
 export type { Row } from "../sql/session.ts";
-export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/query_result.ts";
+export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/drizzle_client.ts";
 export { applyAlterToSchema } from "../distsql/recreate/alter.ts";
 export { buildCreateTableSql } from "../distsql/recreate/create_table.ts";
 export type { RecreationOptions, RecreationResult } from "../distsql/recreate/execute.ts";
-export { executeRecreation, getEstimatedRowCount, introspectTable } from "./recreation.ts";
+export {
+  executeRecreation,
+  getEstimatedRowCount,
+  introspectTable,
+} from "./migrations/recreation.ts";
 export { generateRecreationPlan } from "../distsql/recreate/plan.ts";
 export {
   RecreationError,
@@ -212,8 +216,8 @@ export {
   type TableDeclaration,
   type TableOperation,
   type TablePermission,
-} from "./table_permission.ts";
-export { type DistSqlRetryOptions, withDistSqlRetry } from "./retry.ts";
+} from "./queries/table_permission.ts";
+export { type DistSqlRetryOptions, withDistSqlRetry } from "./session/retry.ts";
 export {
   IDEMPOTENT_DDL_CODES,
   IDEMPOTENT_TEST_CODES,
@@ -222,4 +226,4 @@ export {
   OCC_ERROR_CODES,
 } from "../sql/sqlstate.ts";
 export type { PlaceholderValues } from "./session/placeholders.ts";
-export { type TransactionClient, withTransaction } from "./transaction.ts";
+export { type TransactionClient, withTransaction } from "./session/transaction.ts";

@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/config.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
 import { isTrellis } from "../project/resolve_module.ts";
 import {
   type AnyNode,

@@ -1,7 +1,7 @@
 import type { OnLoadResult, Plugin, PluginBuild } from "esbuild";
 import { basename, dirname, extname } from "node:path";
-import type { DatabaseProvider } from "../../database/config.ts";
-import type { DATABASE_PACKAGES } from "../../database/optional_packages.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
+import type { DATABASE_PACKAGES } from "../../database/config/optional_packages.ts";
 import { getInstallCommand } from "./install_command.ts";
 import type { ModulePaths } from "./module_paths.ts";
 

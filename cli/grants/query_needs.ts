@@ -1,11 +1,11 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import type { BuilderClient } from "../../database/queries/build_statement.ts";
 import type {
   DeclaredStatement,
   DefineStatementOptions,
 } from "../../database/queries/define_statement.ts";
 import type { QueryTable } from "../../database/queries/query_tables.ts";
-import { DrizzleClients } from "../../database/session/drizzle_clients.ts";
+import { DrizzleClients } from "../../database/session/client.ts";
 import { Dialect } from "../../database/session/dialect.ts";
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
 import type { Problem } from "../project/findings.ts";

@@ -1,5 +1,5 @@
 import type { DistSqlOptions } from "../../distsql/engine.ts";
-import type { DatabaseProvider } from "../config.ts";
+import type { DatabaseProvider } from "../config/config.ts";
 import type { MigrationFile } from "./files.ts";
 import { readMigrationFolder } from "./folder.ts";
 import { planMigrations } from "./plan.ts";

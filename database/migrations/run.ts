@@ -1,10 +1,11 @@
 import type { DistSqlOptions } from "../../distsql/engine.ts";
 import { type Clock, monotonicNow, systemClock, toMonotonic } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { checkDatabaseConfig } from "../check_config.ts";
-import { openShared } from "../client.ts";
-import type { DatabaseConfig } from "../config.ts";
-import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
+import { checkDatabaseConfig } from "../config/check_config.ts";
+import { openShared } from "../providers/client.ts";
+import type { DatabaseConfig } from "../config/config.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, summarizeStatement, type UndecidedStatement } from "./context.ts";
@@ -14,10 +15,10 @@ import { MigrationPlanError } from "./migration_error.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
 import { describeFinding, formatPlanFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
-import { type LockSettings, takeRunLock } from "./run_lock.ts";
+import { type LockSettings, takeRunLock } from "./lock.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { withSession } from "../session/with_session.ts";
+import { withSession } from "../providers/with_session.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 

@@ -1,8 +1,8 @@
 import type { Client } from "@neondatabase/serverless";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
-import { getPoolSize } from "../pool_size.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+import { getPoolSize } from "../config/pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
 import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";

@@ -5,7 +5,7 @@ import { findSqlState } from "../../errors/driver_error.ts";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { metrics } from "../../observability/metrics.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 
 /** Retry policy for one kind of refused connection. */

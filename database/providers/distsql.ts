@@ -1,6 +1,6 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
-import { type DatabaseSettings, getRegion, splitEndpoint } from "../config.ts";
+import { type DatabaseSettings, getRegion, splitEndpoint } from "../config/config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { createDsqlToken } from "./dsql_token.ts";
 import { openPostgres } from "./postgres_js.ts";

@@ -1,9 +1,9 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { explainMissing } from "../../env/optional_package.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
 import type { Connection, DedicatedSession } from "./provider.ts";

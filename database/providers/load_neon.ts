@@ -1,5 +1,5 @@
 import { explainMissing } from "../../env/optional_package.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 
 /**
  * Loads Neon's driver on first use. `trellis build` replaces this file by a static import if the

@@ -4,7 +4,7 @@ import {
   resumeInvocation,
   runOutsideInvocation,
 } from "../../observability/invocation_context.ts";
-import { NO_DEADLINE, onDeadline } from "./deadline.ts";
+import { NO_DEADLINE, onDeadline } from "../session/deadline.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 import { type StatementLimit, StatementWatch } from "./statement_limit.ts";

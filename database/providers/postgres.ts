@@ -1,7 +1,7 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { type PostgresAddress, readPostgresAddress } from "./postgres_address.ts";
 import { isLoopback, openPostgres } from "./postgres_js.ts";

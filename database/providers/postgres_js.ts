@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
-import { getPoolSize } from "../pool_size.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+import { getPoolSize } from "../config/pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import type { TransactionRules } from "../session/transaction_state.ts";
 import { createSessionClient } from "../session/client.ts";
@@ -15,7 +15,8 @@ import {
   toSqlDriver,
 } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
-import type { Connection, DedicatedSession, DrizzleClient, Invalidate } from "./provider.ts";
+import type { Connection, DedicatedSession, Invalidate } from "./provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
 import { getLimit } from "./statement_limit.ts";
 import type { StatementRunner } from "./statement_runner.ts";
 

@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
-import { NO_DEADLINE, onDeadline } from "./deadline.ts";
+import { NO_DEADLINE, onDeadline } from "../session/deadline.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
 import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 

@@ -1,5 +1,5 @@
 import type { RowList } from "postgres";
-import type { PoolerMode } from "../config.ts";
+import type { PoolerMode } from "../config/config.ts";
 import type { StatementRunner } from "./statement_runner.ts";
 import type { Row } from "../../sql/session.ts";
 

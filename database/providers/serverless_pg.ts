@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { loadDataApi } from "./load_data_api.ts";
 import { openPostgres, readTls } from "./postgres_js.ts";

@@ -1,11 +1,10 @@
 import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DrizzleClient } from "../providers/provider.ts";
-import type { DistSqlRetryOptions } from "../retry.ts";
-import { type TransactionClient, withTransaction } from "../transaction.ts";
-import { isFlatTransaction } from "../transaction_guard.ts";
-import { checkConstraintAnswers } from "./check_constraint_answers.ts";
-import type { ConstraintAnswers } from "./constraint_answers.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import type { DistSqlRetryOptions } from "../session/retry.ts";
+import { type TransactionClient, withTransaction } from "../session/transaction.ts";
+import { isFlatTransaction } from "../session/transaction_guard.ts";
+import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import {
   type DefinedStatement,
   defineStatementOn,
@@ -15,7 +14,7 @@ import {
 } from "./define_statement.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
-import type { TablePermission } from "../table_permission.ts";
+import type { TablePermission } from "./table_permission.ts";
 import { record } from "../../env/recording.ts";
 
 /** Options of `defineQuery`. */

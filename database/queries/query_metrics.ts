@@ -4,7 +4,7 @@ import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability
 import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
-import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../retry.ts";
+import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../session/retry.ts";
 import { isTransactionConflict } from "../../sql/sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";

@@ -1,6 +1,6 @@
 import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
-import { ENTITY_KIND } from "../drizzle_table.ts";
+import { ENTITY_KIND } from "./drizzle_table.ts";
 import type { Row } from "../../sql/session.ts";
 import { type CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";

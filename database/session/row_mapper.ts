@@ -1,3 +1,5 @@
+import { CellReaders } from "./decode_rows.ts";
+import type { RowMapping } from "./prepared_query.ts";
 /** Tables of a query by name: true if the join may not leave their columns empty. */
 export type NotNullable = Record<string, boolean> | undefined;
 
@@ -77,4 +79,15 @@ function setPath(target: Record<string, unknown>, path: readonly string[], value
     node = node[name] as Record<string, unknown>;
   }
   node[path[path.length - 1]] = value;
+}
+
+/**
+ * Creates the mapping of rows to cells.
+ *
+ * @param cells The cells in the order of the columns.
+ * @returns The mapping.
+ */
+export function mapToCells(cells: readonly Cell[]): RowMapping {
+  const readers = new CellReaders(cells.map(({ isJson }) => isJson));
+  return { kind: "fields", cells: readers, rows: new RowMapper(cells) };
 }

@@ -1,5 +1,5 @@
 import type { PgTransactionConfig } from "drizzle-orm/pg-core";
-import type { PlainSql } from "../plain_sql.ts";
+import type { PlainSql } from "./plain_sql.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
 import type { Lease } from "./lease.ts";

@@ -1,4 +1,4 @@
-import type { DatabaseSettings } from "../../../database/config.ts";
+import type { DatabaseSettings } from "../../../database/config/config.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
   closeDrizzleClient,
@@ -263,7 +263,7 @@ Deno.test("runMigrations() asks the catalog about an interrupted statement, and 
 
 Deno.test("runMigrations() takes over a lease that ran out, and a runner that lost it writes no more", async () => {
   await withLab(async ({ fresh, rows }) => {
-    const { openShared } = await import("../../../database/client.ts");
+    const { openShared } = await import("../../../database/providers/client.ts");
     const { takeLease } = await import("../../../database/migrations/lock.ts");
     const { nameTables } = await import("../../../database/migrations/history.ts");
     const database = await fresh();

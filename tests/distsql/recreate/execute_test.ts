@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyAlterToSchema } from "../../../distsql/recreate/alter.ts";
-import { executeRecreation, introspectTable } from "../../../database/recreation.ts";
+import { executeRecreation, introspectTable } from "../../../database/migrations/recreation.ts";
 import {
   RecreationError,
   type RecreationFailure,

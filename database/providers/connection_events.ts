@@ -1,6 +1,6 @@
-import { runOutsideInvocation } from "../observability/invocation_context.ts";
-import { logWarn } from "../observability/logger.ts";
-import type { DatabaseProvider } from "./config.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
+import { logWarn } from "../../observability/logger.ts";
+import type { DatabaseProvider } from "../config/config.ts";
 
 /**
  * Reason why a connection is unusable: `closed` (by `closeDrizzleClient`), `ended` (by the server,

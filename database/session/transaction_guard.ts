@@ -4,14 +4,14 @@ import type {
   PgTransaction,
   PgTransactionConfig,
 } from "drizzle-orm/pg-core";
-import type { DrizzleClient } from "./providers/provider.ts";
-import { findSession } from "./session/statement_session.ts";
+import type { DrizzleClient } from "./drizzle_client.ts";
+import { findSession } from "./statement_session.ts";
 import {
   createSavepointError,
   POSTGRES_RULES,
   type TransactionRules,
   TransactionState,
-} from "./session/transaction_state.ts";
+} from "./transaction_state.ts";
 
 type Session = PgSession<PgQueryResultHKT, Record<string, unknown>>;
 type Transaction = PgTransaction<PgQueryResultHKT, Record<string, unknown>>;

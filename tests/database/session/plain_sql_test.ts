@@ -3,16 +3,22 @@ import type { PGlite } from "@electric-sql/pglite";
 import { type SQL, sql as drizzleSql } from "drizzle-orm";
 
 import { drizzle } from "drizzle-orm/pglite";
-import { executeRows, withTransaction } from "../../database/mod.ts";
-import { joinSql, PlainSql, rawSql, sql, type SqlValue } from "../../database/plain_sql.ts";
-import { DataApiDialect } from "../../database/providers/data_api_dialect.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
-import { runSql, runSqlRows, sendAhead, toDrizzle } from "../../database/run_sql.ts";
-import { Dialect } from "../../database/session/dialect.ts";
-import { findTransactionState } from "../../database/transaction_guard.ts";
-import { createTestDatabase } from "../../testing/mod.ts";
-import { createRandom } from "../auth/random.ts";
-import { testSeed } from "../support/seed.ts";
+import { executeRows, withTransaction } from "../../../database/mod.ts";
+import {
+  joinSql,
+  PlainSql,
+  rawSql,
+  sql,
+  type SqlValue,
+} from "../../../database/session/plain_sql.ts";
+import { DataApiDialect } from "../../../database/providers/data_api_dialect.ts";
+import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
+import { runSql, runSqlRows, sendAhead, toDrizzle } from "../../../database/session/run_sql.ts";
+import { Dialect } from "../../../database/session/dialect.ts";
+import { findTransactionState } from "../../../database/session/transaction_guard.ts";
+import { createTestDatabase } from "../../../testing/mod.ts";
+import { createRandom } from "../../auth/random.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const VALUES: readonly SqlValue[] = ["a", "", "it's $1", 0, -1.5, true, 10n, null];
 const TEXTS = ["", "select ", " + ", `"a""b"`, "'$1'", ":1 ", "\n"];

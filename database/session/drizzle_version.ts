@@ -1,5 +1,5 @@
 import { npmVersion } from "drizzle-orm/version";
-import { ConfigurationError } from "../errors/http_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /**
  * Refuses a version of drizzle whose classes this package does not know. drizzle 1.0 has other classes

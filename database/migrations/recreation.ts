@@ -1,17 +1,19 @@
 import {
   estimateRows,
+  planRecreation,
   readTableSchema,
   type RecreationOptions,
   type RecreationPlan,
   type RecreationResult,
   runRecreation,
   type TableSchema,
-} from "../distsql/engine.ts";
-import type { RunSql } from "../sql/session.ts";
-import { rawSql } from "./plain_sql.ts";
-import type { DrizzleClient } from "./providers/provider.ts";
-import { withDistSqlRetry } from "./retry.ts";
-import { runSqlRows } from "./run_sql.ts";
+} from "../../distsql/engine.ts";
+import type { RunSql } from "../../sql/session.ts";
+import { rawSql } from "../session/plain_sql.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import { withDistSqlRetry } from "../session/retry.ts";
+import { runSqlRows } from "../session/run_sql.ts";
+import type { MigrationContext } from "./context.ts";
 
 /**
  * Reads a table from the catalog: columns, constraints, indexes, comments, owner, grants,
@@ -119,4 +121,29 @@ export function executeRecreation(
 /** Runs statements on a client, each again after a conflict, since it is its own transaction. */
 export function runOn(db: DrizzleClient): RunSql {
   return (text) => withDistSqlRetry(() => runSqlRows(db, rawSql(text)), { maxRetries: 8 });
+}
+
+/**
+ * Recreates a table for a change that the provider has no statement for. The plan is stored before
+ * the first step, because the original table can no longer be read in the middle of a recreation.
+ *
+ * @param sql The ALTER TABLE statement.
+ * @param kept Plan stored by an earlier run, as JSON.
+ * @param keep Stores the plan.
+ * @param context Shared state of the run.
+ */
+export async function recreateTable(
+  sql: string,
+  kept: string | undefined,
+  keep: (plan: string) => Promise<void>,
+  context: MigrationContext,
+): Promise<void> {
+  const { logger, clock, jobTimeoutMs } = context;
+  const db = await context.openClient();
+  let plan: RecreationPlan;
+  if (kept === undefined) {
+    plan = await planRecreation(runOn(db), sql);
+    await keep(JSON.stringify(plan));
+  } else plan = JSON.parse(kept);
+  await executeRecreation(db, plan, logger, { clock, jobTimeout: jobTimeoutMs / 1000 });
 }

@@ -1,6 +1,6 @@
 /** The types of configurations: an `@ts-expect-error` without an error below it fails `deno check`. */
 import { assertEquals } from "@std/assert";
-import type { DatabaseConfig } from "../../database/mod.ts";
+import type { DatabaseConfig } from "../../../database/mod.ts";
 
 /** The names that an editor offers beside a provider. */
 type FieldsOf<TProvider> = keyof Extract<DatabaseConfig, { provider: TProvider }>;

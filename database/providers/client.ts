@@ -1,19 +1,20 @@
-import { SingleFlight } from "../core/async/single_flight.ts";
-import { runOutsideInvocation } from "../observability/invocation_context.ts";
-import { ConfigurationError } from "../errors/http_errors.ts";
-import { metrics } from "../observability/metrics.ts";
-import { checkDatabaseConfig } from "./check_config.ts";
+import { SingleFlight } from "../../core/async/single_flight.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { metrics } from "../../observability/metrics.ts";
+import { checkDatabaseConfig } from "../config/check_config.ts";
 import {
   type DatabaseConfig,
   type DatabaseSettings,
   getClientKey,
   getConnectionKey,
-} from "./config.ts";
+} from "../config/config.ts";
 import { announceInvalidation } from "./connection_events.ts";
-import { openProvider } from "./providers/open_provider.ts";
-import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
-import { isRecording } from "../env/recording.ts";
-import { assertDrizzleVersion } from "./drizzle_version.ts";
+import { openProvider } from "./open_provider.ts";
+import type { Connection, Invalidate } from "./provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import { isRecording } from "../../env/recording.ts";
+import { assertDrizzleVersion } from "../session/drizzle_version.ts";
 
 /**
  * Connections by key. Clients that differ only in their schema share one, because an embedded

@@ -4,11 +4,11 @@ import {
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-} from "../../database/mod.ts";
-import { sql } from "../../database/orm.ts";
-import { getPoolSize } from "../../database/pool_size.ts";
-import { startPostgres } from "../support/postgres.ts";
-import { withEnv } from "../support/with_env.ts";
+} from "../../../database/mod.ts";
+import { sql } from "../../../database/orm.ts";
+import { getPoolSize } from "../../../database/config/pool_size.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { withEnv } from "../../support/with_env.ts";
 
 const CASES: [
   provider: DatabaseConfig["provider"],

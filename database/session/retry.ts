@@ -1,10 +1,10 @@
-import type { Clock } from "../core/async/clock.ts";
-import { retry } from "../core/async/retry.ts";
-import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
-import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
-import { ConfigurationError } from "../errors/http_errors.ts";
-import { isOccError } from "../sql/sqlstate.ts";
-import { isInsideTransaction } from "./session/transaction_state.ts";
+import type { Clock } from "../../core/async/clock.ts";
+import { retry } from "../../core/async/retry.ts";
+import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { CommitOutcomeUnknownError } from "../../errors/database_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { isOccError } from "../../sql/sqlstate.ts";
+import { isInsideTransaction } from "./transaction_state.ts";
 
 /** Options of {@link withDistSqlRetry}. */
 export interface DistSqlRetryOptions {

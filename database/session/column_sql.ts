@@ -2,17 +2,16 @@
  * Statements with tables and columns of drizzle, without drizzle: names, encoders and decoders are
  * read from the table.
  */
-import { type Cell, RowMapper } from "./session/row_mapper.ts";
-import { mapToCells } from "./session/cell_mapping.ts";
-import { isJsonField, withSafeDecoder } from "./session/column_decoder.ts";
-import type { RowMapping } from "./session/prepared_query.ts";
-import { findSession } from "./session/statement_session.ts";
+import { type Cell, mapToCells, RowMapper } from "./row_mapper.ts";
+import { isJsonField, withSafeDecoder } from "./column_decoder.ts";
+import type { RowMapping } from "./prepared_query.ts";
+import { findSession } from "./statement_session.ts";
 import { getColumns, getTableNames } from "./drizzle_table.ts";
 import { toRows } from "./execute.ts";
 import { bindSql, joinSql, PlainSql, rawSql, sql, type SqlValue } from "./plain_sql.ts";
-import type { Row } from "../sql/session.ts";
+import type { Row } from "../../sql/session.ts";
 import { prepareSql, type SqlClient, toDrizzle } from "./run_sql.ts";
-import { qualify, quoteLiteral, quoteName } from "../sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** The members of drizzle's columns that statements use. */
 export interface SqlColumn {

@@ -1,7 +1,11 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { checkDatabaseConfig } from "../../database/check_config.ts";
-import { type DatabaseConfig, getConnectionKey, getRegion } from "../../database/config.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { checkDatabaseConfig } from "../../../database/config/check_config.ts";
+import {
+  type DatabaseConfig,
+  getConnectionKey,
+  getRegion,
+} from "../../../database/config/config.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
 
 const HOST = "abc123.dsql.eu-central-1.on.aws";
 const URL = "postgres://app:hunter2@db.example/app";

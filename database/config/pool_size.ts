@@ -1,4 +1,4 @@
-import { getOptionalEnv } from "../env/get_env.ts";
+import { getOptionalEnv } from "../../env/get_env.ts";
 import type { DatabaseProvider, DatabaseSettings } from "./config.ts";
 
 /**

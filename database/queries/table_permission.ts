@@ -30,9 +30,3 @@ export interface TablePermission {
   /** Operations on the table. */
   operations: DatabaseOperation[];
 }
-
-/**
- * Comment before a GRANT or REVOKE of columns in a permission file. On the distributed provider,
- * which is not known to support column grants, the statement then applies to whole tables.
- */
-export const WHOLE_TABLE_COMMENT = "-- distsql: whole table";

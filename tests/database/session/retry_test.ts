@@ -1,14 +1,14 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { type Clock, getRequestContext, withObservability } from "../../core/mod.ts";
+import { type Clock, getRequestContext, withObservability } from "../../../core/mod.ts";
 import {
   CommitOutcomeUnknownError,
   type DistSqlRetryOptions,
   withDistSqlRetry,
-} from "../../database/mod.ts";
-import { countAttempts, type RetryCount, runWithRetry } from "../../database/retry.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
-import { createLambdaContext } from "../../testing/mod.ts";
-import { captureLogs } from "../support/capture_logs.ts";
+} from "../../../database/mod.ts";
+import { countAttempts, type RetryCount, runWithRetry } from "../../../database/session/retry.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { createLambdaContext } from "../../../testing/mod.ts";
+import { captureLogs } from "../../support/capture_logs.ts";
 
 function conflict(code = "40001"): Error {
   return new Error("Failed query", { cause: Object.assign(new Error("conflict"), { code }) });

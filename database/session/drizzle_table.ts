@@ -3,7 +3,7 @@
  * them. drizzle registers these symbols globally, so that several copies of it can share tables.
  */
 import type { Column, Table } from "drizzle-orm";
-import { ConfigurationError } from "../errors/http_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /** Property of drizzle's classes with their name. */
 export const ENTITY_KIND: unique symbol = Symbol.for("drizzle:entityKind");

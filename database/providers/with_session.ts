@@ -1,7 +1,7 @@
-import { closeUnused, openShared } from "../client.ts";
-import { checkDatabaseConfig } from "../check_config.ts";
-import type { DatabaseSettings } from "../config.ts";
-import type { DedicatedSession } from "../providers/provider.ts";
+import { closeUnused, openShared } from "./client.ts";
+import { checkDatabaseConfig } from "../config/check_config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+import type { DedicatedSession } from "./provider.ts";
 
 /**
  * Runs work in a dedicated session. A connection to a server is opened for the work and closed

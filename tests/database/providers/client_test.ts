@@ -15,11 +15,11 @@ import {
   getDrizzleClient,
   getMigrationStatus,
   onConnectionInvalidated,
-} from "../../database/mod.ts";
-import { openShared } from "../../database/client.ts";
-import { sql } from "../../database/orm.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
-import { setLogOutput } from "../../observability/mod.ts";
+} from "../../../database/mod.ts";
+import { openShared } from "../../../database/providers/client.ts";
+import { sql } from "../../../database/orm.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { setLogOutput } from "../../../observability/mod.ts";
 
 const notes = pgTable("notes", { id: text("id").primaryKey() });
 const config: DatabaseConfig = {

@@ -19,8 +19,8 @@ import {
   getTableNames,
   isKind,
   isTable,
-} from "../../database/drizzle_table.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+} from "../../../database/session/drizzle_table.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
 
 const notes = pgTable("notes", { id: integer("note_id").primaryKey(), title: text("title") });
 const own = pgSchema("own").table("Own Table", { id: integer("id") });

@@ -1,6 +1,6 @@
 import type { SQL } from "drizzle-orm";
-import type { DrizzleClient } from "./providers/provider.ts";
-import type { Row } from "../sql/session.ts";
+import type { DrizzleClient } from "./drizzle_client.ts";
+import type { Row } from "../../sql/session.ts";
 
 /**
  * Runs raw SQL and returns its rows. Also accepts clients of drizzle's own drivers. Values have the

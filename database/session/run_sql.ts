@@ -1,11 +1,11 @@
 import type { SQL } from "drizzle-orm";
 import { toRows } from "./execute.ts";
 import type { PlainSql } from "./plain_sql.ts";
-import type { Row } from "../sql/session.ts";
-import { PreparedQuery, type RowMapping } from "./session/prepared_query.ts";
-import type { PoolSession, TransactionSession } from "./session/session.ts";
-import { findSession } from "./session/statement_session.ts";
-import type { TransactionState } from "./session/transaction_state.ts";
+import type { Row } from "../../sql/session.ts";
+import { PreparedQuery, type RowMapping } from "./prepared_query.ts";
+import type { PoolSession, TransactionSession } from "./session.ts";
+import { findSession } from "./statement_session.ts";
+import type { TransactionState } from "./transaction_state.ts";
 
 /** A client or a transaction's client, also of drizzle's own drivers. */
 export interface SqlClient {

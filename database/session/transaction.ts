@@ -1,9 +1,8 @@
 import type { ExtractTablesWithRelations } from "drizzle-orm";
 import type { PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
 import { isKind } from "./drizzle_table.ts";
-import type { DrizzleClient } from "./providers/provider.ts";
-import type { QueryResultHKT } from "./session/query_result.ts";
-import { findSession } from "./session/statement_session.ts";
+import type { DrizzleClient, QueryResultHKT } from "./drizzle_client.ts";
+import { findSession } from "./statement_session.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
 /** drizzle's PostgreSQL client inside a transaction. */

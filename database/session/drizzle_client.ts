@@ -1,4 +1,4 @@
-import type { PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 
 /** Column of a {@link QueryResult}. */
 export interface QueryResultField {
@@ -39,3 +39,10 @@ export interface QueryResultHKT extends PgQueryResultHKT {
   /** Result for a row type. */
   readonly type: QueryResult<this["row"]>;
 }
+
+/** drizzle's PostgreSQL client, independent of the driver. */
+export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
+  PgDatabase<
+    QueryResultHKT,
+    TSchema
+  >;

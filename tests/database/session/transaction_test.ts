@@ -9,14 +9,14 @@ import {
   withDistSqlRetry,
   withQueryMetrics,
   withTransaction,
-} from "../../database/mod.ts";
-import { guardTransactions } from "../../database/transaction_guard.ts";
-import { sql } from "../../database/orm.ts";
-import { getSqlState } from "../../errors/driver_error.ts";
-import { findInCauseChain } from "../../errors/mod.ts";
-import { setLogOutput } from "../../observability/mod.ts";
-import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
-import { startPostgres } from "../support/postgres.ts";
+} from "../../../database/mod.ts";
+import { guardTransactions } from "../../../database/session/transaction_guard.ts";
+import { sql } from "../../../database/orm.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
+import { findInCauseChain } from "../../../errors/mod.ts";
+import { setLogOutput } from "../../../observability/mod.ts";
+import { loadEmptySnapshot } from "../../../testing/embedded_snapshot.ts";
+import { startPostgres } from "../../support/postgres.ts";
 
 function getCode(error: unknown): string | undefined {
   return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
