@@ -106,7 +106,7 @@ export interface DatabaseSettings {
   /**
    * Seconds after which an unanswered statement is rejected and its connection closed, in scripts,
    * tests and commands. The server may still have run the statement. In a handler the invocation's
-   * deadline applies instead. Statements of migrations may take up to `jobTimeout`. embedded-pg has
+   * deadline applies instead. Statements of migrations may take up to `jobTimeoutSeconds`. embedded-pg has
    * no limit, since it runs in this process.
    * @default 60
    */

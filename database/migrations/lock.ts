@@ -62,7 +62,7 @@ async function waitFor(
       throw new MigrationLockedError(
         "Another run is migrating this database and did not finish within " +
           `${Math.round(timeoutMs / 1000)} s: try again later, or raise ` +
-          "lockTimeout",
+          "lockTimeoutSeconds",
       );
     }
     // with jitter, so that runs that started together do not poll together

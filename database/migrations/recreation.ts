@@ -145,5 +145,5 @@ export async function recreateTable(
     plan = await planRecreation(runOn(db), sql);
     await keep(JSON.stringify(plan));
   } else plan = JSON.parse(kept);
-  await executeRecreation(db, plan, logger, { clock, jobTimeout: jobTimeoutMs / 1000 });
+  await executeRecreation(db, plan, logger, { clock, jobTimeoutSeconds: jobTimeoutMs / 1000 });
 }

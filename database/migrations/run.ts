@@ -60,20 +60,20 @@ export interface MigrateConfig extends MigrationTarget {
    * Seconds to wait for another run.
    * @default 600
    */
-  lockTimeout?: number;
+  lockTimeoutSeconds?: number;
   /**
    * Seconds after which the lease of a dead run expires, where the lock does not end with its
    * connection.
    * @default 60
    */
-  lockTtl?: number;
+  lockTtlSeconds?: number;
   /**
    * Maximum duration in seconds of a background job of `distsql` (an index, a validation), and of
    * each statement of a migration: a `CREATE INDEX`, an `UPDATE`, the copy of a table. The runner's
    * own statements are limited by `DatabaseConfig.statementTimeoutSeconds`.
    * @default 3600
    */
-  jobTimeout?: number;
+  jobTimeoutSeconds?: number;
   /**
    * Time in epoch milliseconds after which no further file or statement begins. A later run continues. A
    * file that is one transaction is never interrupted.
@@ -186,14 +186,16 @@ interface Settings extends LockSettings {
 
 function resolve(config: MigrateConfig): Settings {
   const {
-    lockTimeout = 600,
-    lockTtl = 60,
-    jobTimeout = 3600,
+    lockTimeoutSeconds = 600,
+    lockTtlSeconds = 60,
+    jobTimeoutSeconds = 3600,
     logger = () => {},
     clock = systemClock,
     stopAtMs = Infinity,
   } = config;
-  for (const [name, value] of Object.entries({ lockTimeout, lockTtl, jobTimeout })) {
+  for (
+    const [name, value] of Object.entries({ lockTimeoutSeconds, lockTtlSeconds, jobTimeoutSeconds })
+  ) {
     if (!(value > 0 && value < 1e6)) {
       throw new ConfigurationError(
         `MigrateConfig.${name} must be a number of seconds above 0, got ${value}`,
@@ -205,9 +207,9 @@ function resolve(config: MigrateConfig): Settings {
     tables: nameTables(config.migrationsTable, config.migrationsSchema),
     logger,
     clock,
-    lockTimeoutMs: lockTimeout * 1000,
-    lockTtlMs: lockTtl * 1000,
-    jobTimeoutMs: jobTimeout * 1000,
+    lockTimeoutMs: lockTimeoutSeconds * 1000,
+    lockTtlMs: lockTtlSeconds * 1000,
+    jobTimeoutMs: jobTimeoutSeconds * 1000,
     stopMs: toMonotonic(stopAtMs, clock),
   };
 }

@@ -15,7 +15,8 @@ import { withSession } from "../providers/with_session.ts";
  *
  * @example
  * ```ts
- * import { closeDrizzleClient, getMigrationStatus } from "@trellis/fn/database";
+ * import { closeDrizzleClient } from "@trellis/fn/database";
+ * import { getMigrationStatus } from "@trellis/fn/database/migrate";
  * import { mkdtempSync, writeFileSync } from "node:fs";
  *
  * const migrationsFolder = mkdtempSync("/tmp/migrations-");

@@ -194,11 +194,11 @@ export class StepRun {
    */
   async #execute(mayHaveRun: boolean): Promise<string | undefined> {
     const { session, clock } = this.#context;
-    let tries = 0;
+    let attempts = 0;
     for (;;) {
       try {
         const rows = await runWithRetry(() => {
-          tries++;
+          attempts++;
           return session.query(this.#step.sql);
         }, { maxRetries: 8, clock });
         const id = rows[0]?.job_id;
@@ -207,7 +207,7 @@ export class StepRun {
         if (this.#isIgnored(error)) return mayHaveRun ? undefined : ALREADY_THERE;
         const isLost = isConnectionLost(error);
         mayHaveRun ||= isLost;
-        if ((!isLost && tries === 1) || tries > MAX_ATTEMPTS) throw error;
+        if ((!isLost && attempts === 1) || attempts > MAX_ATTEMPTS) throw error;
         if (await this.#wasRun()) return undefined;
         if (!isLost) throw error;
       }

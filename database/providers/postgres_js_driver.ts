@@ -1,4 +1,4 @@
-import type { PendingQuery, Row, Sql, TransactionSql } from "postgres";
+import type { PendingQuery, Sql, TransactionSql } from "postgres";
 import { isConnectFailure, isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
 import type {
   SqlDriver,

@@ -25,7 +25,8 @@ import {
 import { isJsonField } from "./column_decoder.ts";
 import { CellReaders } from "./decode_rows.ts";
 import { createPlaceholderFiller } from "./placeholders.ts";
-import { PreparedQuery, type RowMapping, type StatementRunner } from "./prepared_query.ts";
+import { PreparedQuery, type StatementRunner } from "./prepared_query.ts";
+import type { RowMapping } from "./row_mapper.ts";
 import { mapToFields } from "./row_mapping.ts";
 import { findSession, SESSION } from "./statement_session.ts";
 

@@ -2,9 +2,8 @@
  * Statements with tables and columns of drizzle, without drizzle: names, encoders and decoders are
  * read from the table.
  */
-import { type Cell, mapToCells, RowMapper } from "./row_mapper.ts";
+import { type Cell, mapToCells, RowMapper, type RowMapping } from "./row_mapper.ts";
 import { isJsonField, withSafeDecoder } from "./column_decoder.ts";
-import type { RowMapping } from "./prepared_query.ts";
 import { findSession } from "./statement_session.ts";
 import { getColumns, getTableNames } from "./drizzle_table.ts";
 import { toRows } from "./execute.ts";

@@ -2,16 +2,10 @@ import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
 import { ENTITY_KIND } from "./drizzle_table.ts";
 import type { Row } from "../../sql/session.ts";
-import { type CellReaders, toQueryResult } from "./decode_rows.ts";
+import { toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
-import type { NotNullable, RowMapper } from "./row_mapper.ts";
-
-/** Mapping of a statement's rows. */
-export type RowMapping =
-  | { kind: "raw" }
-  | { kind: "fields"; cells: CellReaders; rows: RowMapper }
-  | { kind: "relational"; cells: CellReaders; mapRows: (rows: unknown[][]) => unknown };
+import type { NotNullable, RowMapping } from "./row_mapper.ts";
 
 /** A statement without its values. */
 export type StatementTemplate = Omit<Statement, "text" | "params">;

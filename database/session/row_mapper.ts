@@ -1,5 +1,4 @@
 import { CellReaders } from "./decode_rows.ts";
-import type { RowMapping } from "./prepared_query.ts";
 /** Tables of a query by name: true if the join may not leave their columns empty. */
 export type NotNullable = Record<string, boolean> | undefined;
 
@@ -80,6 +79,12 @@ function setPath(target: Record<string, unknown>, path: readonly string[], value
   }
   node[path[path.length - 1]] = value;
 }
+
+/** Mapping of a statement's rows. */
+export type RowMapping =
+  | { kind: "raw" }
+  | { kind: "fields"; cells: CellReaders; rows: RowMapper }
+  | { kind: "relational"; cells: CellReaders; mapRows: (rows: unknown[][]) => unknown };
 
 /**
  * Creates the mapping of rows to cells.

@@ -8,7 +8,7 @@ import {
   withSafeDecoder,
 } from "./column_decoder.ts";
 import { type Cell, mapToCells } from "./row_mapper.ts";
-import type { RowMapping } from "./prepared_query.ts";
+import type { RowMapping } from "./row_mapper.ts";
 
 /**
  * Creates the mapping of rows to a builder's fields.

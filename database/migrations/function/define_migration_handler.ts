@@ -78,7 +78,7 @@ const LOCK_SECONDS = 60;
  * @example
  * ```ts
  * // src/functions/standalone/migrations.ts
- * import { defineMigrationHandler } from "@trellis/fn/database";
+ * import { defineMigrationHandler } from "@trellis/fn/database/migrate";
  * import { getOptionalEnv } from "@trellis/fn/env";
  *
  * export const handler = defineMigrationHandler({
@@ -204,7 +204,7 @@ async function migrate(
     const { migrations, isComplete, warnings } = await runMigrations({
       ...target,
       stopAtMs: Date.now() + budgetMs,
-      lockTimeout: Math.min(LOCK_SECONDS, budgetMs / 1000),
+      lockTimeoutSeconds: Math.min(LOCK_SECONDS, budgetMs / 1000),
       logger: (message) => logInfo(message),
     });
     return { ...response, applied: migrations.map(({ tag }) => tag), isComplete, warnings };

@@ -1,13 +1,12 @@
 import type { DatabaseSettings } from "../../../database/config/config.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
   markMigrationApplied,
-  MigrationError,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
@@ -287,7 +286,7 @@ Deno.test("runMigrations() takes over a lease that ran out, and a runner that lo
       () => takeLease(two, tables, { ...slow, timeoutMs: 1 }),
       MigrationError,
     );
-    assertStringIncludes(refused.message, "lockTimeout");
+    assertStringIncludes(refused.message, "lockTimeoutSeconds");
     // the first runner's machine stops: no sign of life until its time is over
     await rows(
       database,

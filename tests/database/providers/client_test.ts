@@ -7,15 +7,15 @@ import {
   assertStrictEquals,
 } from "@std/assert";
 import { pgTable, text } from "drizzle-orm/pg-core";
+import { getMigrationStatus } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
-  type ConnectionInvalidation,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
   onConnectionInvalidated,
 } from "../../../database/mod.ts";
+import type { ConnectionInvalidation } from "../../../database/types.ts";
 import { openShared } from "../../../database/providers/client.ts";
 import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";

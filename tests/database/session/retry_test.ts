@@ -1,10 +1,7 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { type Clock, getRequestContext, withObservability } from "../../../core/mod.ts";
-import {
-  CommitOutcomeUnknownError,
-  type DistSqlRetryOptions,
-  withDistSqlRetry,
-} from "../../../database/mod.ts";
+import { type DistSqlRetryOptions, withDistSqlRetry } from "../../../database/mod.ts";
+import { CommitOutcomeUnknownError } from "../../../errors/mod.ts";
 import { countAttempts, type RetryCount, runWithRetry } from "../../../database/session/retry.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { createLambdaContext } from "../../../testing/mod.ts";

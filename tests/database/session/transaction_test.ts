@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import {
   closeDrizzleClient,
-  CommitOutcomeUnknownError,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
@@ -10,6 +9,7 @@ import {
   withQueryMetrics,
   withTransaction,
 } from "../../../database/mod.ts";
+import { CommitOutcomeUnknownError } from "../../../errors/mod.ts";
 import { guardTransactions } from "../../../database/session/transaction_guard.ts";
 import { sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";

@@ -516,7 +516,7 @@ const OPTION_CASES = [
   [{ batchRows: 0 }, "batchRows"],
   [{ batchRows: 3001 }, "3000, got 3001"],
   [{ batchBytes: 11 * 1024 * 1024 }, "batchBytes"],
-  [{ jobTimeout: NaN }, "jobTimeout"],
+  [{ jobTimeoutSeconds: NaN }, "jobTimeoutSeconds"],
 ] as const;
 
 Deno.test(
