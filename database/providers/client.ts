@@ -54,7 +54,7 @@ export function getDrizzleClient<
   let key: string;
   try {
     assertDrizzleVersion("getDrizzleClient");
-    key = getKey(config);
+    key = getClientKey(checkDatabaseConfig(config));
   } catch (error) {
     return Promise.reject(error);
   }
@@ -76,28 +76,6 @@ function refuse(): Promise<never> {
 async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {
   const connection = await openShared(config);
   return await runOutsideInvocation(() => connection.createClient(config.schema));
-}
-
-/**
- * The fields of the last configuration. Validating a configuration and building its key costs more
- * than most of a query's overhead, so a repeated configuration skips both.
- */
-let lastAsked: { fields: Record<string, unknown>; size: number; key: string } | undefined;
-
-function getKey(config: DatabaseSettings): string {
-  if (lastAsked !== undefined && hasFields(config, lastAsked)) return lastAsked.key;
-  const key = getClientKey(checkDatabaseConfig(config));
-  lastAsked = { fields: { ...config }, size: Object.keys(config).length, key };
-  return key;
-}
-
-function hasFields(config: object, { fields, size }: NonNullable<typeof lastAsked>): boolean {
-  let seen = 0;
-  for (const field in config) {
-    if ((config as Record<string, unknown>)[field] !== fields[field]) return false;
-    seen++;
-  }
-  return seen === size;
 }
 
 /** Options of {@link openShared}. */

@@ -10,7 +10,6 @@ import { toQueryResult } from "../session/decode_rows.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { Row } from "../../sql/session.ts";
-import type { StatementRunner } from "./statement_runner.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
@@ -43,49 +42,24 @@ const MAX_PREPARED = 500;
  * @param connectRetry Retry policy.
  * @param send Runs the work; gets true if an invocation's deadline applies.
  * @param wasSent Returns true if the work may have been sent, after which it is not sent again.
- * @param read Reads the result.
  */
-function runUnlessRefused<T, R>(
+async function runUnlessRefused<T>(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
   send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
   wasSent: (error: unknown) => boolean,
-  read: (value: T) => R,
-): Promise<R> {
+): Promise<T> {
   const startedAt = performance.now();
-  return pool.use(
-    send,
-    read,
-    (error) =>
-      retryUnsent(
-        error,
-        () => pool.use(send, read, rethrow),
-        wasSent,
-        (...failure) => connectRetry(...failure, performance.now() - startedAt),
-      ),
-  );
-}
-
-function rethrow(error: unknown): never {
-  throw error;
-}
-
-async function retryUnsent<R>(
-  failure: unknown,
-  run: () => Promise<R>,
-  wasSent: (error: unknown) => boolean,
-  getDelayMs: (error: unknown, attempt: number) => number | undefined,
-): Promise<R> {
-  let error = failure;
   for (let attempt = 1;; attempt++) {
-    if (wasSent(error)) throw isReplaced(error) ? createLoss(error) : error;
-    const delayMs = isReplaced(error) ? 0 : getDelayMs(error, attempt);
-    if (delayMs === undefined) throw error;
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
-      return await run();
-    } catch (next) {
-      error = next;
+      return await pool.use(send);
+    } catch (error) {
+      if (wasSent(error)) throw isReplaced(error) ? createLoss(error) : error;
+      const delayMs = isReplaced(error)
+        ? 0
+        : connectRetry(error, attempt, performance.now() - startedAt);
+      if (delayMs === undefined) throw error;
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     }
   }
 }
@@ -97,6 +71,9 @@ function createLoss(cause: unknown): Error {
   });
 }
 
+/** Runs a statement, which is sent when it is awaited. */
+export type StatementRunner = <T>(start: (sql: Sql) => PromiseLike<T>) => Promise<T>;
+
 /** Creates a runner of statements, which retries connections that could not be opened. */
 export function runOnPool(
   pool: PostgresPool,
@@ -104,7 +81,7 @@ export function runOnPool(
   limit: StatementLimit,
 ): StatementRunner {
   const underWay = new UnderWay();
-  return function runStatement(start, read = asItIs) {
+  return function runStatement(start) {
     return runUnlessRefused(
       pool,
       connectRetry,
@@ -117,7 +94,6 @@ export function runOnPool(
         );
       },
       wasStatementSent,
-      read,
     );
   };
 }
@@ -130,10 +106,6 @@ export function runOnPool(
 function wasStatementSent(error: unknown): boolean {
   const { severity, severity_local } = error as Record<string, unknown>;
   return !isReplaced(error) && !isConnectFailure(error) && (severity ?? severity_local) !== "FATAL";
-}
-
-function asItIs<R>(answer: unknown): R {
-  return answer as R;
 }
 
 /** A statement that waits for its answer. */
@@ -202,7 +174,6 @@ export function begin<T>(
         hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
       ),
     () => hasBegun,
-    asItIs<T>,
   );
 }
 
@@ -275,17 +246,17 @@ export function toSqlDriver(
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       pipelines: true,
-      run: (statement) => gate.run(() => start(tx, statement), toResult),
+      run: async (statement) => toResult(await gate.run(() => start(tx, statement))),
       savepoint: (work) =>
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
-  function run(statement: Statement): Promise<StatementResult> {
-    return runOn((sql) => start(sql, statement), toResult);
-  }
   return {
     client: pool,
-    run: (statement) => server.isKnown ? run(statement) : server.check().then(() => run(statement)),
+    async run(statement): Promise<StatementResult> {
+      if (!server.isKnown) await server.check();
+      return toResult(await runOn((sql) => start(sql, statement)));
+    },
     async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
       if (!server.isKnown) await server.check();
       return await begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate)));
@@ -293,23 +264,24 @@ export function toSqlDriver(
   };
 }
 
-/** A statement of a session, and how its rows are read. */
-interface RowQuery {
-  start(sql: Sql | TransactionSql): PromiseLike<unknown>;
-  read(answer: unknown): Row[];
-}
-
 /**
- * Creates a statement that is not prepared. Its rows have the value types of all providers.
+ * Creates a statement that is not prepared.
  *
+ * @param sql The pool, or the transaction.
  * @param text One statement, with `$1` for the first parameter.
  * @param params The parameters.
  */
-export function queryRows(text: string, params: readonly unknown[] = []): RowQuery {
-  return {
-    start: (sql) => createTextQuery(sql, text, params.map(toParameterText), false).values(),
-    read: (answer) => toQueryResult(toResult(answer)).rows,
-  };
+export function createRowQuery(
+  sql: Sql | TransactionSql,
+  text: string,
+  params: readonly unknown[] = [],
+): PromiseLike<unknown> {
+  return createTextQuery(sql, text, params.map(toParameterText), false).values();
+}
+
+/** Returns the rows of {@link createRowQuery}, which have the value types of all providers. */
+export function readRows(answer: unknown): Row[] {
+  return toQueryResult(toResult(answer)).rows;
 }
 
 /** Rows with the metadata of postgres.js. */

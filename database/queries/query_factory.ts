@@ -1,4 +1,3 @@
-import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { DistSqlRetryOptions } from "../session/retry.ts";
@@ -12,7 +11,7 @@ import {
   type Params,
   type StatementClient,
 } from "./define_statement.ts";
-import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
+import { withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 import type { TablePermission } from "./table_permission.ts";
 import { record } from "../../env/recording.ts";
@@ -192,8 +191,8 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   if (constraints !== undefined) checkConstraintAnswers(constraints);
   const tables = checkTables(options.tables);
   const queryName = options.name ?? (fn.name || describeTables(tables));
-  const shared: QueryMetricsOptions = { retry, constraints };
-  const lastClient = new LastFulfilled<DrizzleClient<TSchema>>();
+  const measure = (args: TArgs, fn: () => Promise<TResult>): Promise<TResult> =>
+    withQueryMetrics(queryName, fn, { retry, constraints, logInput: logInput ? args : undefined });
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
@@ -201,21 +200,13 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
-    return withQueryMetrics(
-      queryName,
-      () => lastClient.use(getDb(), (db) => run(db, args)),
-      logInput ? { ...shared, logInput: args } : shared,
-    );
+    return measure(args, async () => await run(await getDb(), args));
   }
   function on(
     client: DrizzleClient<TSchema> | TransactionClient,
     ...args: TArgs
   ): Promise<TResult> {
-    return withQueryMetrics(
-      queryName,
-      () => run(client as DrizzleClient<TSchema>, args),
-      logInput ? { ...shared, logInput: args } : shared,
-    );
+    return measure(args, () => run(client as DrizzleClient<TSchema>, args));
   }
   return record(
     "defineQuery",

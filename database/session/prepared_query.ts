@@ -133,33 +133,21 @@ export class PreparedQuery {
     return rows.map((row) => mapping.rows.map(row, this.joinsNotNullableMap));
   }
 
-  /** Runs the statement, without `async`, which would create two promises for each one. */
-  #run<R>(
+  async #run<R>(
     placeholderValues: Record<string, unknown>,
     read: (result: StatementResult) => R,
   ): Promise<R> {
-    let params: unknown[];
+    const params = this.#fill(placeholderValues);
+    const { sql } = this.query;
+    let result: StatementResult;
     try {
-      params = this.#fill(placeholderValues);
+      result = await this.#runner.send({ ...this.#template, text: sql, params });
     } catch (error) {
-      return Promise.reject(error);
+      const failure = toStatementError(this.#runner, error, sql, params);
+      this.#runner.noteFailure?.(failure);
+      throw failure;
     }
-    return this.#send(params).then(read, (error) => this.#fail(error, params));
-  }
-
-  #send(params: unknown[]): Promise<StatementResult> {
-    const { name, isCast, metadata } = this.#template;
-    try {
-      return this.#runner.send({ text: this.query.sql, params, name, isCast, metadata });
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  #fail(error: unknown, params: unknown[]): never {
-    const failure = toStatementError(this.#runner, error, this.query.sql, params);
-    this.#runner.noteFailure?.(failure);
-    throw failure;
+    return read(result);
   }
 }
 

@@ -119,90 +119,35 @@ export async function runWithRetry<T>(
   count: RetryCount = { retries: 0 },
   isConflict: (error: unknown) => boolean = isOccError,
 ): Promise<T> {
-  const attempts = new Attempts(fn, options, count, isConflict);
-  try {
-    return await attempts.run();
-  } catch (error) {
-    return await attempts.retry(error);
+  checkRetryOptions(options);
+  const { maxRetries = 3, idempotent } = options;
+  let startedAt = 0;
+  let attempts = 0;
+
+  function run(): Promise<T> | T {
+    startedAt = ++sequence;
+    attempts++;
+    return fn();
   }
-}
-
-/**
- * The attempts at one piece of work. The first one is made without the machinery of retries, which
- * would cost every query two promises.
- */
-export class Attempts<T> {
-  readonly #fn: () => Promise<T> | T;
-  readonly #options: DistSqlRetryOptions;
-  readonly #count: RetryCount;
-  readonly #isConflict: (error: unknown) => boolean;
-  #startedAt = 0;
-  #attempts = 0;
-
-  /** The parameters are those of {@link runWithRetry}. */
-  constructor(
-    fn: () => Promise<T> | T,
-    options: DistSqlRetryOptions,
-    count: RetryCount,
-    isConflict: (error: unknown) => boolean,
-  ) {
-    checkRetryOptions(options);
-    this.#fn = fn;
-    this.#options = options;
-    this.#count = count;
-    this.#isConflict = isConflict;
-  }
-
-  /** Makes an attempt. */
-  run(): Promise<T> | T {
-    this.#startedAt = ++sequence;
-    this.#attempts++;
-    return this.#fn();
-  }
-
-  /**
-   * Makes further attempts.
-   *
-   * @param failure The error of the first one.
-   * @returns The result of the work.
-   * @throws The last error.
-   */
-  async retry(failure: unknown): Promise<T> {
-    const { maxRetries = 3 } = this.#options;
-    try {
-      return await retry((retries) => {
-        if (retries === 0) throw failure;
-        return this.run();
-      }, {
-        ...this.#options,
-        maxRetries,
-        isRetryable: (error) => this.#mayRetry(error),
-        onRetry: (error, attempt) => this.#onRetry(error, attempt),
-      });
-    } catch (error) {
-      // with maxRetries 0 nothing was retried here, so an outer retry may still run
-      if (maxRetries > 0 && this.#mayRetry(error)) {
-        const given = { at: ++sequence, attempts: this.#attempts };
-        for (const link of objectsIn(error)) givenUp.set(link, given);
-      }
-      throw error;
-    }
-  }
-
-  #mayRetry(error: unknown): boolean {
-    const isSafe = isOutcomeUnknown(error)
-      ? this.#options.idempotent === true
-      : this.#isConflict(error);
+  function mayRetry(error: unknown): boolean {
+    const isSafe = isOutcomeUnknown(error) ? idempotent === true : isConflict(error);
     return isSafe && !isInsideTransaction(error) &&
-      !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > this.#startedAt);
+      !objectsIn(error).some((link) => (givenUp.get(link)?.at ?? 0) > startedAt);
   }
-
-  #onRetry(error: unknown, attempt: number): void {
-    this.#count.retries = attempt;
-    this.#options.onRetry?.(
-      error instanceof Error ? error : new Error("conflict", { cause: error }),
-      attempt,
-    );
+  function onRetry(error: unknown, attempt: number): void {
+    count.retries = attempt;
+    const shown = error instanceof Error ? error : new Error("conflict", { cause: error });
+    options.onRetry?.(shown, attempt);
+  }
+  try {
+    return await retry(run, { ...options, maxRetries, isRetryable: mayRetry, onRetry });
+  } catch (error) {
+    // with maxRetries 0 nothing was retried here, so an outer retry may still run
+    if (maxRetries > 0 && mayRetry(error)) {
+      const given = { at: ++sequence, attempts };
+      for (const link of objectsIn(error)) givenUp.set(link, given);
+    }
+    throw error;
   }
 }
 
