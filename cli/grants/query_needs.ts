@@ -55,7 +55,7 @@ export class QueryNeedReader {
     for (const definition of fn.list("defineQuery")) {
       if (!this.#isUsed(definition)) continue;
       const { queryName } = definition.value as { queryName: string };
-      const { tables } = definition.args[0] as { tables: readonly QueryTable[] };
+      const { tables = [] } = definition.args[0] as { tables?: readonly QueryTable[] };
       this.#addQuery(definition);
       this.#addDeclared(tables, `${queryName} (${definition.place.file})`);
       this.#compare(definition, queryName, tables);

@@ -19,10 +19,12 @@ import { record } from "../../env/recording.ts";
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
   /**
-   * All tables of the query: the grants of the functions that use the query are generated from
-   * them.
+   * All tables that the function itself uses: the grants of the functions that use the query are
+   * generated from them. A query that only calls statements of `defineStatement` and other queries
+   * leaves it out: their tables are known.
+   * @default []
    */
-  tables: QueryTable[];
+  tables?: QueryTable[];
   /**
    * Run the query in a transaction. The whole transaction is retried after a conflict.
    * @default false
@@ -189,7 +191,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
 ): DefinedQuery<TSchema, TArgs, TResult> {
   const { transaction = false, retry, logInput = false, constraints } = options;
   if (constraints !== undefined) checkConstraintAnswers(constraints);
-  const tables = checkTables(options.tables);
+  const tables = checkTables(options.tables ?? []);
   const queryName = options.name ?? (fn.name || describeTables(tables));
   const measure = (args: TArgs, fn: () => Promise<TResult>): Promise<TResult> =>
     withQueryMetrics(queryName, fn, { retry, constraints, logInput: logInput ? args : undefined });

@@ -20,7 +20,7 @@ export interface QueryTable {
  */
 export function checkTables(tables: readonly QueryTable[]): TablePermission[] {
   const permissions = checkPermissions(
-    tables?.map(({ table, operations }) => ({
+    tables.map(({ table, operations }) => ({
       table: typeof table === "string" ? table : getName(table),
       operations,
     })),
