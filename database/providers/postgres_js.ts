@@ -5,10 +5,10 @@ import { getPoolSize } from "../config/pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import type { TransactionRules } from "../session/transaction_state.ts";
 import { createSessionClient } from "../session/client.ts";
+import type { ConnectRetry } from "./connect_retry.ts";
 import { loadPostgres } from "./load_postgres.ts";
 import {
   begin,
-  type ConnectRetry,
   createRowQuery,
   readRows,
   runOnPool,

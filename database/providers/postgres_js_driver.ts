@@ -1,4 +1,5 @@
 import type { PendingQuery, Sql, TransactionSql } from "postgres";
+import { type ConnectRetry, retryRefused } from "./connect_retry.ts";
 import { isConnectFailure, isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
 import type {
   SqlDriver,
@@ -11,20 +12,6 @@ import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { Row } from "../../sql/session.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
-
-/**
- * Retry policy for a connection that could not be opened; no statement was sent on it.
- *
- * @param error The server's answer.
- * @param attempt Number of the failed attempt, from 1.
- * @param elapsedMs Milliseconds since the first attempt.
- * @returns Milliseconds to wait before the next attempt, or `undefined` to give up.
- */
-export type ConnectRetry = (
-  error: unknown,
-  attempt: number,
-  elapsedMs: number,
-) => number | undefined;
 
 /** Statements whose plan is worth keeping; DDL and SET run once. */
 const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
@@ -43,25 +30,16 @@ const MAX_PREPARED = 500;
  * @param send Runs the work; gets true if an invocation's deadline applies.
  * @param wasSent Returns true if the work may have been sent, after which it is not sent again.
  */
-async function runUnlessRefused<T>(
+function runUnlessRefused<T>(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
   send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
   wasSent: (error: unknown) => boolean,
 ): Promise<T> {
-  const startedAt = performance.now();
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await pool.use(send);
-    } catch (error) {
-      if (wasSent(error)) throw isReplaced(error) ? createLoss(error) : error;
-      const delayMs = isReplaced(error)
-        ? 0
-        : connectRetry(error, attempt, performance.now() - startedAt);
-      if (delayMs === undefined) throw error;
-      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-    }
-  }
+  return retryRefused(() => pool.use(send), (error, attempt, elapsedMs) => {
+    if (wasSent(error)) throw isReplaced(error) ? createLoss(error) : error;
+    return isReplaced(error) ? 0 : connectRetry(error, attempt, elapsedMs);
+  });
 }
 
 /** Creates the error of a statement that may have been sent on a connection that ended. */
@@ -89,7 +67,7 @@ export function runOnPool(
         const pending = start(sql);
         if (hasDeadline) return pending;
         const sent = underWay.add();
-        return withinLimit(pending, limit, () => underWay.lastAnswerMs(sent)).finally(() =>
+        return withinLimit(pending, limit, () => sent.answeredMs).finally(() =>
           underWay.remove(sent)
         );
       },
@@ -110,9 +88,7 @@ function wasStatementSent(error: unknown): boolean {
 
 /** A statement that waits for its answer. */
 interface Waiting {
-  before: Waiting | undefined;
-  after: Waiting | undefined;
-  /** Time of the last answer to a statement between `before` and this one. */
+  /** Time of the last answer to a statement that was sent before this one. */
   answeredMs: number;
 }
 
@@ -122,32 +98,24 @@ interface Waiting {
  * that were sent before it can be among them.
  */
 class UnderWay {
-  #last: Waiting | undefined;
+  readonly #waiting: Set<Waiting> = new Set();
 
   /** Adds a statement that is sent now. */
   add(): Waiting {
-    const sent: Waiting = { before: this.#last, after: undefined, answeredMs: 0 };
-    if (sent.before !== undefined) sent.before.after = sent;
-    return this.#last = sent;
+    const sent: Waiting = { answeredMs: 0 };
+    this.#waiting.add(sent);
+    return sent;
   }
 
   /** Removes a statement that was answered. */
-  remove({ before, after }: Waiting): void {
-    if (before !== undefined) before.after = after;
-    if (after === undefined) this.#last = before;
-    else {
-      after.before = before;
-      after.answeredMs = performance.now();
+  remove(answered: Waiting): void {
+    const answeredMs = performance.now();
+    let isLater = false;
+    for (const one of this.#waiting) {
+      if (isLater) one.answeredMs = answeredMs;
+      else isLater = one === answered;
     }
-  }
-
-  /** Returns when a statement that was sent before this one was answered last. */
-  lastAnswerMs(sent: Waiting): number {
-    let lastMs = 0;
-    for (let one: Waiting | undefined = sent; one !== undefined; one = one.before) {
-      lastMs = Math.max(lastMs, one.answeredMs);
-    }
-    return lastMs;
+    this.#waiting.delete(answered);
   }
 }
 
