@@ -20,7 +20,9 @@ function isInMemory(folder: string): boolean {
  * @returns The connection.
  */
 export async function openEmbeddedPg(config: DatabaseSettings): Promise<Connection> {
-  const { PGlite } = await loadPglite();
+  const { PGlite } = await import("@electric-sql/pglite").catch(
+    explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", "Provider embedded-pg"),
+  );
   const folder = config.connectionString ?? "memory://";
   const isNew = isInMemory(folder) || await makeFolder(folder);
   const loadDataDir = isNew ? await loadEmbeddedSnapshot() : undefined;
@@ -66,13 +68,4 @@ function openSession(pglite: PGlite): DedicatedSession {
     transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
     close: () => Promise.resolve(),
   };
-}
-
-async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", "Provider embedded-pg")(error);
-  }
 }

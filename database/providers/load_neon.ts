@@ -8,11 +8,7 @@ import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
  * @throws {ConfigurationError} If it is not installed.
  */
 export async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
-  const name = "@neondatabase/serverless";
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@neondatabase/serverless");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, name, "Provider branching-pg")(error);
-  }
+  return await import("@neondatabase/serverless").catch(
+    explainMissing(DATABASE_PACKAGES, "@neondatabase/serverless", "Provider branching-pg"),
+  );
 }
