@@ -1,5 +1,5 @@
 import process from "node:process";
-import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
+import { DATABASE_PACKAGES } from "../database/config/optional_packages.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { isAppError } from "../errors/app_error.ts";
 import {

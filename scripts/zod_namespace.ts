@@ -37,7 +37,7 @@ const TYPES = `/**
  */
 // deno-lint-ignore-file no-explicit-any
 import type * as core from "zod/v4/core";
-import * as all from "../validation/zod.ts";
+import * as all from "./zod.ts";
 
 /**
  * zod, without \`z.locales\` and \`z.core\`: see the guide on handlers for what it weighs.

@@ -43,7 +43,7 @@ export async function checkStatements(
 
 async function createBuilder(): Promise<BuilderClient> {
   const [{ DrizzleClients }, { Dialect }] = await Promise.all([
-    import("../../database/session/drizzle_clients.ts"),
+    import("../../database/session/client.ts"),
     import("../../database/session/dialect.ts"),
   ]);
   return new DrizzleClients(new Dialect(), undefined).createBuilder() as unknown as BuilderClient;

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { DatabaseSettings } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config/config.ts";
 import {
   type Command,
   type CommandContext,

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { DatabaseSettings } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, UsageError } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import {
   ForbiddenError,
   MethodNotAllowedError,

@@ -1,6 +1,6 @@
-import { getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
-import { executeRows } from "../../database/execute.ts";
+import { getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
+import { executeRows } from "../../database/session/execute.ts";
 import { sql } from "../../database/orm.ts";
 import { createScheduleEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

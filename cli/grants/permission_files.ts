@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { WHOLE_TABLE_COMMENT } from "../../database/table_permission.ts";
+import { WHOLE_TABLE_COMMENT } from "../../database/permissions/permission_statement.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TableName } from "./table_name.ts";
 import type { FunctionPermissions } from "./permissions.ts";

@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { findDeclaration, findProperty, listArguments } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";

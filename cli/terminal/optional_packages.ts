@@ -1,6 +1,6 @@
 import { AUTH_PACKAGES } from "../../auth/better_auth/optional_packages.ts";
 import { CLIENT_PACKAGES } from "../../client/optional_packages.ts";
-import { DATABASE_PACKAGES } from "../../database/optional_packages.ts";
+import { DATABASE_PACKAGES } from "../../database/config/optional_packages.ts";
 import { ENV_PACKAGES } from "../../env/optional_packages.ts";
 import { IDEMPOTENCY_PACKAGES } from "../../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../../jobs/optional_packages.ts";

@@ -50,7 +50,7 @@ export async function runDdl(work: DdlRun): Promise<void> {
       database: target.config,
       migrationsSchema: CLONE_SCHEMA,
       migrationsTable: "statements",
-      lockTtl: leaseSeconds,
+      lockTtlSeconds: leaseSeconds,
       translation: getTranslation(options),
       logger(message): void {
         const [tag] = message.split(":");

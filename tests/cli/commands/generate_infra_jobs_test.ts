@@ -157,7 +157,7 @@ export const orders = pgTable("orders", { id: integer("id").primaryKey() });
 export const getDb = () => getDrizzleClient({ provider: "distsql", endpoint: getRequiredEnv("DATABASE_ENDPOINT"), username: getRequiredEnv("DATABASE_USERNAME") });`,
   "src/functions/stream/index-orders.ts":
     `import { defineChangeStreamHandler } from "@trellis/fn/jobs";
-import { getDb, orders } from "../../idempotency/orders.ts";
+import { getDb, orders } from "../../orders.ts";
 export const handler = defineChangeStreamHandler({ name: "index-orders", table: orders, getDb })(async () => {});`,
 };
 

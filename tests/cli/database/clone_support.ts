@@ -7,8 +7,8 @@ import {
   type DrizzleClient,
   executeRows,
   getDrizzleClient,
-  type Row,
 } from "../../../database/mod.ts";
+import type { Row } from "../../../database/types.ts";
 import { sql } from "../../../database/orm.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";

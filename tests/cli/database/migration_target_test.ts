@@ -1,4 +1,4 @@
-import type { DatabaseSettings } from "../../../database/config.ts";
+import type { DatabaseSettings } from "../../../database/config/config.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import type { CommandContext } from "../../../cli/terminal/command.ts";

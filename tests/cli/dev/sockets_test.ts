@@ -15,7 +15,7 @@ import { getDrizzleClient } from "@trellis/fn/database";
 import { sql } from "@trellis/fn/database/orm";
 import { SUBSCRIPTION_MIGRATION_SQL } from "@trellis/fn/realtime";
 import { defineApiHandler } from "@trellis/fn/validation";
-import { tickets } from "../../examples/booking/src/sockets.ts";
+import { tickets } from "../../sockets.ts";
 export const handler = defineApiHandler()(async ({ context }) => {
   const db = await getDrizzleClient({ provider: "embedded-pg" });
   for (const each of SUBSCRIPTION_MIGRATION_SQL.split("--> statement-breakpoint")) await db.execute(sql.raw(each));
@@ -25,13 +25,13 @@ export const handler = defineApiHandler()(async ({ context }) => {
 `,
   "src/functions/websocket/$connect.ts":
     `import { defineWebSocketHandler } from "@trellis/fn/triggers";
-import { connections, tickets } from "../../examples/booking/src/sockets.ts";
+import { connections, tickets } from "../../sockets.ts";
 export const handler = defineWebSocketHandler({ auth: tickets })(async (params) => {
   if (params.eventType === "CONNECT") await connections.subscribe(params.connectionId, "user:" + params.userId);
 });
 `,
   "src/functions/websocket/who.ts": `import { defineWebSocketHandler } from "@trellis/fn/triggers";
-import { connections } from "../../examples/booking/src/sockets.ts";
+import { connections } from "../../sockets.ts";
 export const handler = defineWebSocketHandler()(async ({ connectionId }) => ({
   statusCode: 200, body: String(await connections.findTopics(connectionId, "user:")),
 }));
