@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { retry } from "../core/async/retry.ts";
+import { retry } from "../core/retry.ts";
 import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
@@ -175,7 +175,7 @@ export class Attempts<T> {
         return this.run();
       }, {
         ...this.#options,
-        maxRetries,
+        maxAttempts: maxRetries + 1,
         isRetryable: (error) => this.#mayRetry(error),
         onRetry: (error, attempt) => this.#onRetry(error, attempt),
       });

@@ -1,5 +1,5 @@
 import type { Client } from "@neondatabase/serverless";
-import { runtimeProcess } from "../../env/node_process.ts";
+import { runtimeProcess } from "../../env/builtin_module.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseSettings } from "../config.ts";
 import { getPoolSize } from "../pool_size.ts";

@@ -1,4 +1,3 @@
-import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { addKnownNames } from "../../errors/known_names.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
@@ -122,7 +121,6 @@ export function defineStatementOn(
   if (constraints !== undefined) checkConstraintAnswers(constraints);
   const tables = checkTables(options.tables ?? []);
   const metrics = { constraints, retry };
-  const lastClient = new LastFulfilled<DrizzleClient>();
   const statement = new Statement(name, builder);
   statements.add(statement);
 
@@ -131,7 +129,7 @@ export function defineStatementOn(
     return map === undefined ? rows : map(rows as never);
   }
   function definedStatement(values: CallValues = {}): Promise<unknown> {
-    return withQueryMetrics(name, () => lastClient.use(getDb(), (db) => run(db, values)), metrics);
+    return withQueryMetrics(name, async () => await run(await getDb(), values), metrics);
   }
   function on(
     client: DrizzleClient | TransactionClient,

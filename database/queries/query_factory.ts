@@ -1,4 +1,3 @@
-import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
@@ -194,7 +193,6 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   const tables = checkTables(options.tables);
   const queryName = options.name ?? (fn.name || describeTables(tables));
   const shared: QueryMetricsOptions = { retry, constraints };
-  const lastClient = new LastFulfilled<DrizzleClient<TSchema>>();
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
@@ -204,7 +202,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   function definedQuery(...args: TArgs): Promise<TResult> {
     return withQueryMetrics(
       queryName,
-      () => lastClient.use(getDb(), (db) => run(db, args)),
+      async () => await run(await getDb(), args),
       logInput ? { ...shared, logInput: args } : shared,
     );
   }
