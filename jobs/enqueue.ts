@@ -1,11 +1,11 @@
 import type { SQL } from "drizzle-orm";
 import type { Clock } from "../core/async/clock.ts";
 import { beforeDeadline } from "../core/request_context.ts";
-import { joinSql, type PlainSql, sql } from "../database/plain_sql.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSql, sendAhead } from "../database/run_sql.ts";
+import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSql, sendAhead } from "../database/session/run_sql.ts";
 import type { TransactionState } from "../database/session/transaction_state.ts";
-import { findTransactionState } from "../database/transaction_guard.ts";
+import { findTransactionState } from "../database/session/transaction_guard.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { NewJob } from "./job_row.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LeasedJob } from "./claim.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";
