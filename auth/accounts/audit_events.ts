@@ -1,4 +1,9 @@
-import { columnSql, listColumns, ReturnedColumns, tableSql } from "../../database/session/column_sql.ts";
+import {
+  columnSql,
+  listColumns,
+  ReturnedColumns,
+  tableSql,
+} from "../../database/session/column_sql.ts";
 import { isTable } from "../../database/session/drizzle_table.ts";
 import { bindSql, joinSql, type PlainSql, rawSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";

@@ -2,7 +2,7 @@ import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import { getAddressPrefix } from "../../core/http/ip_address.ts";
 import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
-import { refuseRequest } from "../../core/rate_limit/rate_limit_headers.ts";
+import { refuseRequest } from "../../core/rate_limit/count_request.ts";
 import {
   columnSql,
   listColumns,

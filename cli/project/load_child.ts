@@ -103,7 +103,7 @@ function captureStack(): readonly NodeJS.CallSite[] {
   return stack;
 }
 
-/** `process.env` of the project. */
+/** `process.env` of the project. A `Proxy`, because any variable may be read, and each is noted. */
 const projectEnvironment = new Proxy(process.env, {
   get(target, name) {
     const value = target[name as string];

@@ -1,5 +1,5 @@
 import type { Client } from "@neondatabase/serverless";
-import { runtimeProcess } from "../../env/node_process.ts";
+import { runtimeProcess } from "../../env/builtin_module.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseSettings } from "../config/config.ts";
 import { getPoolSize } from "../config/pool_size.ts";

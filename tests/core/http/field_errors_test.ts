@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { getFieldName, toFieldErrors } from "../../core/field_errors.ts";
+import { getFieldName, toFieldErrors } from "../../../core/http/field_errors.ts";
 
 Deno.test("getFieldName() joins keys of both forms, and names the whole input _form", () => {
   assertEquals(getFieldName(["items", 0, { key: "sku" }]), "items.0.sku");

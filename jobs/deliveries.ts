@@ -1,10 +1,10 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
-import { explainMissing } from "../env/optional_package.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { limitRequest } from "../env/limit_request.ts";
+import { explainMissing, RUNTIME_PACKAGES } from "../env/optional_package.ts";
 import { ConfigurationError, ServiceUnavailableError } from "../errors/http_errors.ts";
 import type { CommittedJob, JobDelivery } from "./job_settings.ts";
-import { JOBS_PACKAGES } from "./optional_packages.ts";
+import type { JobWorker } from "./worker.ts";
 
 /** Options of `createSqsDelivery`. */
 export interface SqsDeliveryOptions {
@@ -65,7 +65,7 @@ export function createSqsDelivery(options: SqsDeliveryOptions = {}): JobDelivery
 
   async function send(url: string, entries: SendMessageBatchRequestEntry[]): Promise<void> {
     const { SendMessageBatchCommand, SQSClient } = await import("@aws-sdk/client-sqs").catch(
-      explainMissing(JOBS_PACKAGES, "@aws-sdk/client-sqs", "createSqsDelivery"),
+      explainMissing(RUNTIME_PACKAGES, "@aws-sdk/client-sqs", "createSqsDelivery"),
     );
     const sender = client ??= new SQSClient({});
     const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: entries });
@@ -143,4 +143,41 @@ const MAX_GROUP_ID = 128;
 /** SQS takes printable ASCII without spaces. Two groups with one id only wait for each other. */
 function toGroupId(group: string): string {
   return encodeURIComponent(group).slice(0, MAX_GROUP_ID);
+}
+
+/**
+ * Creates the delivery that runs jobs in this process right after COMMIT, for tests and for servers
+ * of one process. The transaction's promise resolves when its jobs have run once; a job that is not
+ * due yet, or that failed, is left to `worker.runDue()`.
+ *
+ * @param getWorker Returns the worker; called with the first jobs.
+ * @returns The delivery for `configureJobs`.
+ *
+ * @example
+ * ```ts
+ * import { configureJobs, createInProcessDelivery, createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "@trellis/fn/jobs";
+ * import { sql } from "@trellis/fn/database/orm";
+ * import { createTestDatabase } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * const { db, close } = await createTestDatabase();
+ * for (const statement of JOBS_MIGRATION_SQL.split("--> statement-breakpoint")) {
+ *   await db.execute(sql.raw(statement));
+ * }
+ * const greet = defineJob({ name: "greet", schema: z.string() })(({ payload }) => console.log(payload));
+ * const worker = createJobWorker({ getDb: () => db, jobs: [greet] });
+ * const restore = configureJobs({ delivery: createInProcessDelivery(() => worker) });
+ *
+ * await greet.enqueue(db, "hello"); // hello
+ * restore();
+ * await close();
+ * ```
+ */
+export function createInProcessDelivery(getWorker: () => JobWorker): JobDelivery {
+  return {
+    graceSeconds: 0,
+    async deliver(jobs): Promise<void> {
+      await getWorker().runIds(jobs.map(({ id }) => id));
+    },
+  };
 }

@@ -1,8 +1,8 @@
-import type { FunctionOptions } from "../function_options.ts";
-import { FUNCTION_OPTION, type OptionRules, protective } from "../option_rules.ts";
-import { type CorsOption, isCorsOption } from "./cors.ts";
-import type { ErrorBodyFormat } from "./error_response.ts";
-import { isSecurityHeadersOption, type SecurityHeadersOption } from "./security_headers.ts";
+import type { FunctionOptions } from "./function_options.ts";
+import { type CorsOption, isCorsOption } from "./http/cors.ts";
+import type { ErrorBodyFormat } from "./http/error_response.ts";
+import { isSecurityHeadersOption, type SecurityHeadersOption } from "./http/security_headers.ts";
+import { FUNCTION_OPTION, type OptionRules, protective } from "./option_rules.ts";
 
 /** Options of all functions that answer HTTP requests. */
 export interface HttpOptions extends FunctionOptions {

@@ -1,6 +1,6 @@
-import type { Invocation } from "../observability/invocation.ts";
-import { currentInvocation } from "../observability/invocation_context.ts";
-import type { LambdaContext } from "./http/lambda.ts";
+import type { Invocation } from "../../observability/invocation.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import type { LambdaContext } from "./lambda.ts";
 
 /**
  * Returns the invocation that an answer belongs to: the current one, unless Lambda's context says that it is another. A

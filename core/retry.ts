@@ -1,14 +1,13 @@
-import { fullJitterDelay } from "./backoff.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import { remainingMs } from "../request_context.ts";
+import { type Clock, systemClock } from "./async/clock.ts";
+import { remainingMs } from "./request_context.ts";
 
 /** Options of {@link retry}. */
 export interface RetryOptions {
   /**
-   * Number of retries after the first attempt.
-   * @default 3
+   * Attempts, with the first one.
+   * @default 4
    */
-  maxRetries?: number;
+  maxAttempts?: number;
   /**
    * Upper bound of the first delay, in milliseconds.
    * @default 100
@@ -43,7 +42,7 @@ export interface RetryOptions {
  * @param options When to run again, and how long to wait.
  * @returns What `fn` returns.
  * @throws What `fn` throws at last.
- * @throws {RangeError} When a count or a delay is negative or no number.
+ * @throws {RangeError} When the attempts are fewer than one, or a delay is negative or no number.
  *
  * @example
  * ```ts
@@ -61,15 +60,15 @@ export async function retry<T>(
   fn: (retries: number) => T | Promise<T>,
   options: RetryOptions,
 ): Promise<T> {
-  const { maxRetries = 3, baseDelayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
-  if (!(maxRetries >= 0 && baseDelayMs >= 0 && maxDelayMs >= 0)) {
-    refuse({ maxRetries, baseDelayMs, maxDelayMs });
-  }
+  const { maxAttempts = 4, baseDelayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
+  checkNumber("maxAttempts", maxAttempts, 1);
+  checkNumber("baseDelayMs", baseDelayMs, 0);
+  checkNumber("maxDelayMs", maxDelayMs, 0);
   for (let retries = 0;; retries++) {
     try {
       return await fn(retries);
     } catch (error) {
-      if (retries >= maxRetries || !options.isRetryable(error)) throw error;
+      if (retries + 1 >= maxAttempts || !options.isRetryable(error)) throw error;
       const delayMs = fullJitterDelay(retries + 1, {
         baseDelayMs,
         maxDelayMs,
@@ -82,7 +81,34 @@ export async function retry<T>(
   }
 }
 
-function refuse(options: Record<string, number>): never {
-  const [name, value] = Object.entries(options).find(([, each]) => !(each >= 0))!;
-  throw new RangeError(`${name} must be a number from 0, got ${value}`);
+function checkNumber(name: string, value: number, least: number): void {
+  if (!(value >= least)) {
+    throw new RangeError(`${name} must be a number from ${least}, got ${value}`);
+  }
+}
+
+/** Options of {@link fullJitterDelay}. */
+export interface BackoffOptions {
+  /** Upper bound of the first delay, in milliseconds. */
+  baseDelayMs: number;
+  /** Upper bound of every delay, in milliseconds. */
+  maxDelayMs: number;
+  /**
+   * A number from 0 to below 1.
+   * @default Math.random
+   */
+  random?: () => number;
+}
+
+/**
+ * The delay before a retry: exponential backoff with full jitter, so that clients that collided once spread out.
+ * Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015).
+ *
+ * @param attempt The retry's number, from 1.
+ * @param options Bounds and randomness.
+ * @returns Milliseconds, from 0 to `min(maxDelayMs, baseDelayMs * 2^(attempt - 1))`.
+ */
+export function fullJitterDelay(attempt: number, options: BackoffOptions): number {
+  const { baseDelayMs, maxDelayMs, random = Math.random } = options;
+  return random() * Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1));
 }

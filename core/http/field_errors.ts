@@ -1,4 +1,4 @@
-import type { StandardIssue } from "../env/standard_schema.ts";
+import type { StandardIssue } from "../../env/standard_schema.ts";
 
 /** Messages by field, in dotted paths. */
 export type FieldErrors = Record<string, string[]>;
