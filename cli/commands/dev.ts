@@ -7,12 +7,6 @@ import { waitForStopSignal } from "../dev/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
 import { readProjectConfig } from "../read_project.ts";
 
-const DATABASES: readonly string[] = [
-  "embedded",
-  "distsql",
-  "env",
-] satisfies readonly DatabaseChoice[];
-
 /** The command `trellis dev`. */
 export const dev: Command = {
   name: "dev",
@@ -40,6 +34,7 @@ export const dev: Command = {
     {
       name: "db",
       value: "kind",
+      values: ["embedded", "distsql", "env"] satisfies DatabaseChoice[],
       description: "embedded, distsql (a local Aurora DSQL server), or env " +
         "(the database in the environment, without migrations).",
     },
@@ -68,10 +63,6 @@ export const dev: Command = {
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { root, options, output } = context;
-  const { db } = options;
-  if (db !== undefined && !DATABASES.includes(String(db))) {
-    throw new UsageError(`--db must be one of ${DATABASES.join(", ")}, got ${JSON.stringify(db)}`);
-  }
   const port = readPort(options.port);
   const [{ startDevServer }, { checkAuthTables }] = await Promise.all([
     import("../dev/dev_server.ts"),
@@ -91,7 +82,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
       root,
       config,
       port: port ?? config.dev.port,
-      database: db as DatabaseChoice | undefined,
+      database: options.db as DatabaseChoice | undefined,
       reset: options.reset === true,
       onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
       terminal: createTerminal(output, root),
