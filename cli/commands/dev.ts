@@ -5,6 +5,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
 import { waitForStopSignal } from "../dev/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
+import { groupBy } from "../group_by.ts";
 import { readProjectConfig } from "../read_project.ts";
 
 /** The command `trellis dev`. */
@@ -132,9 +133,8 @@ function readPort(given: string | boolean | undefined): number | undefined {
 }
 
 function countByKind(kinds: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ") || "none";
+  const groups = groupBy(kinds, (kind) => kind);
+  return [...groups].map(([kind, all]) => `${all.length} ${kind}`).join(", ") || "none";
 }
 
 /** Stops the child process of esbuild. */
