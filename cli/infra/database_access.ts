@@ -87,8 +87,7 @@ function deriveKind(
   clients: DatabaseClients | undefined,
   fields: ReadonlyMap<string, ClientField>,
 ): DatabaseKind | undefined {
-  const providers = clients?.providers ?? new Set();
-  if (has(fields, "endpoint") || providers.has("distsql")) return "distsql";
+  if (has(fields, "endpoint") || clients?.providers.includes("distsql")) return "distsql";
   return has(fields, "connectionString") || has(fields, "host") ? "postgres" : undefined;
 }
 
@@ -151,7 +150,7 @@ function planServer(fn: InfraFunction, fields: ReadonlyMap<string, ClientField>)
 
 /** Neon is reached over the internet. */
 function isInNetwork({ database }: InfraFunction): boolean {
-  return database?.providers.has("branching-pg") !== true || database.providers.size > 1;
+  return database?.providers.join() !== "branching-pg";
 }
 
 function getServerProvider(clients: DatabaseClients | undefined): string {

@@ -17,7 +17,7 @@ import { findStandIn } from "../project/stand_ins.ts";
 import { type AnyNode, listChildren } from "../project/syntax_nodes.ts";
 import { findNodeUse, findUse } from "../project/value_uses.ts";
 import { findAuthorizerReads } from "./authorizer_reads.ts";
-import { type DatabaseClientFacts, readDatabaseClients } from "./database_clients.ts";
+import { type DatabaseClients, readDatabaseClients } from "./database_clients.ts";
 import type { AuthorizerInputs } from "./infra_plan.ts";
 import {
   BUCKET_ACCESSES,
@@ -71,7 +71,7 @@ export interface InfraFacts extends HandlerFacts {
   readonly sendsBySes: boolean;
   readonly loadsSources: boolean;
   readonly inputs?: AuthorizerInputs;
-  readonly database: DatabaseClientFacts;
+  readonly database: DatabaseClients;
   /** Code whose variables are not known. */
   readonly unresolved: readonly Problem[];
   readonly errors: readonly Problem[];
