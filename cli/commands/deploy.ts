@@ -6,7 +6,7 @@ import { checkSecrets } from "../deploy/secret_step.ts";
 import { runSmokeRequest } from "../deploy/smoke.ts";
 import { buildFunctions, checkSources } from "../deploy/source_steps.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
-import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
+import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { type DeploymentStep, runSteps, type StepReport } from "../deploy/run_steps.ts";
 import {
   confirmPlan,

@@ -2,7 +2,7 @@ import type { Command, CommandContext, CommandResult } from "../terminal/command
 import { ExitCode, UsageError } from "../terminal/command.ts";
 import { type Deployment, openDeployment } from "../deploy/deployment.ts";
 import { withStageLock } from "../deploy/stage_lock.ts";
-import { TERRAFORM_OPTIONS } from "../deploy/options.ts";
+import { TERRAFORM_OPTIONS } from "../deploy/terraform.ts";
 import { showPlan } from "../deploy/plan_steps.ts";
 import { readStage, STAGE_OPTION } from "../stages/stage_name.ts";
 

@@ -114,3 +114,9 @@ const MAX_PARAMETERS = 10;
 function undefinedIfMissing(error: unknown): undefined {
   if ((error as Error).name !== "ResourceNotFoundException") throw error;
 }
+
+/** Returns 32 random bytes in hexadecimal. */
+export function generateSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
