@@ -1,4 +1,4 @@
-import { TRELLIS } from "./resolve_module.ts";
+import { TRELLIS } from "./package_specifier.ts";
 
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",
