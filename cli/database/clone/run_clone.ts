@@ -278,7 +278,7 @@ function getLimits(source: CloneConnection, target: CloneConnection): BatchLimit
 }
 
 /** Restarts the sequences of the target at the current values of the source. */
-export async function restartSequences(
+async function restartSequences(
   source: CloneConnection,
   target: CloneConnection,
   sequences: readonly SequenceSchema[],
