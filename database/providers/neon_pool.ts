@@ -139,7 +139,7 @@ export class NeonConnection {
         : withinLimit(answer, limit, () => this.#answeredMs));
     } catch (thrown) {
       const error = toError(thrown);
-      if (isSilent(error)) void this.#client.end().catch(() => {});
+      if (isSilent(error)) void (this.#client as Client).end().catch(() => {});
       throw error;
     } finally {
       this.#answeredMs = performance.now();

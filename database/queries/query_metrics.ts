@@ -1,7 +1,7 @@
 import type { AppError } from "../../errors/app_error.ts";
 import { DatabaseError, type UniqueViolationError } from "../../errors/database_errors.ts";
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
-import { createMetricRecorder } from "../../observability/metrics.ts";
+import { metrics } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
@@ -83,22 +83,12 @@ export async function withQueryMetrics<T>(
   return result;
 }
 
-const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();
-/** Upper bound of cached recorders, in case names contain ids. */
-const MAX_RECORDERS = 1000;
-
 function emit(queryName: string, durationMs: number, retries: number, errors: 0 | 1): void {
-  let record = recorders.get(queryName);
-  if (record === undefined) {
-    record = createMetricRecorder({ queryName }, [
-      ["QueryDuration", "Milliseconds"],
-      ["QueryErrors", "Count"],
-      ["QueryRetries", "Count"],
-    ]);
-    if (recorders.size >= MAX_RECORDERS) recorders.clear();
-    recorders.set(queryName, record);
-  }
-  record(durationMs, errors, retries);
+  metrics.addMetricsWithDimensions({ queryName }, [
+    ["QueryDuration", "Milliseconds", durationMs],
+    ["QueryErrors", "Count", errors],
+    ["QueryRetries", "Count", retries],
+  ]);
 }
 
 /** Errors that were logged, so that nested queries do not log the same failure twice. */

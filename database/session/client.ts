@@ -23,7 +23,6 @@ import {
   type SelectedFieldsOrdered,
 } from "drizzle-orm/pg-core";
 import { isJsonField } from "./column_decoder.ts";
-import { CellReaders } from "./decode_rows.ts";
 import { createPlaceholderFiller } from "./placeholders.ts";
 import { PreparedQuery, type StatementRunner } from "./prepared_query.ts";
 import type { RowMapping } from "./row_mapper.ts";
@@ -107,8 +106,7 @@ class DrizzleSession
   ): RowMapping {
     if (mapRows !== undefined) {
       const { lastRelationalFields } = this.dialect as Dialect;
-      const cells = new CellReaders(lastRelationalFields.map(isJsonField));
-      return { kind: "relational", cells, mapRows };
+      return { kind: "relational", isJson: lastRelationalFields.map(isJsonField), mapRows };
     }
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);
   }

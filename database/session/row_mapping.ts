@@ -7,8 +7,7 @@ import {
   type SelectedField,
   withSafeDecoder,
 } from "./column_decoder.ts";
-import { type Cell, mapToCells } from "./row_mapper.ts";
-import type { RowMapping } from "./row_mapper.ts";
+import type { Cell, RowMapping } from "./row_mapper.ts";
 
 /**
  * Creates the mapping of rows to a builder's fields.
@@ -17,9 +16,10 @@ import type { RowMapping } from "./row_mapper.ts";
  * @returns The mapping.
  */
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
-  return mapToCells(
-    fields.map(({ path, field }) => toCell(path, withSafeDecoder(field as SelectedField))),
+  const cells = fields.map(({ path, field }) =>
+    toCell(path, withSafeDecoder(field as SelectedField))
   );
+  return { kind: "fields", cells };
 }
 
 /** Returns the cells of the fields that drizzle selected. */
