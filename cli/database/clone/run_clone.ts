@@ -164,9 +164,10 @@ class Clone {
     for (const copy of plan.copies) refusals.push(...await this.#findRounded(copy));
     const warnings = [...plan.warnings];
     if (refusals.length > 0) return { refusals, warnings, tables: [], resumed: false };
-    await this.#state.write(plan, source.label, options);
     const { before, after, sequences, copies } = plan;
-    return { source: source.label, options, before, after, sequences, copies, warnings };
+    const clone = { source: source.label, options, before, after, sequences, copies, warnings };
+    await this.#state.write(clone);
+    return clone;
   }
 
   /** Finds columns with values that the target would round. */
