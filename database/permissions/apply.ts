@@ -5,7 +5,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseSettings } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import { withDistSqlRetry } from "../session/retry.ts";
-import { withSession } from "../providers/with_session.ts";
+import { withSession } from "../providers/client.ts";
 import {
   type DeclaredGrant,
   type DeclaredGrants,

@@ -14,7 +14,7 @@ import {
 } from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { mapRow } from "../../../database/session/row_mapper.ts";
-import { toCells } from "../../../database/session/row_mapping.ts";
+import { toCells } from "../../../database/session/client.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const { mapResultRow } = drizzleUtils as unknown as {
