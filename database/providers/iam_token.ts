@@ -57,7 +57,7 @@ export async function createTokenSource(
   loadSigner: () => Promise<() => Promise<string>>,
 ): Promise<() => Promise<string>> {
   const first = readCredentials();
-  if (first !== undefined && builtinModule("node:crypto") !== undefined) {
+  if (first !== undefined) {
     return () => Promise.resolve(signIamToken(request, readCredentials() ?? first));
   }
   const sign = await loadSigner();

@@ -71,28 +71,15 @@ function asText(text: string): string {
   return text;
 }
 
-/**
- * Parses the formats `hex` and `escape` of `bytea_output`, into a `Buffer` if the runtime has one.
- */
+/** Parses the formats `hex` and `escape` of `bytea_output`. */
 function readBytes(text: string): Uint8Array {
-  const Buffer = builtinModule("node:buffer")?.Buffer;
-  const isHex = text.startsWith("\\x");
-  if (Buffer === undefined) return isHex ? fromHex(text.slice(2)) : fromEscapes(text);
-  return isHex ? Buffer.from(text.slice(2), "hex") : Buffer.from(fromEscapes(text));
-}
-
-function fromHex(hex: string): Uint8Array {
-  const bytes = new Uint8Array(hex.length / 2);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = parseInt(hex.slice(2 * at, 2 * at + 2), 16);
-  return bytes;
-}
-
-function fromEscapes(text: string): Uint8Array {
+  const { Buffer } = builtinModule("node:buffer")!;
+  if (text.startsWith("\\x")) return Buffer.from(text.slice(2), "hex");
   const codes = text.replace(
     /\\(?:\\|([0-3][0-7]{2}))/g,
     (_, octal) => octal === undefined ? "\\" : String.fromCharCode(parseInt(octal, 8)),
   );
-  return Uint8Array.from(codes, (char) => char.charCodeAt(0));
+  return Buffer.from(codes, "latin1");
 }
 
 function readPoint(text: string): { x: number; y: number } {

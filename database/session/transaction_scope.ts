@@ -42,15 +42,10 @@ export class TransactionScope {
     this.beganAtMs = performance.now();
     // with sequential invocations, promises need not carry their context
     if (storage === undefined && this.invocation?.settings.singleConcurrency !== true) {
-      storage = createStorage();
+      storage = new (builtinModule("node:async_hooks")!).AsyncLocalStorage();
     }
     return this.lease.use(() => storage === undefined ? work() : storage.run(this, work));
   }
-}
-
-function createStorage(): typeof storage {
-  const hooks = builtinModule("node:async_hooks");
-  return hooks === undefined ? undefined : new hooks.AsyncLocalStorage();
 }
 
 /**
