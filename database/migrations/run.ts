@@ -246,7 +246,7 @@ async function migrate(
       logger,
       clock,
       onUndecided: config.onUndecided,
-      openClient: () => openPatientClient(config.database, settings.jobTimeoutMs),
+      openClient: () => openMigrationClient(config.database, settings.jobTimeoutMs),
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
     if (session.isPooled) assertNoSharedSettings(todo);
@@ -267,9 +267,9 @@ async function migrate(
 }
 
 /** Opens a client whose statements have the time limit of migrations. */
-async function openPatientClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
+async function openMigrationClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
   const connection = await openShared(database);
-  return await connection.createClient(undefined, { ms });
+  return connection.createClient(undefined, { ms });
 }
 
 function logPlan(

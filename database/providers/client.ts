@@ -75,7 +75,7 @@ function refuse(): Promise<never> {
 
 async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {
   const connection = await openShared(config);
-  return await runOutsideInvocation(() => connection.createClient(config.schema));
+  return runOutsideInvocation(() => connection.createClient(config.schema));
 }
 
 /** Options of {@link openShared}. */

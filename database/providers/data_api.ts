@@ -82,9 +82,7 @@ export async function openDataApi(config: DatabaseSettings): Promise<Connection>
       }
     },
     createClient: (schema) =>
-      Promise.resolve(
-        createSessionClient(driver, slots, { schema, dialect: new DataApiDialect() }),
-      ),
+      createSessionClient(driver, slots, { schema, dialect: new DataApiDialect() }),
     openSession(): Promise<DedicatedSession> {
       const own = getLimit(config);
       const session = openSession(withLimit(own));

@@ -109,9 +109,9 @@ export async function openPostgres(
         throw error;
       }
     },
-    createClient(schema, limit): Promise<DrizzleClient> {
+    createClient(schema, limit): DrizzleClient {
       const limited = limit === undefined ? driver : toSqlDriver(pool, server, connectRetry, limit);
-      return Promise.resolve(createSessionClient(limited, slots, { schema, rules }));
+      return createSessionClient(limited, slots, { schema, rules });
     },
     async openSession(): Promise<DedicatedSession> {
       const traits = { explain, keepsSession, isPooled, limit: getLimit(config) };
