@@ -136,7 +136,6 @@ const LOAD_DRIZZLE = [
   "database/session/drizzle_version.ts",
   "database/session/exact_columns.ts",
   "database/session/placeholders.ts",
-  "database/session/row_mapping.ts",
   "jobs/jobs_table.ts",
 ];
 

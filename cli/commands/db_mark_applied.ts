@@ -1,10 +1,5 @@
-import {
-  type Command,
-  type CommandContext,
-  type CommandResult,
-  ExitCode,
-} from "../terminal/command.ts";
-import { migrationOptions } from "../database/migration_options.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../terminal/command.ts";
+import { migrationOptions } from "../database/database_options.ts";
 import { printFindings } from "../database/print_findings.ts";
 
 /** The command `trellis db mark-applied`. */

@@ -73,7 +73,7 @@ export async function openBranchingPg(
         throw error;
       }
     },
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, { schema })),
+    createClient: (schema) => createSessionClient(driver, slots, { schema }),
     async openSession(): Promise<DedicatedSession> {
       const client = await connectClient(() => connect(new neon.Client(settings)), connectRetry);
       const limit = getLimit(config);
