@@ -1,4 +1,4 @@
-import { retry, type RetryOptions } from "../../../core/async/retry.ts";
+import { retry, type RetryOptions } from "../../../core/retry.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
 import { executeRows } from "../../../database/session/execute.ts";
 import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
