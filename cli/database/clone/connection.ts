@@ -39,7 +39,7 @@ export interface CloneConnection {
 
 /** Retries of a statement whose connection was lost: a server restarts within their delays. */
 const LOST_CONNECTIONS: RetryOptions = {
-  maxRetries: 7,
+  maxAttempts: 8,
   baseDelayMs: 400,
   maxDelayMs: 15_000,
   isRetryable: (error) => isConnectionLost(error) && !isSilent(error),
