@@ -59,7 +59,6 @@ export function isJsonType(type: string): boolean {
 
 const MAX_VARCHAR = 65_535;
 const MAX_CHAR = 4_096;
-const MAX_DIGITS_BEFORE_WIDE_NUMERIC = 38;
 
 /** Translation of a column's type. */
 export interface ColumnType {
@@ -71,8 +70,6 @@ export interface ColumnType {
   readonly isSmallInteger?: boolean;
   /** True for json and jsonb, which cannot be keys. */
   readonly isJson?: boolean;
-  /** True for numeric, which could not be a key in earlier versions. */
-  readonly isNumeric?: boolean;
   /** Domain of the column; `unknown` if only its name is known. */
   readonly domain?: DeclaredDomain | "unknown";
   /** Folded name of the type. */
@@ -93,19 +90,15 @@ function numericType(
   to: number,
   t: StatementTranslation,
 ): ColumnType {
-  const type = { name: "numeric", isNumeric: true };
-  const digits = getSize(reader, from, to);
-  if (digits === undefined) {
-    const { numeric } = t.options;
-    if (!numeric) t.warn("numeric-precision");
-    else {
-      t.apply("numeric-precision");
-      return { ...type, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
-    }
-  } else if (digits > MAX_DIGITS_BEFORE_WIDE_NUMERIC && !t.can("numeric_keys")) {
-    t.refuse("numeric-digits");
+  const name = "numeric";
+  if (getSize(reader, from, to) !== undefined) return { name };
+  const { numeric } = t.options;
+  if (numeric === undefined) {
+    t.warn("numeric-precision");
+    return { name };
   }
-  return type;
+  t.apply("numeric-precision");
+  return { name, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
 }
 
 function storableType(
@@ -116,11 +109,7 @@ function storableType(
   t: StatementTranslation,
 ): ColumnType {
   if (NUMERIC.has(name)) return numericType(reader, from, to, t);
-  if (JSON_TYPES.has(name)) {
-    if (t.can("json_columns")) return { name, isJson: true };
-    t.warn("type-json-as-text");
-    return { name, replacement: "text" };
-  }
+  if (JSON_TYPES.has(name)) return { name, isJson: true };
   const size = getSize(reader, from, to);
   if (size !== undefined && /char|national/.test(name)) {
     const isVarying = name === "varchar" || reader.find("VARYING", from, to) >= 0;
@@ -159,10 +148,7 @@ export function translateType(
   }
   const isBuiltIn = schema === undefined || schema === "pg_catalog";
   const isInternalChar = reader.token(from)?.kind === "quoted" && name === "char";
-  if (isBuiltIn && SERIAL.has(name)) {
-    if (!t.can("sequences")) t.refuse("type-serial-unsupported");
-    return { name, isSerial: true };
-  }
+  if (isBuiltIn && SERIAL.has(name)) return { name, isSerial: true };
   if (isBuiltIn && STORABLE.has(name) && !isInternalChar) {
     return storableType(reader, name, end - 1, to, t);
   }
