@@ -6,7 +6,7 @@ import { IDEMPOTENCY_PACKAGES } from "../idempotency/optional_packages.ts";
 import { JOBS_PACKAGES } from "../jobs/optional_packages.ts";
 import { MAIL_PACKAGES } from "../mail/optional_packages.ts";
 import { REALTIME_PACKAGES } from "../realtime/optional_packages.ts";
-import { TESTING_PACKAGES } from "../distsql/server/optional_packages.ts";
+import { TESTING_PACKAGES } from "../distsql/server/syntax/optional_packages.ts";
 import { UPLOAD_PACKAGES } from "../uploads/optional_packages.ts";
 import { ROUTER_PACKAGES } from "../router/optional_packages.ts";
 

@@ -1,5 +1,5 @@
-import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
-import type { Statement } from "../statements.ts";
+import { child, children, getText, type SyntaxNode } from "../syntax/syntax_tree.ts";
+import type { Statement } from "../syntax/statements.ts";
 import { type Refusal, type RefusalRule, rulesOn } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./sequence_cache.ts";
 import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";

@@ -1,5 +1,5 @@
-import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
-import type { SqlToken } from "../statements.ts";
+import { child, children, getText, type SyntaxNode } from "../syntax/syntax_tree.ts";
+import type { SqlToken } from "../syntax/statements.ts";
 import { type RefusalRule, rulesOn } from "./rule.ts";
 
 /**

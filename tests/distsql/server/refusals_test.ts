@@ -2,7 +2,7 @@ import { assertEquals, assertExists } from "@std/assert";
 import type postgres from "postgres";
 import { checkRefusals, REFUSAL_RULES } from "../../../distsql/server/rules/check.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
-import { loadStatementParser } from "../../../distsql/server/statements.ts";
+import { loadStatementParser } from "../../../distsql/server/syntax/statements.ts";
 import { connect, refusal } from "./connect.ts";
 
 let server: DistSqlServer;
