@@ -48,9 +48,10 @@ export type {
 export { classifyStatement, type StatementClassification } from "../distsql/translate/classify.ts";
 export {
   RecreationRequiredError,
+  StatementError,
   type StatementErrorOptions,
   UnsupportedStatementError,
-} from "../distsql/translate/errors.ts";
+} from "../distsql/translate/context/errors.ts";
 export {
   DIST_SQL_INCOMPATIBILITIES,
   getByAction,
@@ -63,7 +64,7 @@ export {
   type DistSqlEvidence,
   type DistSqlIncompatibility,
 } from "../distsql/registry/incompatibility.ts";
-export type { DistSqlOptions } from "../distsql/translate/options.ts";
+export type { DistSqlOptions } from "../distsql/translate/context/options.ts";
 export { sanitizeForDistSql, translateForDistSql } from "../distsql/translate/sanitize.ts";
 export type {
   DistSqlBatch,
@@ -74,7 +75,7 @@ export type {
   DistSqlTranslation,
   DistSqlTruncation,
   DistSqlWarning,
-} from "../distsql/translate/translation.ts";
+} from "../distsql/translate/context/translation.ts";
 export { executeRows } from "./execute.ts";
 export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
 export {
@@ -152,6 +153,7 @@ export type {
   CopyKey,
   CopyStep,
   GrantsStep,
+  PlannedStep,
   PositionStep,
   RecreationCopy,
   RecreationPhase,

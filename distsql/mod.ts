@@ -29,7 +29,7 @@ export {
   type SqlSource,
   type TranslatedSource,
   translateSources,
-} from "./translate/translate_sources.ts";
+} from "./findings/translate_sources.ts";
 export type { TranslatedStatement } from "./translate/translate_text.ts";
 export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "../sql/statement.ts";
 export type { TextPosition } from "../sql/text_position.ts";

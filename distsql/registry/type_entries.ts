@@ -130,8 +130,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = inCategory(DataTy
     action: Error,
     title: "Column of a user-defined type",
     advice:
-      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. Add the " +
-      "names of domains to the option `domains`.",
+      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. A domain must " +
+      "be created by an earlier statement.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "live",

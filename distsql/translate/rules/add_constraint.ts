@@ -1,7 +1,7 @@
 import { getName, type QualifiedName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import {
   type AlterAction,
   type AlterResult,
@@ -13,12 +13,12 @@ import {
 } from "./alter_target.ts";
 import { refuseJsonKeys } from "./known_table.ts";
 import { notNullSteps } from "./not_null.ts";
+import { cleanConstraint } from "./clean_constraint.ts";
 import {
-  cleanConstraint,
   isNotValid,
   readTableConstraint,
   type TableConstraint,
-} from "./table_constraint.ts";
+} from "../../syntax/table_constraint.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Words of expressions that are not columns. */

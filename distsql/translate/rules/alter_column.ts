@@ -1,4 +1,4 @@
-import { findTypeChange } from "../find_type_change.ts";
+import { findTypeChange } from "../../syntax/alter_pass.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
 import type { AlterAction, AlterResult } from "./alter_target.ts";

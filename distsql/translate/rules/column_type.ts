@@ -1,13 +1,10 @@
+import { SERIAL } from "../../syntax/column_definition.ts";
 import { readName } from "../../../sql/sql_name.ts";
 import { type DeclaredDomain, findObject } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { keywordSet, listWords } from "../../../sql/list_words.ts";
 
-/** Types of columns that are numbered by a sequence. */
-export const SERIAL: ReadonlySet<string> = keywordSet(
-  "serial serial2 serial4 serial8 smallserial bigserial",
-);
 const JSON_TYPES: ReadonlySet<string> = new Set(["json", "jsonb"]);
 const NUMERIC: ReadonlySet<string> = new Set(["numeric", "decimal", "dec"]);
 const SMALL_INTEGERS: ReadonlySet<string> = new Set(["smallint", "int2", "int", "integer", "int4"]);
@@ -70,8 +67,8 @@ export interface ColumnType {
   readonly isSmallInteger?: boolean;
   /** True for json and jsonb, which cannot be keys. */
   readonly isJson?: boolean;
-  /** Domain of the column; `unknown` if only its name is known. */
-  readonly domain?: DeclaredDomain | "unknown";
+  /** Domain of the column. */
+  readonly domain?: DeclaredDomain;
   /** Folded name of the type. */
   readonly name: string;
 }
@@ -164,11 +161,8 @@ function ownType(
   t: StatementTranslation,
   refuse: (id: string, type: string) => void,
 ): ColumnType {
-  const { domains, declared } = t.scope;
   const schema = path === name ? undefined : path.slice(0, -name.length - 1);
-  const domain = findObject(declared.domains, { schema, name });
-  if (domain === undefined && !domains.has(path) && !domains.has(name)) {
-    refuse("type-user-defined", path);
-  }
-  return { name, isJson: domain && isJsonType(domain.type), domain: domain ?? "unknown" };
+  const domain = findObject(t.scope.declared.domains, { schema, name });
+  if (domain === undefined) refuse("type-user-defined", path);
+  return { name, isJson: domain && isJsonType(domain.type), domain };
 }

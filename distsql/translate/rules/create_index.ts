@@ -3,7 +3,7 @@ import { readPart } from "../../schema/read_object.ts";
 import { readName, writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { findTable, refuseJsonKeys } from "./known_table.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 

@@ -1,16 +1,16 @@
 import { type QualifiedName, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
-import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
+import type { StatementTranslation } from "../context/translation.ts";
+import {
+  type ColumnClause,
+  type ColumnDefinition,
+  readColumn,
+} from "../../syntax/column_definition.ts";
 import { type ColumnType, translateType } from "./column_type.ts";
 import { normalizeIdentity } from "./identity.ts";
-import {
-  cleanAttributes,
-  cleanConstraint,
-  isTableConstraint,
-  readTableConstraint,
-} from "./table_constraint.ts";
+import { cleanAttributes, cleanConstraint } from "./clean_constraint.ts";
+import { isTableConstraint, readTableConstraint } from "../../syntax/table_constraint.ts";
 
 const MAX_COLUMNS = 255;
 const MAX_INDEXES = 24;

@@ -1,7 +1,7 @@
 import { getName, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import { translateType } from "./column_type.ts";
 import { normalizeCache } from "./identity.ts";
 
@@ -42,7 +42,7 @@ export function translateCreateType(reader: StatementReader, t: StatementTransla
   t.refuse("create-type", isEnum ? "an enum" : "CREATE TYPE", name.path);
 }
 
-/** Keeps CREATE DOMAIN, and records its name for the columns that use it. */
+/** Keeps CREATE DOMAIN. */
 export function translateCreateDomain(reader: StatementReader, t: StatementTranslation): void {
   const name = readName(reader, 2);
   const typeFrom = reader.skip(name.end, "AS");
@@ -52,7 +52,6 @@ export function translateCreateDomain(reader: StatementReader, t: StatementTrans
   const type = translateType(reader, typeFrom, typeTo, t);
   if (type.isSerial) t.refuse("type-unsupported", "a domain of a serial type");
   if (t.refusals.length > before) return;
-  for (const key of [name.path, name.name]) t.scope.domains.add(key);
   const edits = new TokenEdits(reader);
   if (type.replacement) edits.replace(typeFrom, typeTo, type.replacement);
   t.emit(edits.apply());

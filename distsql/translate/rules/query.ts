@@ -1,7 +1,7 @@
 import { keywordSet, listWords } from "../../../sql/list_words.ts";
 import { quoteNameAt, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 
 const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
   "",
