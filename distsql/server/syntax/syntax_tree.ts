@@ -1,4 +1,4 @@
-import { qualify } from "../../sql/quote.ts";
+import { qualify } from "../../../sql/quote.ts";
 
 /**
  * Node of PostgreSQL's parse tree from libpg-query: an object whose fields are nodes, lists and
@@ -28,38 +28,19 @@ export function getText(node: SyntaxNode, field: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Nodes under a node by type: most statements are searched for nodes of several types. */
-const nodesByType: WeakMap<object, Map<string, SyntaxNode[]>> = new WeakMap();
-
 /** Finds all nodes of a type under a node, including itself, without their wrappers. */
 export function findNodes(root: unknown, type: string): readonly SyntaxNode[] {
-  if (typeof root !== "object" || root === null) return [];
-  let found = nodesByType.get(root);
-  if (found === undefined) nodesByType.set(root, found = groupNodes(root));
-  return found.get(type) ?? [];
-}
-
-function groupNodes(root: object): Map<string, SyntaxNode[]> {
-  const found = new Map<string, SyntaxNode[]>();
+  const found: SyntaxNode[] = [];
   const pending: unknown[] = [root];
   while (pending.length > 0) {
     const value = pending.pop();
-    if (Array.isArray(value)) pending.push(...value);
-    else if (typeof value === "object" && value !== null) {
-      for (const [field, inner] of Object.entries(value)) {
-        // names of nodes begin with a capital letter, names of their fields do not
-        if (field < "a") addNode(found, field, inner as SyntaxNode);
-        pending.push(inner);
-      }
+    if (typeof value !== "object" || value === null) continue;
+    for (const [field, inner] of Object.entries(value)) {
+      if (field === type) found.push(inner as SyntaxNode);
+      pending.push(inner);
     }
   }
   return found;
-}
-
-function addNode(nodes: Map<string, SyntaxNode[]>, type: string, node: SyntaxNode): void {
-  const others = nodes.get(type);
-  if (others === undefined) nodes.set(type, [node]);
-  else others.push(node);
 }
 
 /** Returns the strings of a list of `String` nodes, as in names and option lists. */

@@ -1,5 +1,5 @@
-import { readName } from "../../../sql/sql_name.ts";
-import type { StatementReader } from "../../../sql/statement_reader.ts";
+import { readName } from "../../sql/sql_name.ts";
+import type { StatementReader } from "../../sql/statement_reader.ts";
 import { isTableConstraint } from "./table_constraint.ts";
 
 /** Passes of ALTER TABLE, in PostgreSQL's order. */
@@ -37,4 +37,16 @@ export function alterPass(reader: StatementReader, from: number): number {
     default:
       return PASS.misc;
   }
+}
+
+/**
+ * Returns the position of the new type in `ALTER COLUMN name [SET DATA] TYPE type`; -1 for another
+ * action.
+ *
+ * @param reader The statement.
+ * @param at Position after the column's name.
+ */
+export function findTypeChange(reader: StatementReader, at: number): number {
+  if (reader.is(at, "TYPE")) return at + 1;
+  return reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
 }

@@ -1,4 +1,5 @@
-import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
+import { AppError, type AppErrorOptions } from "../../../errors/app_error.ts";
+import type { ErrorCode } from "../../../errors/error_code.ts";
 
 /** Facts about a rejected statement; never its text, which may contain data. */
 export interface StatementErrorOptions extends AppErrorOptions {
@@ -14,13 +15,8 @@ export interface StatementErrorOptions extends AppErrorOptions {
   type?: string;
 }
 
-/**
- * Error 500: a statement that the distributed-SQL provider rejects, and that cannot be omitted
- * without losing something. The message has the kind of statement, the table, the registry entry
- * and the advice.
- */
-export class UnsupportedStatementError extends AppError {
-  override readonly name: string = "UnsupportedStatementError";
+/** Error 500 about a statement of a migration. */
+export class StatementError extends AppError {
   /** Id of the registry entry, for `getIncompatibility`. */
   readonly id: string;
   /** Description of the problem, without rule and advice. */
@@ -33,11 +29,12 @@ export class UnsupportedStatementError extends AppError {
   readonly type: string | undefined;
 
   /**
+   * @param code Code of the error.
    * @param message Message for the log.
    * @param options Registry entry, advice and table.
    */
-  constructor(message: string, options: StatementErrorOptions) {
-    super("UNSUPPORTED_STATEMENT", message, options);
+  constructor(code: ErrorCode, message: string, options: StatementErrorOptions) {
+    super(code, message, options);
     this.id = options.id;
     this.summary = options.summary ?? message;
     this.advice = options.advice;
@@ -47,21 +44,28 @@ export class UnsupportedStatementError extends AppError {
 }
 
 /**
+ * Error 500: a statement that the distributed-SQL provider rejects, and that cannot be omitted
+ * without losing something. The message has the kind of statement, the table, the registry entry
+ * and the advice.
+ */
+export class UnsupportedStatementError extends StatementError {
+  override readonly name: string = "UnsupportedStatementError";
+
+  /**
+   * @param message Message for the log.
+   * @param options Registry entry, advice and table.
+   */
+  constructor(message: string, options: StatementErrorOptions) {
+    super("UNSUPPORTED_STATEMENT", message, options);
+  }
+}
+
+/**
  * Error 500: a change that the distributed-SQL provider has no statement for. It needs a new table,
  * a copy of the rows and a swap of the names, which `runMigrations` performs.
  */
-export class RecreationRequiredError extends AppError {
+export class RecreationRequiredError extends StatementError {
   override readonly name: string = "RecreationRequiredError";
-  /** Id of the registry entry, for `getIncompatibility`. */
-  readonly id: string;
-  /** Description of the problem, without rule and advice. */
-  readonly summary: string;
-  /** Advice. */
-  readonly advice: string;
-  /** Table to recreate. */
-  readonly table: string | undefined;
-  /** Type or enum of the statement. */
-  readonly type: string | undefined;
 
   /**
    * @param message Message for the log.
@@ -69,10 +73,5 @@ export class RecreationRequiredError extends AppError {
    */
   constructor(message: string, options: StatementErrorOptions) {
     super("RECREATION_REQUIRED", message, options);
-    this.id = options.id;
-    this.summary = options.summary ?? message;
-    this.advice = options.advice;
-    this.table = options.table;
-    this.type = options.type;
   }
 }

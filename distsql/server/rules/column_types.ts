@@ -1,5 +1,5 @@
-import { children, strings, type SyntaxNode } from "./syntax_tree.ts";
-import { listWords } from "../../sql/list_words.ts";
+import { children, strings, type SyntaxNode } from "../syntax/syntax_tree.ts";
+import { listWords } from "../../../sql/list_words.ts";
 
 /** PostgreSQL types that the provider cannot store, by internal name, with the displayed name. */
 const NOT_STORABLE = new Map<string, string>([

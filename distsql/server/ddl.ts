@@ -1,7 +1,17 @@
+import { toBackendSql } from "./backend_sql.ts";
 import { createJobId, insertJobSql, type Query } from "./jobs.ts";
 import { SqlError } from "./sql_error.ts";
-import type { IamStatement, Statement } from "./statements.ts";
-import { child, children, getText, relationName, strings } from "./syntax_tree.ts";
+import { type Answer, createJobAnswer, relay, tagged } from "./statement_answer.ts";
+import type { IamStatement, Statement } from "./syntax/statements.ts";
+import {
+  child,
+  children,
+  getText,
+  relationName,
+  strings,
+  type SyntaxNode,
+} from "./syntax/syntax_tree.ts";
+import type { WireMessage } from "./wire.ts";
 import { quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** Two ways to run SQL in a client's transaction. */
@@ -28,7 +38,7 @@ const QUALIFIED_NAME =
  * @param backendSql CREATE INDEX without ASYNC and without UNIQUE.
  * @returns The job's id; undefined if IF NOT EXISTS found an index of that name.
  */
-export async function createIndexAsync(
+async function createIndexAsync(
   statement: Statement,
   backendSql: string,
   { query, asSuperuser }: DdlConnection,
@@ -89,7 +99,7 @@ export function validateIndexSql(index: string | null | undefined): string {
 }
 
 /** Records the job that will validate a constraint, which must exist. */
-export async function validateConstraintAsync(
+async function validateConstraintAsync(
   statement: Statement,
   { query, asSuperuser }: DdlConnection,
 ): Promise<string> {
@@ -119,7 +129,7 @@ export async function validateConstraintAsync(
 }
 
 /** Runs a DROP and records its background jobs, as the provider's list of jobs shows them. */
-export async function recordDrops<T>(
+async function recordDrops<T>(
   statement: Statement,
   { query, asSuperuser }: DdlConnection,
   drop: () => Promise<T>,
@@ -153,7 +163,7 @@ export async function recordDrops<T>(
 }
 
 /** Maps an IAM principal to a database role, or removes the mapping; only `admin` can. */
-export async function changeIamMapping(
+async function changeIamMapping(
   { grants, role, arn }: IamStatement,
   user: string,
   { query, asSuperuser }: DdlConnection,
@@ -183,4 +193,86 @@ export async function changeIamMapping(
           `WHERE pg_role_name = ${quoteLiteral(role)} AND arn = ${quoteLiteral(arn)}`,
     );
   });
+}
+
+function getActions(statement: Statement, subtype: string): SyntaxNode[] {
+  return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"))
+    .filter((action) => getText(action, "subtype") === subtype);
+}
+
+function getNames(statement: Statement, subtype: string): string[] {
+  return getActions(statement, subtype).map((action) => getText(action, "name"));
+}
+
+/**
+ * Rejects an ALTER TABLE by the state of the table: dropping its primary key or one of its columns,
+ * and an identity for a column that is not bigint (EMU 2026-09-18, AT; the text for a constraint is
+ * inferred).
+ */
+async function checkAgainstCatalog(statement: Statement, query: Query): Promise<void> {
+  if (statement.type !== "AlterTableStmt") return;
+  const columns = getNames(statement, "AT_DropColumn");
+  const constraints = getNames(statement, "AT_DropConstraint");
+  const identities = getNames(statement, "AT_AddIdentity");
+  if (columns.length + constraints.length + identities.length === 0) return;
+  const table = `to_regclass(${quoteLiteral(relationName(child(statement.node, "relation")))})`;
+  const keys = await query(
+    `SELECT a.attname, c.conname FROM pg_constraint c JOIN ` +
+      `pg_attribute a ON a.attrelid = c.conrelid ` +
+      `AND a.attnum = ANY (c.conkey) WHERE c.contype = 'p' AND c.conrelid = ${table}`,
+  );
+  for (const [column, constraint] of keys) {
+    if (columns.includes(column ?? "")) refuse(`cannot drop primary key column ${column}`);
+    if (constraints.includes(constraint ?? "")) {
+      refuse("unsupported ALTER TABLE DROP CONSTRAINT statement");
+    }
+  }
+  for (const column of identities) {
+    const [[type] = []] = await query(
+      `SELECT format_type(atttypid, NULL) FROM pg_attribute ` +
+        `WHERE attrelid = ${table} AND attname = ${quoteLiteral(column)}`,
+    );
+    if (type && type !== "bigint") {
+      refuse(`datatype ${type} not supported, identity column type must be bigint`);
+    }
+  }
+}
+
+function refuse(message: string): never {
+  throw new SqlError("0A000", message);
+}
+
+/** Parts of a session that a DDL statement uses. */
+export interface DdlParts {
+  readonly connection: DdlConnection;
+  readonly user: string;
+  /** Runs the statement on the database. */
+  readonly run: () => Promise<WireMessage[]>;
+  /** Called with the id of a job to start after COMMIT. */
+  readonly onJob: (jobId: string) => void;
+}
+
+/** Runs a statement that changes the schema, as the provider runs it. */
+export async function runDdlStatement(statement: Statement, parts: DdlParts): Promise<Answer> {
+  const { connection, user, run } = parts;
+  if (statement.iam) {
+    await changeIamMapping(statement.iam, user, connection);
+    return tagged(statement.iam.grants ? "GRANT" : "REVOKE");
+  }
+  if (statement.type === "IndexStmt") {
+    const jobId = await createIndexAsync(statement, toBackendSql(statement), connection);
+    return startJob("CREATE INDEX", jobId, parts);
+  }
+  if (statement.isAsync) {
+    return startJob("ALTER TABLE", await validateConstraintAsync(statement, connection), parts);
+  }
+  await checkAgainstCatalog(statement, connection.query);
+  const isDrop = statement.type === "DropStmt" &&
+    ["OBJECT_TABLE", "OBJECT_INDEX"].includes(getText(statement.node, "removeType"));
+  return relay(isDrop ? await recordDrops(statement, connection, run) : await run());
+}
+
+function startJob(tag: string, jobId: string | undefined, { onJob }: DdlParts): Answer {
+  if (jobId !== undefined) onJob(jobId);
+  return createJobAnswer(tag, jobId);
 }

@@ -1,8 +1,8 @@
-import { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
+import { RecreationRequiredError, UnsupportedStatementError } from "../translate/context/errors.ts";
 import { getIncompatibility } from "../registry/incompatibilities.ts";
-import type { DistSqlOptions } from "./options.ts";
+import type { DistSqlOptions } from "../translate/context/options.ts";
 import type { SqlStatement } from "../../sql/statement.ts";
-import { StatementReader } from "../../sql/statement_reader.ts";
+import { parseStatement, StatementReader } from "../../sql/statement_reader.ts";
 import { isTransactionControl } from "../../sql/transaction_blocks.ts";
 import { isTransactionSetting } from "../../sql/setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
@@ -13,15 +13,18 @@ import {
   stripMark,
   type TextPosition,
 } from "../../sql/text_position.ts";
-import {
-  getDeclarations,
-  type TranslatedStatement,
-  translateStatements,
-} from "./translate_text.ts";
-import type { DistSqlWarning } from "./translation.ts";
+import { type TranslatedStatement, translateStatements } from "../translate/translate_text.ts";
+import type { DistSqlWarning } from "../translate/context/translation.ts";
 import { RecreationError } from "../recreate/recreation_error.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
-import { simulateRecreation } from "../recreate/simulate_recreation.ts";
+import { type DeclaredSchema, findObject } from "../schema/declared_schema.ts";
+import { toTableSchema } from "../schema/to_table_schema.ts";
+import { readObject } from "../schema/read_object.ts";
+import { applyAlter } from "../recreate/alter.ts";
+import { buildCreateTableSql } from "../recreate/create_table.ts";
+import { declareTypes, generateRecreationPlan } from "../recreate/plan.ts";
+import type { TableSchema } from "../schema/table_schema.ts";
+import { translateForDistSql } from "../translate/sanitize.ts";
 
 /** Named SQL text. */
 export interface SqlSource {
@@ -46,7 +49,7 @@ export interface TranslatedSource {
 
 /**
  * Translates texts for the distributed-SQL provider and collects errors and warnings. Declarations
- * in earlier texts (enum labels, domains) are known in later ones. A table recreation is a warning,
+ * in earlier texts (tables, enums, domains) are known in later ones. A table recreation is a warning,
  * because `runMigrations` performs it.
  *
  * @param sources The texts, in order.
@@ -76,7 +79,7 @@ export function translateSources(
   return sources.map(({ name, sql }) => {
     const text = stripMark(sql);
     const { statements, scope } = translateStatements(text, known);
-    known = { ...known, ...getDeclarations(scope) };
+    known = { ...known, declared: scope.declared };
     const locate = createLocator(text);
     const located = statements.map((one) => ({ ...one, ...locate(findFirstWord(one.source)) }));
     const findings = located.flatMap((one) => findInStatement(name, one, located.length));
@@ -103,8 +106,7 @@ function findInStatement(file: string, located: LocatedStatement, count: number)
  * Finds statements that the provider accepts in a session, but that make no sense in a migration
  * file.
  */
-function findProblem({ text, tokens }: SqlStatement, count: number): Problem | undefined {
-  if (count > 1 && !/\bset/i.test(text)) return undefined;
+function findProblem({ tokens }: SqlStatement, count: number): Problem | undefined {
   const reader = new StatementReader(tokens);
   if (isTransactionSetting(reader)) return SETTING_OF_NOTHING;
   return count === 1 && isTransactionControl(reader)
@@ -145,4 +147,32 @@ function fromWarning({ id, message, type }: DistSqlWarning, subject: string): Fo
   const what = message === advice ? title : message;
   const found = { severity: "warning", rule: id, message: `${subject}: ${what}`, advice } as const;
   return type === undefined ? found : { ...found, type };
+}
+
+/**
+ * Plans the recreation of a table from its declaration in the files, as the run will plan it from
+ * the catalog. Changes nothing. Skips tables that the files do not declare.
+ *
+ * @param before Declarations before the statement.
+ * @param sql The ALTER TABLE statement that requires the recreation.
+ * @throws {RecreationError} If the change is impossible, or would break dependent objects.
+ * @throws {UnsupportedStatementError} If the provider does not support the resulting table.
+ */
+function simulateRecreation(before: DeclaredSchema, sql: string): void {
+  const reader = parseStatement(sql);
+  const written = readObject(reader, reader.alteredTableAt());
+  const table = findObject(before.tables, written);
+  if (table === undefined || !table.isComplete) return;
+  const current = toTableSchema(table, before);
+  if (!canHave(current)) return;
+  generateRecreationPlan(current, applyAlter(current, sql, true), 0);
+}
+
+/**
+ * Checks whether the provider supports the current table; if not, its CREATE TABLE is already
+ * rejected.
+ */
+function canHave(current: TableSchema): boolean {
+  const sql = buildCreateTableSql(current.name, current);
+  return translateForDistSql(sql, { declared: declareTypes(current) }).refusals.length === 0;
 }

@@ -1,4 +1,4 @@
-import { explainMissing } from "../../env/optional_package.ts";
+import { explainMissing } from "../../../env/optional_package.ts";
 import { TESTING_PACKAGES } from "./optional_packages.ts";
 import {
   child,
@@ -283,4 +283,16 @@ export async function loadStatementParser(): Promise<StatementParser> {
   ) as unknown as PgQuery;
   await pgQuery.loadModule();
   return (sql) => parseStatements(pgQuery, sql);
+}
+
+/** Returns the first argument of a CALL; a subquery is left to the database, which rejects it. */
+export function callArgument(statement: Statement): SyntaxNode {
+  const argument = children(child(statement.node, "funccall"), "args")[0] ?? {};
+  return argument.SubLink ? {} : argument;
+}
+
+/** Returns the first argument of a CALL if it is a constant. */
+export function readConstantArgument(statement: Statement): string | undefined {
+  const constant = findNodes(callArgument(statement), "A_Const")[0];
+  return constant && getText(child(constant, "sval"), "sval");
 }

@@ -1,10 +1,10 @@
-import { type DistSqlCapabilityName, hasCapability } from "../registry/capabilities.ts";
+import { type DistSqlCapabilityName, hasCapability } from "../../registry/capabilities.ts";
 import { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
-import type { DeclaredSchema } from "../schema/declared_schema.ts";
-import { DistSqlAction } from "../registry/incompatibility.ts";
-import { getIncompatibility } from "../registry/incompatibilities.ts";
+import type { DeclaredSchema } from "../../schema/declared_schema.ts";
+import { DistSqlAction } from "../../registry/incompatibility.ts";
+import { getIncompatibility } from "../../registry/incompatibilities.ts";
 import type { ResolvedOptions } from "./options.ts";
-import type { SqlToken } from "../../sql/tokenize.ts";
+import type { SqlToken } from "../../../sql/tokenize.ts";
 
 /** Change of rows that may have to run in batches below the provider's row limit. */
 export interface DistSqlBatch {
@@ -113,10 +113,6 @@ export interface DistSqlTranslation {
   readonly action: DistSqlAction;
   /** Table of the first statement that names one, without quotes. */
   readonly table?: string;
-  /** Labels of the enums created by the text, for the option `enumLabels` of later texts. */
-  readonly enumLabels: Readonly<Record<string, readonly string[]>>;
-  /** Names of the domains created by the text, for the option `domains` of later texts. */
-  readonly domains: readonly string[];
   /** Declarations after the text, for the option `declared` of later texts. */
   readonly declared: DeclaredSchema;
 }
@@ -124,7 +120,6 @@ export interface DistSqlTranslation {
 /** State across the statements of a text. */
 export interface TextScope {
   readonly options: ResolvedOptions;
-  readonly domains: Set<string>;
   /** Declarations before the current statement, like PostgreSQL's catalog. */
   declared: DeclaredSchema;
   /** Sequences that a later statement drops, and that no other statement names. */

@@ -1,11 +1,11 @@
-import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { IsoDay } from "../registry/capabilities.ts";
-import { type DeclaredSchema, EMPTY_SCHEMA } from "../schema/declared_schema.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
+import { CAPABILITIES_FROM, type IsoDay } from "../../registry/capabilities.ts";
+import { type DeclaredSchema, EMPTY_SCHEMA } from "../../schema/declared_schema.ts";
 
 /** Options of the translation. */
 export interface DistSqlOptions {
   /**
-   * Day whose rules apply, for a cluster or test with an earlier state.
+   * Day whose rules apply, for a cluster or test with an earlier state: 2026-08-25 or later.
    * @default the newest rules
    */
   asOf?: Date | string;
@@ -25,12 +25,8 @@ export interface DistSqlOptions {
    * @default "error"
    */
   enums?: "error" | "check";
-  /** Labels of enums from earlier migrations, by type name, for `enums: "check"`. */
-  enumLabels?: Readonly<Record<string, readonly string[]>>;
-  /** Names of domains from earlier migrations, which are then accepted as column types. */
-  domains?: readonly string[];
   /**
-   * Declarations of earlier migrations: tables with their columns and constraints, enums,
+   * Declarations of earlier migrations: tables with their columns and constraints, enums, domains,
    * sequences. Pass the `declared` of the previous text, as `runMigrations` does over all files.
    */
   declared?: DeclaredSchema;
@@ -47,8 +43,6 @@ export interface ResolvedOptions {
   readonly identityCache: number;
   readonly numeric: { precision: number; scale: number } | undefined;
   readonly enums: "error" | "check";
-  readonly enumLabels: Readonly<Record<string, readonly string[]>>;
-  readonly domains: readonly string[];
   readonly declared: DeclaredSchema;
   readonly dropRowSecurity: boolean;
 }
@@ -66,7 +60,11 @@ function getDay(asOf: Date | string | undefined): IsoDay {
       `asOf is ${String(asOf)}: give a Date or an ISO date such as 2026-08-25`,
     );
   }
-  return typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
+  const day = typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
+  if (day >= CAPABILITIES_FROM) return day;
+  throw new ConfigurationError(
+    `asOf is ${day}: the rules before ${CAPABILITIES_FROM} are not known, give a later day`,
+  );
 }
 
 /** Checks whether the provider accepts a CACHE value. */
@@ -87,11 +85,9 @@ export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
     identityCache = 1,
     numeric,
     enums = "error",
-    enumLabels = {},
-    domains = [],
+    declared = EMPTY_SCHEMA,
     dropRowSecurity = false,
   } = options;
-  const { declared = EMPTY_SCHEMA } = options;
   if (!isAcceptedCache(identityCache)) {
     throw new ConfigurationError(`identityCache is ${identityCache}: give 1, or 65536 or more`);
   }
@@ -117,8 +113,6 @@ export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
     identityCache,
     numeric,
     enums,
-    enumLabels,
-    domains,
     declared,
     dropRowSecurity,
   };

@@ -1,6 +1,6 @@
-import { type QualifiedName, readName } from "../../../sql/sql_name.ts";
-import type { StatementReader } from "../../../sql/statement_reader.ts";
-import { keywordSet } from "../../../sql/list_words.ts";
+import { type QualifiedName, readName } from "../../sql/sql_name.ts";
+import type { StatementReader } from "../../sql/statement_reader.ts";
+import { keywordSet } from "../../sql/list_words.ts";
 
 /** Kind of a column clause. */
 export type ColumnClauseKind =
@@ -44,6 +44,11 @@ export interface ColumnDefinition {
   /** Clauses, in order. */
   readonly clauses: readonly ColumnClause[];
 }
+
+/** Types of columns that are numbered by a sequence. */
+export const SERIAL: ReadonlySet<string> = keywordSet(
+  "serial serial2 serial4 serial8 smallserial bigserial",
+);
 
 const CLAUSE_STARTS: ReadonlySet<string> = keywordSet(`
   CONSTRAINT NOT NULL CHECK DEFAULT GENERATED UNIQUE PRIMARY REFERENCES COLLATE

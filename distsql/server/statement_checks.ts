@@ -1,6 +1,7 @@
+import type { ServerContext } from "./server_context.ts";
 import { SqlError } from "./sql_error.ts";
-import type { Statement } from "./statements.ts";
-import { child, findNodes, getText } from "./syntax_tree.ts";
+import type { Statement } from "./syntax/statements.ts";
+import { child, findNodes, getText } from "./syntax/syntax_tree.ts";
 
 /** Types with values over 1 MiB, which cannot be stored (LIM 2026-10), by OID. */
 const LONG_TYPES = new Map([[25, "text"], [1043, "character varying"], [3802, "jsonb"], [
@@ -50,4 +51,15 @@ export function checkValues(
     const type = LONG_TYPES.get(types[index]);
     if (value && value.length > MAX_VALUE_BYTES && type) throw longValueError(type);
   });
+}
+
+/**
+ * Checks whether the database behind the server can read data of the client.
+ *
+ * @throws {SqlError} If it cannot.
+ */
+export function checkCopy(statement: Statement, { isConcurrent }: ServerContext): void {
+  if (statement.type === "CopyStmt" && statement.node.is_from && !isConcurrent) {
+    throw new SqlError("0A000", "COPY FROM STDIN needs a real PostgreSQL behind the stand-in");
+  }
 }
