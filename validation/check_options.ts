@@ -1,9 +1,4 @@
-import {
-  API_KEY_RULES,
-  checkNeeds,
-  isAuthMethod,
-  SESSION_RULES,
-} from "../core/http/auth_method.ts";
+import { API_KEY_RULES, isAuthMethod, SESSION_RULES } from "../core/http/auth_method.ts";
 import { HTTP_RULES } from "../core/http/http_options.ts";
 import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
@@ -39,8 +34,6 @@ const RULES: OptionRules = {
     (auth) => AUTH_MODES.includes(auth as string) || isAuthMethod(auth),
     `${AUTH_MODES.join(" or ")}, or a value such as session() of defineAuth`,
   ]),
-  ...SESSION_RULES,
-  ...API_KEY_RULES,
   userIdClaim: [
     (value) => typeof value === "string" && value !== "",
     "the name of a claim such as sub",
@@ -69,9 +62,6 @@ export type AnyOptions = DefineApiHandlerOptions<
   any,
   // deno-lint-ignore no-explicit-any
   any,
-  boolean,
-  // deno-lint-ignore no-explicit-any
-  any,
   // deno-lint-ignore no-explicit-any
   any,
   // deno-lint-ignore no-explicit-any
@@ -84,6 +74,7 @@ export type AnyOptions = DefineApiHandlerOptions<
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkApiOptions(options: object): void {
+  refuseNeeds(options);
   checkFunctionOptions("defineApiHandler", options, RULES);
   const given = options as AnyOptions & Readonly<Record<string, unknown>>;
   const { auth, userIdClaim } = given;
@@ -95,18 +86,6 @@ export function checkApiOptions(options: object): void {
       "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",
     );
   }
-  for (const name of Object.keys({ ...SESSION_RULES, ...API_KEY_RULES })) {
-    if (given[name] === undefined) continue;
-    const mode = Object.hasOwn(API_KEY_RULES, name) ? "api-key" : "session";
-    if (auth !== mode) {
-      throw new ConfigurationError(
-        isAuthMethod(auth)
-          ? `${name} stands beside a value: pass it to the function that returns the value, as in session({ roles: ["admin"] })`
-          : `${name} goes with auth '${mode}': set it, or remove ${name}`,
-      );
-    }
-  }
-  checkNeeds(given);
   if (given.streaming !== undefined) checkStreaming(given);
   if (given.rateLimit !== undefined) {
     checkRateLimit(given.rateLimit);
@@ -116,6 +95,21 @@ export function checkApiOptions(options: object): void {
         "rateLimit.by is 'user', but auth identifies no user: set auth, or count by 'address'",
       );
     }
+  }
+}
+
+/** Refuses what a handler asks of its callers beside the option `auth`: it belongs to the value of `auth`. */
+function refuseNeeds(options: object): void {
+  for (const name of Object.keys(Object(options))) {
+    const method = Object.hasOwn(SESSION_RULES, name)
+      ? "session"
+      : Object.hasOwn(API_KEY_RULES, name)
+      ? "apiKey"
+      : undefined;
+    if (method === undefined) continue;
+    throw new ConfigurationError(
+      `defineApiHandler has no option ${name}: write auth: ${method}({ ${name}: … }), with ${method}() of defineAuth`,
+    );
   }
 }
 

@@ -6,7 +6,6 @@ import { FUNCTION_RULES } from "../core/function_options.ts";
 import { checkHttpEvent } from "../core/http/api_event.ts";
 import { type AuthMethod, isRestricted } from "../core/http/auth_method.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import type { OrganizationRule } from "../core/http/session.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
 import { ReturnedError } from "../core/http/returned_error.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
@@ -79,8 +78,6 @@ export function defineApiHandler<
   TPath = never,
   TAuth extends AuthMode | AuthMethod = "none",
   TTransaction = never,
-  TOptional extends boolean = false,
-  TOrganization extends OrganizationRule | undefined = undefined,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
 >(
@@ -90,19 +87,17 @@ export function defineApiHandler<
     TPath,
     TAuth,
     TTransaction,
-    TOptional,
-    TOrganization,
     TResponse,
     TResponses
   > = {},
 ): (
   handler: ApiHandlerFunction<
-    & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+    & HandlerParams<TBody, TQuery, TPath, TAuth>
     & TransactionParam<TTransaction>,
     HandlerResult<TResponse, TResponses>
   >,
 ) => ApiHandler<
-  & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+  & HandlerParams<TBody, TQuery, TPath, TAuth>
   & TransactionParam<TTransaction>,
   HandlerResult<TResponse, TResponses>
 > {

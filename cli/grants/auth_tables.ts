@@ -8,7 +8,7 @@ import {
   authSessions,
   authUsers,
   authVerification,
-} from "../../auth/schema.ts";
+} from "../../auth/tables/schema.ts";
 import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/table_permission.ts";

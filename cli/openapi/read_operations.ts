@@ -7,7 +7,6 @@ import {
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
-import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { Router } from "../../router/define_router.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -273,12 +272,7 @@ function readApiKeyHeader(
   warnings: OpenApiFinding[],
 ): string | undefined {
   if (!operations.some(({ registered }) => registered.auth === "api-key")) return undefined;
-  const found = fn.list("configureApiKeyAuth").flatMap(({ args, place }) => {
-    const options = args[1] as ApiKeyAuthOptions;
-    const [header] = resolveApiKeyOptions(options).headers;
-    const given = [options.plugin ?? {}].flat().flatMap(({ apiKeyHeaders = [] }) => apiKeyHeaders);
-    return [{ header: given.find((each) => each.toLowerCase() === header) ?? header, place }];
-  });
+  const found: { readonly header: string; readonly place: { file: string; line: number } }[] = [];
   for (const { registered, definition, file, line } of operations) {
     const { auth } = (definition.args[0] ?? {}) as { auth?: AuthMethod | string };
     if (registered.auth !== "api-key" || typeof auth !== "object") continue;
