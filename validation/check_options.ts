@@ -98,15 +98,14 @@ export function checkApiOptions(options: object): void {
   }
 }
 
+/** What a handler asks of its callers, by the function of `defineAuth` that takes it. */
+const NEEDS = { session: SESSION_RULES, apiKey: API_KEY_RULES };
+
 /** Refuses what a handler asks of its callers beside the option `auth`: it belongs to the value of `auth`. */
 function refuseNeeds(options: object): void {
-  for (const name of Object.keys(Object(options))) {
-    const method = Object.hasOwn(SESSION_RULES, name)
-      ? "session"
-      : Object.hasOwn(API_KEY_RULES, name)
-      ? "apiKey"
-      : undefined;
-    if (method === undefined) continue;
+  for (const [method, rules] of Object.entries(NEEDS)) {
+    const name = Object.keys(rules).find((each) => Object.hasOwn(Object(options), each));
+    if (name === undefined) continue;
     throw new ConfigurationError(
       `defineApiHandler has no option ${name}: write auth: ${method}({ ${name}: … }), with ${method}() of defineAuth`,
     );

@@ -545,7 +545,7 @@ Deno.test("generate auth-schema adds only the limits to tables that AuthConfig.s
     assertEquals([exitCode, stderr], [0, ""]);
     const migration = await read(root, "migrations/0001_auth_schema.sql");
     assertEquals(migration.match(/CREATE TABLE.*/g), [
-      'CREATE TABLE IF NOT EXISTS "rate_limits" (',
+      'CREATE TABLE "rate_limits" (',
     ]);
     assertEquals((await generate(root, "--check")).exitCode, 0);
   });
