@@ -8,7 +8,7 @@ import { NO_DECISIONS } from "../schema_migration/decisions.ts";
 import type { Difference } from "../schema_migration/difference.ts";
 import { loadExports } from "../schema_migration/load_schema.ts";
 import { planDifference } from "../schema_migration/plan_difference.ts";
-import { renderStep } from "../schema_migration/step.ts";
+import { renderStep, type Step } from "../schema_migration/step.ts";
 import { type AuthTable, describeAuthTables } from "./auth_table.ts";
 import { describeUnnamedTables, findForeignTables } from "./foreign_tables.ts";
 import type { LoadedAuthConfig } from "./load_config.ts";
@@ -20,7 +20,8 @@ export interface AuthSchemaPlan {
   /** All tables that the configuration needs. */
   readonly tables: readonly AuthTable[];
   readonly changes: readonly FileChange[];
-  readonly statements: readonly string[];
+  /** The statements of the migration. */
+  readonly steps: readonly Step[];
   /** What needs a decision. Nothing is written then. */
   readonly findings: readonly string[];
   /** What the migrations have and no option or plugin needs. */
@@ -59,7 +60,7 @@ export async function planAuthSchema(
   return {
     tables,
     changes: [...changes, ...migration.files],
-    statements: migration.steps.map(({ sql }) => sql),
+    steps: migration.steps,
     findings: [...foreign.findings, ...migration.problems],
     kept: migration.kept.filter((label) =>
       own.some(({ name }) => label.startsWith(`${name}.`) || label.startsWith(`${name}:`))

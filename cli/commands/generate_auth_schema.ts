@@ -62,7 +62,8 @@ async function run(context: CommandContext): Promise<CommandResult> {
     schemaFile: resolve(root, config.auth.schemaFile),
   });
   const plan = await planAuthSchema(root, config, loaded);
-  const { tables, changes, statements, findings, kept } = plan;
+  const { tables, changes, steps, findings, kept } = plan;
+  for (const { sql, risk } of steps) if (risk !== undefined) output.warn(`${sql}: ${risk}`);
   for (const what of kept) output.warn(`${what} is kept: no option or plugin needs it`);
   if (loaded.config.schema === undefined && options.check !== true) {
     output.line("Set schema: authSchema in AuthConfig, and add the tables to the client's schema");
@@ -78,7 +79,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
         name,
         columns: columns.map((column) => column.name),
       })),
-      statements,
+      statements: steps.map(({ sql }) => sql),
       kept,
     },
   });
