@@ -2,6 +2,26 @@ import { MAX_WINDOW_SECONDS, type RateLimitRule } from "../../core/rate_limit/ra
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { LibraryOptions } from "../better_auth/library_options.ts";
 
+/** Limits on requests that concern one account, by its email address, username or phone number. */
+export interface AccountLimits {
+  /**
+   * Failed attempts (passwords and codes) for one account from one address.
+   * @default { limit: 5, windowSeconds: 900 }
+   */
+  failuresPerAddress?: RateLimitRule;
+  /**
+   * Failed attempts for one account from all addresses together. Addresses from which the account
+   * has a session are exempt: attackers cannot lock the owner out of them.
+   * @default { limit: 20, windowSeconds: 3_600 }
+   */
+  failures?: RateLimitRule;
+  /**
+   * Requests that send a message to one email address or phone number.
+   * @default { limit: 10, windowSeconds: 3_600 }
+   */
+  messages?: RateLimitRule;
+}
+
 const DEFAULT_ACCOUNT_LIMITS: Required<AccountLimits> = {
   failuresPerAddress: { limit: 5, windowSeconds: 900 },
   failures: { limit: 20, windowSeconds: 3_600 },
@@ -43,41 +63,11 @@ export function resolveRateLimits(
         'rateLimit.storage to "database" or leave it out',
     );
   }
-  let account: Required<AccountLimits> | undefined;
-  if (accountLimits) account = resolveAccountLimits(accountLimits, DEFAULT_ACCOUNT_LIMITS);
-  else if (accountLimits !== false) account = DEFAULT_ACCOUNT_LIMITS;
-  return { usesDatabase, account: usesDatabase ? account : undefined, library };
+  const isCounted = usesDatabase && accountLimits !== false;
+  return { usesDatabase, account: isCounted ? addDefaults(accountLimits) : undefined, library };
 }
 
-/** Limits on requests that concern one account, by its email address, username or phone number. */
-export interface AccountLimits {
-  /**
-   * Failed attempts (passwords and codes) for one account from one address.
-   * @default { limit: 5, windowSeconds: 900 }
-   */
-  failuresPerAddress?: RateLimitRule;
-  /**
-   * Failed attempts for one account from all addresses together. Addresses from which the account
-   * has a session are exempt: attackers cannot lock the owner out of them.
-   * @default { limit: 20, windowSeconds: 3_600 }
-   */
-  failures?: RateLimitRule;
-  /**
-   * Requests that send a message to one email address or phone number.
-   * @default { limit: 10, windowSeconds: 3_600 }
-   */
-  messages?: RateLimitRule;
-}
-
-/**
- * Checks limits by account and adds defaults.
- *
- * @throws {ConfigurationError} If a limit is invalid.
- */
-export function resolveAccountLimits(
-  limits: AccountLimits,
-  defaults: Required<AccountLimits>,
-): Required<AccountLimits> {
+function addDefaults(limits: AccountLimits = {}): Required<AccountLimits> {
   for (const [name, rule] of Object.entries(limits)) {
     if (rule !== undefined && !isRule(rule)) {
       throw new ConfigurationError(
@@ -86,7 +76,7 @@ export function resolveAccountLimits(
       );
     }
   }
-  const { failuresPerAddress, failures, messages } = defaults;
+  const { failuresPerAddress, failures, messages } = DEFAULT_ACCOUNT_LIMITS;
   return {
     failuresPerAddress: limits.failuresPerAddress ?? failuresPerAddress,
     failures: limits.failures ?? failures,
@@ -109,7 +99,7 @@ function isWhole(value: unknown, most: number): boolean {
  *
  * @throws {ConfigurationError} If there is one.
  */
-export function checkWindows(
+function checkWindows(
   { window, customRules }: NonNullable<LibraryOptions["rateLimit"]>,
 ): void {
   const rules = Object.entries(customRules ?? {});

@@ -15,7 +15,7 @@ import { withCheckedOrigins } from "./check_trusted_origins.ts";
 import type { AuthConfig, AuthSettings } from "./config.ts";
 import { isLoopbackHost } from "./loopback.ts";
 import { checkOptionTree } from "./option_tree.ts";
-import { type ResolvedProviders, resolveProviders } from "./providers.ts";
+import { resolveProviders } from "./providers.ts";
 import { resolveRateLimits } from "./rate_limit_settings.ts";
 import { checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
 import { SESSION_CHECK_TREE } from "./session_option_tree.ts";
@@ -62,7 +62,6 @@ const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
 
 const DAY_SECONDS = 86_400;
 const MIN_SECRET_LENGTH = 32;
-const NO_PROVIDERS: ResolvedProviders = { social: {}, custom: [] };
 /** Limit of RFC 6265bis, section 5.5. better-auth rejects sign-ins above it. */
 const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
 
@@ -94,7 +93,7 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     trustedOrigins = [],
     sessionExpiresIn = config.session?.expiresIn ?? 30 * DAY_SECONDS,
     sessionUpdateAge = config.session?.updateAge ?? DAY_SECONDS,
-    socialProviders,
+    socialProviders = {},
     plugins = [],
     schema,
     useSecureCookies = config.advanced?.useSecureCookies ?? true,
@@ -107,12 +106,8 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     mail,
     ...given
   } = config;
-  // The checks of options that are not set are not called: V8 compiles a function on its first call,
-  // which is in the first request of a process.
-  if (Object.keys(given).length > 0) {
-    checkLibraryOptions(config);
-    copySections(given);
-  }
+  checkLibraryOptions(config);
+  copySections(given);
   // the object contains the code, so that functions without mails do not
   const library = typeof mail === "object" ? mail.addTo(given) : given;
   checkSeconds(sessionExpiresIn, sessionUpdateAge);
@@ -134,8 +129,6 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
     sessionUpdateAge,
     providers: typeof socialProviders === "function"
       ? socialProviders
-      : socialProviders === undefined
-      ? NO_PROVIDERS
       : resolveProviders(socialProviders),
     plugins,
     schema: tables,
