@@ -36,19 +36,13 @@ export type {
   ApiHandler,
   ApiHandlerFunction,
   ApiHandlerParams,
-  ApiKeyApiParams,
   AuthorizedApiParams,
   AuthorizedOptionalApiParams,
-  AuthorizeInput,
   DefineApiHandlerOptions,
   HandlerParams,
   InputParams,
-  JwtApiParams,
-  OptionalSessionApiParams,
   SessionApiParams,
   ValidatedApiParams,
-  WithAuth,
-  WithOrganization,
 } from "./handler_types.ts";
 export { type BodyParser, createMultipartParser, type MultipartOptions } from "./multipart.ts";
 export type { BodyInput } from "./read_body.ts";
