@@ -75,7 +75,8 @@ export {
 } from "./openapi/registry.ts";
 export { type Schema, validateSchema, validateSchemaAsync } from "./schema.ts";
 export type { ValidationResult } from "./validation_result.ts";
-export { z, ZodError, type ZodSchema, type ZodType } from "zod";
+export { z, type ZodSchema, type ZodType } from "./z.ts";
+export { ZodError } from "zod";
 export type { Flat } from "../core/flat.ts";
 export type {
   ApiKeyDetails,
