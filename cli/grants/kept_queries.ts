@@ -26,14 +26,27 @@ export function findKeptQuery(
   definition: PlacedDefinition,
   name: string,
 ): Problem | undefined {
-  const call = fn.findCall(definition);
-  if (call === undefined) return undefined;
-  const holder = findHolder(fn.syntax, call, true, new Set());
+  const holder = findStart(fn, definition);
   if (holder === undefined || holder === "seen") return undefined;
   const message = holder.isMember
     ? describeMember(name, holder.name)
     : `${name} is granted, but only ${holder.name} has it, which nothing uses: remove it`;
   return { place: fn.getPlace(holder.node), message };
+}
+
+/** Searches from the definition, or from the constant with the result of a wrapper that makes it. */
+function findStart(fn: LoadedFunction, definition: PlacedDefinition): Search {
+  const { syntax } = fn;
+  const call = fn.findCall(definition);
+  if (call === undefined) return undefined;
+  const around = syntax.declarations.get(fn.findName(definition) ?? "");
+  if (around === undefined || !/Function/.test(around.type)) {
+    return findHolder(syntax, call, true, new Set());
+  }
+  const made = [...syntax.declarations].find(([each]) =>
+    fn.evaluateName(each) === definition.value
+  );
+  return made && findNameHolder(syntax, made[1], made[0], new Set());
 }
 
 /**
