@@ -1,4 +1,5 @@
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
+import { findDeclaration } from "../project/declarations.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
@@ -74,7 +75,9 @@ function findHolder(
   let node = start;
   for (let parent = syntax.getParent(node); parent !== undefined;) {
     const member = isValue ? getMember(parent, node) : undefined;
-    if (member !== undefined && !syntax.memberNames.has(member)) {
+    if (
+      member !== undefined && !syntax.memberNames.has(member) && !isGivenToPackage(syntax, parent)
+    ) {
       return { node: parent, name: member, isMember: true };
     }
     const name = isValue ? getName(parent, node) : undefined;
@@ -121,6 +124,18 @@ function findNameHolder(
   });
   if (found.includes(undefined)) return undefined;
   return found.find((each) => each !== "seen") ?? "seen";
+}
+
+/** Checks for a property of an object literal that is given to a function of a package, which may read it. */
+function isGivenToPackage(syntax: BundleSyntax, property: AnyNode): boolean {
+  let at = property;
+  while (/^(?:Property|ObjectExpression)$/.test(at.type)) at = syntax.getParent(at)!;
+  if (!/^(?:Call|New)Expression$/.test(at.type)) return false;
+  let owner = at.callee as AnyNode;
+  while (owner.type === "MemberExpression") owner = owner.object as AnyNode;
+  return owner.type === "Identifier" && owner.name !== "Object" &&
+    !syntax.declarations.has(owner.name as string) &&
+    findDeclaration(syntax, owner) === undefined;
 }
 
 /** Returns the name of a member of an object or class that has a value. */
