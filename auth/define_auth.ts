@@ -1,11 +1,9 @@
-import {
-  API_KEY_RULES,
-  type ApiKeyNeeds,
-  type ApiKeyPermissions,
-  type AuthMethod,
-  type AuthMethodMode,
-  checkNeeds,
-  SESSION_RULES,
+import { API_KEY_RULES, checkNeeds, SESSION_RULES } from "../core/auth_needs.ts";
+import type {
+  ApiKeyNeeds,
+  ApiKeyPermissions,
+  AuthMethod,
+  AuthMethodMode,
 } from "../core/http/auth_method.ts";
 import type { ApiKeyIdentity, JwtClaims, JwtIdentity } from "../core/http/auth_registry.ts";
 import type { RestApiEvent } from "../core/http/lambda.ts";

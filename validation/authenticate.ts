@@ -1,10 +1,6 @@
 import { useConfiguredMethod } from "../core/http/auth_registry.ts";
-import {
-  API_KEY_RULES,
-  type AuthMethod,
-  type AuthNeeds,
-  SESSION_RULES,
-} from "../core/http/auth_method.ts";
+import { API_KEY_RULES, SESSION_RULES } from "../core/auth_needs.ts";
+import type { AuthMethod, AuthNeeds } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
@@ -27,15 +23,12 @@ export interface AuthenticationOptions extends AuthNeeds {
   readonly userIdClaim?: string;
 }
 
-/** The identity of an unauthenticated caller. */
-export const NO_IDENTITY: object = Object.freeze({});
-
 /**
  * The value that each name stands for. An invalid credential is refused: it never falls back to another or to
  * anonymous.
  */
 const NAMED = {
-  none: () => ({ mode: "none", authenticate: () => NO_IDENTITY }),
+  none: () => ({ mode: "none", authenticate: () => ({}) }),
   bearer: () => ({ mode: "bearer", authenticate: authenticateBearer }),
   authorizer: ({ userIdClaim }) => ({
     mode: "authorizer",
@@ -71,7 +64,7 @@ function pick(options: AuthenticationOptions, rules: object): AuthNeeds {
 
 function authenticateBearer(event: ApiEvent): object {
   checkBearerToken(event);
-  return NO_IDENTITY;
+  return {};
 }
 
 function authenticateAuthorizer(

@@ -1,10 +1,6 @@
-import {
-  API_KEY_RULES,
-  checkNeeds,
-  isAuthMethod,
-  SESSION_RULES,
-} from "../core/http/auth_method.ts";
-import { HTTP_RULES } from "../core/http/http_options.ts";
+import { API_KEY_RULES, checkNeeds, SESSION_RULES } from "../core/auth_needs.ts";
+import { isAuthMethod } from "../core/http/auth_method.ts";
+import { HTTP_RULES } from "../core/http_options.ts";
 import { checkFunctionOptions, FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { IDEMPOTENCY_OPTION } from "../core/idempotency.ts";
 import {
@@ -14,7 +10,7 @@ import {
   type OptionRules,
   protective,
 } from "../core/option_rules.ts";
-import { checkRateLimit } from "../core/rate_limit/request_limits.ts";
+import { checkRateLimit } from "../core/rate_limit/rate_limit.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";

@@ -1,7 +1,7 @@
 import type { $ZodType } from "zod/v4/core";
 import type { Flat } from "../core/flat.ts";
 import type { AsyncFunctionOptions } from "../core/function_options.ts";
-import type { HttpOptions } from "../core/http/http_options.ts";
+import type { HttpOptions } from "../core/http_options.ts";
 import type {
   ApiEvent,
   AuthorizerContext,
@@ -19,7 +19,7 @@ import type {
   SessionResult,
 } from "../core/http/session.ts";
 import type { ResponseStreaming } from "../core/http/streaming.ts";
-import type { RateLimitOptions } from "../core/rate_limit/request_limits.ts";
+import type { RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
 import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMode } from "./authenticate.ts";

@@ -2,15 +2,15 @@ import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import { getAddressPrefix } from "../../core/http/ip_address.ts";
 import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
-import { refuseRequest } from "../../core/rate_limit/rate_limit_headers.ts";
+import { refuseRequest } from "../../core/rate_limit/count_request.ts";
 import {
   columnSql,
   listColumns,
   ReturnedColumns,
   type SqlColumn,
   tableSql,
-} from "../../database/column_sql.ts";
-import { bindSql, rawSql, sql } from "../../database/plain_sql.ts";
+} from "../../database/session/column_sql.ts";
+import { bindSql, rawSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import { getClientAddressHeader } from "../better_auth/client_address_header.ts";

@@ -3,7 +3,7 @@ import type {
   RateLimitRule,
   RateLimitStore,
 } from "../../core/rate_limit/rate_limit.ts";
-import { refuseRequest } from "../../core/rate_limit/rate_limit_headers.ts";
+import { refuseRequest } from "../../core/rate_limit/count_request.ts";
 import { logWarn } from "../../observability/logger.ts";
 
 /** What a request is counted by, and the limit. */

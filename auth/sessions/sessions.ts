@@ -3,7 +3,6 @@ import type { SessionResult } from "../../core/http/session.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { UnauthorizedError } from "../../errors/http_errors.ts";
-import { withoutStack } from "../../errors/without_stack.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthSettings } from "../config/config.ts";
 import { type AuthInternals, type BetterAuthInstance, getInternals } from "../accounts/instance.ts";
@@ -152,9 +151,7 @@ export async function validateSessionFromHeader(
 export function requireBearerToken(authorizationHeader: string | null | undefined): string {
   const token = extractBearerToken(authorizationHeader);
   if (token === null) {
-    throw withoutStack(() =>
-      new UnauthorizedError("The Authorization header must be: Bearer <token>")
-    );
+    throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
   }
   return token;
 }
@@ -279,5 +276,5 @@ async function extend(
 
 /** Uses one message for every reason, so that clients cannot find out which tokens exist. */
 function invalidSession(): UnauthorizedError {
-  return withoutStack(() => new UnauthorizedError("The session is invalid or has expired"));
+  return new UnauthorizedError("The session is invalid or has expired");
 }

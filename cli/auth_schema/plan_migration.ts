@@ -1,5 +1,5 @@
 import { type DeclaredTable, findObject } from "../../distsql/schema/declared_schema.ts";
-import { readDeclaredSchema } from "../../distsql/schema/read_declared.ts";
+import { readDeclaredSchema } from "../../distsql/schema/fold_statement.ts";
 import { quoteName } from "../../sql/quote.ts";
 import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
 

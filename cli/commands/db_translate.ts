@@ -2,20 +2,20 @@ import { Buffer } from "node:buffer";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import process from "node:process";
-import type { DistSqlOptions } from "../../distsql/translate/options.ts";
+import type { DistSqlOptions } from "../../distsql/translate/context/options.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
-import type { SqlSource } from "../../distsql/translate/translate_sources.ts";
+import type { SqlSource } from "../../distsql/findings/translate_sources.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
 import { findConfigFile } from "../config/config_file.ts";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import type { TranslationChange } from "../database/translate_sql.ts";
 import { hasErrors, printFindings } from "../database/print_findings.ts";
-import type { Output } from "../output.ts";
-import { readProjectConfig } from "../read_project.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 
 /** The command `trellis db translate`. */
 export const dbTranslate: Command = {

@@ -1,14 +1,14 @@
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
 import type { Place } from "../project/source_map.ts";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
-import { finishGenerated } from "../finish_generated.ts";
-import { toProjectPath } from "../generated_files.ts";
-import { count, summarizeList } from "../generated_report.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
+import { finishGenerated } from "../terminal/finish_generated.ts";
+import { toProjectPath } from "../files/generated_files.ts";
+import { count, summarizeList } from "../terminal/generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
-import type { Output } from "../output.ts";
-import { readProject } from "../read_project.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProject } from "../config/read_project.ts";
 
 /** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {

@@ -5,11 +5,16 @@ import type { Finding } from "../project/findings.ts";
 import { findMissingTables } from "../grants/missing_tables.ts";
 import { MARKER, renderPermissionFiles } from "../grants/permission_files.ts";
 import type { FunctionPermissions, PermissionsAnalysis } from "../grants/permissions.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { finishGenerated } from "../finish_generated.ts";
-import { planGeneratedFiles, toProjectPath } from "../generated_files.ts";
-import { readProject } from "../read_project.ts";
+import { finishGenerated } from "../terminal/finish_generated.ts";
+import { planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
+import { readProject } from "../config/read_project.ts";
 
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
@@ -118,7 +123,7 @@ async function checkMigrationsFor(
   const { files } = readMigrationFolder(folder);
   if (files.length === 0) return [];
   const { readDeclaredSchema } = await import(
-    "../../distsql/schema/read_declared.ts"
+    "../../distsql/schema/fold_statement.ts"
   );
   const declared = readDeclaredSchema(files.map(({ sql }) => sql));
   return findMissingTables(functions, declared, config.database.migrationsDir);

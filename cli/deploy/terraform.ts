@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedStage } from "../stages/stage_settings.ts";
 import { type ProgramResult, runProgram } from "../programs/run_program.ts";
-import type { CommandOption } from "../command.ts";
+import type { CommandOption } from "../terminal/command.ts";
 
 /** A resource in a plan. */
 export interface ResourceChange {

@@ -1,4 +1,4 @@
-import type { TablePermission } from "../../database/table_permission.ts";
+import type { TablePermission } from "../../database/queries/table_permission.ts";
 import { type Finding, Findings } from "../project/findings.ts";
 import { loadFunctions } from "../project/load_functions.ts";
 import { getModuleUrl } from "../project/module_url.ts";

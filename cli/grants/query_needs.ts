@@ -1,11 +1,11 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import type { BuilderClient } from "../../database/queries/build_statement.ts";
 import type {
   DeclaredStatement,
   DefineStatementOptions,
 } from "../../database/queries/define_statement.ts";
 import type { QueryTable } from "../../database/queries/query_tables.ts";
-import { DrizzleClients } from "../../database/session/drizzle_clients.ts";
+import { DrizzleClients } from "../../database/session/client.ts";
 import { Dialect } from "../../database/session/dialect.ts";
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
 import type { Problem } from "../project/findings.ts";
@@ -59,7 +59,7 @@ export class QueryNeedReader {
     for (const definition of fn.list("defineQuery")) {
       if (!this.#isUsed(definition)) continue;
       const { queryName } = definition.value as { queryName: string };
-      const { tables } = definition.args[0] as { tables: readonly QueryTable[] };
+      const { tables = [] } = definition.args[0] as { tables?: readonly QueryTable[] };
       this.#addQuery(definition, queryName);
       this.#addDeclared(tables, `${queryName} (${definition.place.file})`);
       this.#compare(definition, queryName, tables);

@@ -1,9 +1,8 @@
 import type { Problem } from "../project/findings.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { createWrapperCheck } from "../project/wrapper_packages.ts";
-import { toBareSpecifier } from "../project/package_specifier.ts";
-import { TRELLIS } from "../project/resolve_module.ts";
+import { createWrapperCheck } from "../sources/wrapper_packages.ts";
+import { toBareSpecifier, TRELLIS } from "../sources/package_specifier.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
 import { QueryNeedReader } from "./query_needs.ts";

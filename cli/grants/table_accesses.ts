@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { quoteName } from "../../sql/quote.ts";
 import { findDeclaration, findProperty, listArguments } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
@@ -325,7 +325,7 @@ class AccessFinder {
 
   /** Returns the text of a template; {@link PLACEHOLDER} replaces values. */
   #getTemplateText(template: AnyNode): string | undefined {
-    const { quasis, expressions } = template.quasi as unknown as {
+    const { quasis, expressions } = template.quasi as {
       quasis: { value: { cooked: string } }[];
       expressions: AnyNode[];
     };

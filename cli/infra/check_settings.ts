@@ -3,7 +3,7 @@ import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
 import { isObject, isText } from "../config/settings.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { isStageName } from "../stages/stage_name.ts";
 import { ANY_STAGE } from "../stages/stage_settings.ts";
 import { getChangeTrigger } from "./change_consumers.ts";

@@ -1,4 +1,4 @@
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import { findDeclaration, findProperty, visitAll } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";

@@ -38,7 +38,7 @@ import { isProvided, nameVariables, SECRET_NAME, SURE_SECRET } from "./variable_
 import { SOURCE_SUFFIX } from "../../env/source_reference.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
 import { getResource } from "./resources.ts";
-import { summarizeList } from "../generated_report.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
 
 /** The environments of all functions. */
 export interface Environments {

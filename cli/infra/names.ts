@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { groupBy } from "../group_by.ts";
-import { snakeCase } from "../snake_case.ts";
+import { groupBy } from "../project/group_by.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { type Expression, expression } from "./hcl.ts";
 
 /** The tags of all resources. */

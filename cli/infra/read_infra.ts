@@ -1,4 +1,4 @@
-import { groupBy } from "../group_by.ts";
+import { groupBy } from "../project/group_by.ts";
 import { isDeepStrictEqual } from "node:util";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";

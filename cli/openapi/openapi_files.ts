@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { FileChange } from "../generated_files.ts";
-import { findManifestText } from "../manifest_text.ts";
+import type { FileChange } from "../files/generated_files.ts";
+import { findManifestText } from "../files/manifest_text.ts";
 import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { DocumentFormat } from "./document_format.ts";
 

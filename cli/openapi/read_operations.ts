@@ -60,7 +60,7 @@ const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"]
 
 /** Builds the document of the loaded handlers. Runs in the process that loads them. */
 export function read(fn: LoadedFunction): ReadOperations {
-  const { modules, data } = fn.module as unknown as TogetherModule<OperationsData>;
+  const { modules, data } = fn.module as TogetherModule<OperationsData>;
   const schemas = new SchemaFindings(listNamedSchemas(fn, modules));
   const { operations, authFunctions, undescribed } = readFunctions(fn, modules, data, schemas);
   const warnings: OpenApiFinding[] = [];

@@ -1,5 +1,5 @@
-import { parseSyntax } from "../build/syntax.ts";
-import { listOwnModules } from "../dev/own_modules.ts";
+import { parseSyntax } from "../sources/syntax.ts";
+import { listOwnModules } from "../sources/own_modules.ts";
 import type { FunctionBundle } from "./bundle_functions.ts";
 import { type BundleSyntax, type PackageUse, readBundleSyntax } from "./bundle_syntax.ts";
 import { findFunctionName } from "./declarations.ts";

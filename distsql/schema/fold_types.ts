@@ -4,7 +4,6 @@ import {
   type DeclaredEnum,
   findObject,
   getKey,
-  mapValues,
   type ObjectName,
   withEntry,
   withoutEntries,
@@ -36,10 +35,8 @@ export function foldCreateDomain(schema: SchemaDraft, reader: StatementReader): 
   const typeAt = reader.skip(written.end, "AS");
   const typeEnd = reader.findEnd(DOMAIN_CLAUSES, typeAt);
   const baseName = readObject(reader, typeAt);
-  const base = findObject(schema.enums, baseName);
   schema.domains = withEntry(schema.domains, {
     ...toObjectName(written),
-    enum: base && getKey(base),
     type: reader.text(typeAt, typeEnd),
     hasDefault: reader.find("DEFAULT", typeAt) >= 0 ||
       findObject(schema.domains, baseName)?.hasDefault === true,
@@ -135,8 +132,4 @@ function rekeyEnum(schema: SchemaDraft, found: DeclaredEnum, name: ObjectName): 
   });
   schema.enums = withEntry(withoutEntries(schema.enums, [old]), { ...found, ...name });
   changeAllColumns(schema, rename);
-  schema.domains = mapValues(
-    schema.domains,
-    (domain) => ({ ...domain, enum: domain.enum && one(domain.enum) }),
-  );
 }

@@ -31,7 +31,7 @@ import {
 } from "./rules/session.ts";
 import { readName } from "../../sql/sql_name.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
-import type { StatementTranslation } from "./translation.ts";
+import type { StatementTranslation } from "./context/translation.ts";
 
 /** Translation of the statements that begin with certain words. */
 export type Rule = (reader: StatementReader, t: StatementTranslation) => void;

@@ -2,7 +2,7 @@ import { type DeclaredColumn, getKey } from "../../schema/declared_schema.ts";
 import { writeLiteral } from "../../schema/literals.ts";
 import { chooseRelationName } from "../../schema/names.ts";
 import { writeName } from "../../../sql/sql_name.ts";
-import type { DistSqlStep } from "../translation.ts";
+import type { DistSqlStep } from "../context/translation.ts";
 import type { Alteration } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
 

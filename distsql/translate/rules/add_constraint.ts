@@ -1,7 +1,7 @@
 import { getName, type QualifiedName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { TokenEdits } from "../../../sql/token_edits.ts";
-import type { StatementTranslation } from "../translation.ts";
+import type { StatementTranslation } from "../context/translation.ts";
 import {
   type AlterAction,
   type AlterResult,
@@ -13,12 +13,12 @@ import {
 } from "./alter_target.ts";
 import { refuseJsonKeys } from "./known_table.ts";
 import { notNullSteps } from "./not_null.ts";
+import { cleanConstraint } from "./clean_constraint.ts";
 import {
-  cleanConstraint,
   isNotValid,
   readTableConstraint,
   type TableConstraint,
-} from "./table_constraint.ts";
+} from "../../syntax/table_constraint.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Words of expressions that are not columns. */
@@ -127,7 +127,6 @@ function translateChecked(
   if (kind === "foreign_key" && !t.can("foreign_keys")) {
     return void t.warn("foreign-key-dropped");
   }
-  if (!t.can("check_not_valid")) return void t.refuse("add-constraint-recreate", "ADD CONSTRAINT");
   const text = edits.apply(from, to);
   if (isNotValid(reader, constraint)) {
     const isValidatedLater = constraint.name && t.scope.validated.has(constraint.name.name);
@@ -178,7 +177,6 @@ export function translateAddConstraint(action: AlterAction): AlterResult {
 }
 
 function addNotNull(constraint: TableConstraint, { target, t }: AlterAction): AlterResult {
-  if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "ADD NOT NULL");
   t.apply("set-not-null");
   return notNullSteps(constraint.columns[0], constraint.name, target, t);
 }

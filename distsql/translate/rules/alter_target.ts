@@ -1,7 +1,7 @@
 import type { DeclaredTable } from "../../schema/declared_schema.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
 import { deriveName, type QualifiedName, writeName } from "../../../sql/sql_name.ts";
-import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../translation.ts";
+import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../context/translation.ts";
 
 /** Table of an ALTER TABLE, with the beginnings of its statements. */
 export interface AlterTarget {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import {
   configureSessionAuth,
   createAuth,
@@ -48,8 +48,8 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
   });
   queries.length = 0;
   const { authenticate } = useConfiguredMethod("session");
-  assertThrows(
-    () => authenticate(createRestApiEvent({})),
+  await assertRejects(
+    async () => await authenticate(createRestApiEvent({})),
     UnauthorizedError,
     "The Authorization header must be: Bearer <token>",
   );
