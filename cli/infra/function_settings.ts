@@ -13,7 +13,7 @@ import {
   type Rule,
   TEXT,
   whole,
-} from "./setting_rules.ts";
+} from "../config/setting_rules.ts";
 
 /** The kinds of functions that may have a setting, what it must be, and the check. */
 type Setting = readonly [kinds: readonly FunctionKind[], ...Rule];

@@ -159,14 +159,14 @@ function readFunction(
   } else {
     const { operation } = definition.value as { operation: RegisteredOperation };
     const [options, run] = definition.args as [{ operationName?: string }, { name?: string }];
-    const problem = checkMetadata(operation.openapi);
-    if (problem !== undefined) schemas.add({ ...place, message: problem });
+    const problems = checkMetadata(operation.openapi);
+    for (const message of problems) schemas.add({ ...place, message });
     operations.push({
       fn,
       ...place,
       ...run.name && { functionName: findSourceName(run.name, place.file) },
       operationName: options.operationName,
-      openapi: problem === undefined ? operation.openapi : {},
+      openapi: problems.length === 0 ? operation.openapi : {},
       registered: operation,
       definition,
     });

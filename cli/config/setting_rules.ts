@@ -1,4 +1,4 @@
-import { type Check, isText } from "../config/settings.ts";
+import { type Check, isText } from "./settings.ts";
 
 /** The expected value of a setting, and its check. */
 export type Rule = readonly [what: string, check: Check];
@@ -69,23 +69,33 @@ export function oneOf(...values: readonly string[]): Rule {
 /**
  * Checks the settings of a group.
  *
- * @param path The path of the group: `infra.queues.mail`.
+ * @param path The path of the group: `infra.queues.mail`; empty for the whole configuration.
  * @returns Errors that name the setting and what it must be.
  */
 export function checkRules(path: string, settings: object, rules: Rules): string[] {
   return Object.entries(settings).flatMap(([key, value]): string[] => {
     if (value === undefined) return [];
+    const name = path === "" ? key : `${path}.${key}`;
     if (!Object.hasOwn(rules, key)) {
       const known = Object.keys(rules).join(", ") || "none";
-      return [`unknown setting ${path}.${key}; known settings: ${known}`];
+      return [`unknown setting ${name}; known settings: ${known}`];
     }
-    return checkRule(`${path}.${key}`, value, rules[key]);
+    return checkRule(name, value, rules[key]);
   });
 }
 
 /** Checks a value; returns an error if it is invalid. */
 function checkRule(path: string, value: unknown, [what, check]: Rule): string[] {
-  return check(value) ? [] : [`${path} must be ${what}, got ${JSON.stringify(value)}`];
+  return check(value) ? [] : [`${path} must be ${what}, got ${describe(value)}`];
+}
+
+/** Describes a value that a configuration computed, which may be no JSON. */
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? `a ${typeof value}`;
+  } catch {
+    return `a ${typeof value}`;
+  }
 }
 
 /** Checks the names and the settings of the entries of a table. */
