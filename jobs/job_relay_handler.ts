@@ -6,7 +6,7 @@ import {
 import { defineScheduleHandler, type ScheduleHandlerParams } from "../core/triggers/schedule.ts";
 import type { ScheduleEvent } from "../core/triggers/trigger_events.ts";
 import type { LambdaHandler } from "../core/with_observability.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { findTestClock, getJobsConfig } from "./job_settings.ts";
 import { type RelayResult, runRelay } from "./relay.ts";
@@ -52,7 +52,7 @@ const WORKER_KEYS = ["getDb", "jobs", "schedules", "concurrency", "clock", "rand
  * export const handler = defineJobRelayHandler({
  *   getDb: () => getDrizzleClient({ provider: "embedded-pg" }),
  *   jobs: [report],
- *   schedules: [defineSchedule(report, { name: "hourly", every: 3600, payload: null })],
+ *   schedules: [defineSchedule(report, { name: "hourly", everySeconds: 3600, payload: null })],
  * });
  * ```
  */

@@ -1,14 +1,13 @@
 import type { Clock } from "../core/async/clock.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { runSql } from "../database/run_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { runSql } from "../database/session/run_sql.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { LeasedJob } from "./claim.ts";
 import type { AnyJob } from "./define_job.ts";
 import { type AttemptOutcome, recordFailure } from "./end_attempt.ts";
-import { buildRelease } from "./finish.ts";
-import { JobFinisher } from "./finisher.ts";
+import { buildRelease, JobFinisher } from "./finish.ts";
 import { PermanentJobError } from "./job_errors.ts";
 import { type AttemptRunner, createAttemptRunner } from "./run_attempt.ts";
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
+import { rejectOnAbort } from "../core/async/deadline.ts";
 import { getRequestContext, remainingMs } from "../core/request_context.ts";
 import type { LambdaContext } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
@@ -10,10 +11,10 @@ import {
   observeHandler,
   type WrapperMetadata,
 } from "../core/with_observability.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
-import { type TransactionClient, withTransaction } from "../database/transaction.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
+import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";
@@ -21,7 +22,6 @@ import type { LeasedJob } from "./claim.ts";
 import type { AnyJob, JobHandler, JobHandlerParams } from "./define_job.ts";
 import { buildFinish } from "./finish.ts";
 import { JobLeaseLostError, PermanentJobError } from "./job_errors.ts";
-import { rejectOnAbort } from "./reject_on_abort.ts";
 
 /** Runs one attempt of a job; rejects if it failed. */
 export type AttemptRunner = (leased: LeasedJob) => Promise<void>;

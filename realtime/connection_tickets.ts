@@ -1,13 +1,14 @@
+import { sha256 } from "../core/digest.ts";
 import type { SessionResult } from "../core/http/session.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { getQuery } from "../core/http/api_event.ts";
 import { encodeBase64Url } from "../core/http/base64.ts";
 import { checkOption } from "../core/option_rules.ts";
-import { rawSql, sql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import { rawSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { quoteName } from "../sql/quote.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
 import { SUBSCRIPTION_TABLE, TICKET_PREFIX } from "./migration.ts";
@@ -114,6 +115,5 @@ function invalidTicket(): UnauthorizedError {
 }
 
 async function toTopic(ticket: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ticket));
-  return TICKET_PREFIX + encodeBase64Url(new Uint8Array(digest));
+  return TICKET_PREFIX + encodeBase64Url(await sha256(ticket));
 }

@@ -1,6 +1,6 @@
 import type { AuthRoute } from "../better_auth/auth_routes.ts";
 import { startBetterAuth } from "../accounts/better_auth.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { createSessionClient } from "../../database/session/client.ts";
 import { ConnectionSlots } from "../../database/session/connection_slots.ts";
 import { withSavepoints } from "../../database/session/driver.ts";
@@ -71,7 +71,7 @@ export async function describeAuthRoutes(config: AuthConfig): Promise<DescribedA
   const hidden = new Set(
     own.flatMap(({ endpoints }) => Object.values(endpoints).map(({ path }) => path as string)),
   );
-  const library = await startBetterAuth(createEmptyDatabase(), {
+  const library = await startBetterAuth(createEmptyDatabase(), config, {
     ...settings,
     experimentalJoins: false,
     // they have no routes, and some would be asked for their configuration

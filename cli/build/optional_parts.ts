@@ -1,10 +1,10 @@
 import type { Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { getPackageName, toBareSpecifier } from "../project/package_specifier.ts";
-import type { DatabaseProvider } from "../../database/config.ts";
+import { getPackageName, toBareSpecifier } from "../sources/package_specifier.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
 import type { BuildSettings } from "../config/build.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 
 const NAMESPACE = "omitted";
@@ -113,7 +113,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
         return isOwn && !betterAuth ? { path: path.slice(2, -3), namespace: NAMESPACE } : undefined;
       });
       // the checks that `defineAuth` loads when a handler asks for them
-      build.onResolve({ filter: /^\.\/(?:keys\/api_key|jwt\/jwt)_auth\.[jt]s$/ }, (args) => {
+      build.onResolve({ filter: /^\.\/(?:keys\/api_key_check|jwt\/jwt_auth)\.[jt]s$/ }, (args) => {
         const { importer, path } = args;
         const isNeeded = path.startsWith("./keys") ? apiKeys : jwt;
         const isOwn = /[/\\]define_auth\.[jt]s$/.test(importer) &&

@@ -1,5 +1,10 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import { migrationOptions } from "../database/migration_options.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
+import { migrationOptions } from "../database/database_options.ts";
 import { printFindings } from "../database/print_findings.ts";
 
 /** The command `trellis db mark-applied`. */

@@ -3,17 +3,17 @@ import { dirname, resolve } from "node:path";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFiles } from "../auth_schema/migration_file.ts";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { isDeployedToDistSql, namesDistSql } from "../database/deployed_to_distsql.ts";
 import { printFindings } from "../database/print_findings.ts";
 import { sourceFiles } from "../discovery/source_files.ts";
-import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
-import { count } from "../generated_report.ts";
-import { readProjectConfig } from "../read_project.ts";
+import { applyGeneratedFiles, type FileChange, toProjectPath } from "../files/generated_files.ts";
+import { count } from "../terminal/generated_report.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 import { parseDecisions } from "../schema_migration/decisions.ts";
-import type { Difference, Step } from "../schema_migration/difference.ts";
+import { type Difference, renderStep, type Step } from "../schema_migration/difference.ts";
 
 /** The command `trellis generate migration`. */
 export const generateMigration: Command = {
@@ -138,10 +138,6 @@ function planFiles(
     statements: steps.map(renderStep),
     nowMs: Date.now(),
   });
-}
-
-function renderStep({ sql, risk }: Step): string {
-  return risk === undefined ? `${sql};` : `-- Warning: ${risk}.\n${sql};`;
 }
 
 /** Finds what Aurora DSQL refuses, if the project is deployed there. */

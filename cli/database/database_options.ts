@@ -1,4 +1,4 @@
-import type { CommandOption } from "../command.ts";
+import type { CommandOption } from "../terminal/command.ts";
 
 /** Prefix of the options of a database; `clone` has two databases. */
 export type DatabaseSide = "" | "from-" | "to-";
@@ -36,4 +36,16 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
 /** Returns the prefix of the environment variables of a database. */
 export function getEnvironmentPrefix(side: DatabaseSide): string {
   return side === "to-" ? "TARGET_DATABASE_" : "DATABASE_";
+}
+
+/** Returns the options of all commands for migrations. */
+export function migrationOptions(): CommandOption[] {
+  return [
+    {
+      name: "migrations",
+      value: "folder",
+      description: "The migrations folder. Default: database.migrationsDir.",
+    },
+    ...databaseOptions(),
+  ];
 }

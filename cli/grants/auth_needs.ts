@@ -1,11 +1,11 @@
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { isLoopbackUrl } from "../../auth/config/loopback.ts";
-import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
+import { AUTH_SCHEMA_MAPPING } from "../../auth/tables/schema.ts";
 import { listWords } from "../../sql/list_words.ts";
 import type { Problem } from "../project/findings.ts";
 import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import { readsEnvironment } from "../project/environment_use.ts";
+import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { Place } from "../project/source_map.ts";
 import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
@@ -135,11 +135,9 @@ export const ROUTES_ADVICE =
 function findVariableRoutes(fn: LoadedFunction): Problem[] {
   return fn.list("createAuthHandler").flatMap((definition): Problem[] => {
     const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
-    const routes = (options?.properties as AnyNode[] | undefined)?.find(({ key }) =>
-      (key as AnyNode | undefined)?.name === "routes"
-    );
-    const node = (routes?.value ?? options) as AnyNode | undefined;
-    if (node === undefined || !readsEnvironment(fn.syntax, node)) return [];
+    const deciding = options === undefined ? [] : listDeciding(fn.syntax, options, "routes");
+    const node = deciding.find((each) => readsEnvironment(fn.syntax, each));
+    if (node === undefined) return [];
     return [{
       place: fn.getPlace(node),
       message: `the routes come from an environment variable, but ${ROUTES_ADVICE}`,
@@ -200,10 +198,10 @@ function getMode(options: unknown): unknown {
   return typeof auth === "object" && auth !== null ? (auth as { mode?: unknown }).mode : auth;
 }
 
-/** Returns what a handler asks of its callers: its own options, or what its value carries. */
+/** Returns what the value of the option `auth` asks of callers. */
 function getNeeds(options: unknown): { readonly organization?: unknown; readonly roles?: unknown } {
   const { auth } = (options ?? {}) as { auth?: { needs?: object } | string };
-  return (typeof auth === "object" ? auth?.needs : options) ?? {};
+  return (typeof auth === "object" ? auth?.needs : undefined) ?? {};
 }
 
 type Config = Partial<AuthConfig> & Readonly<Record<string, unknown>>;
@@ -220,9 +218,6 @@ function readSetup(fn: LoadedFunction): AuthSetup {
     tables.set(model, [...known, { name, columns: readColumns(value as object) }]);
   }
   for (const { schema } of configs) addSchema(schema, add);
-  for (const { args: [, options] } of fn.list("configureApiKeyAuth")) {
-    addSchema((options as Config | undefined)?.schema, add);
-  }
   for (const { args: [, options] } of fn.list("configureRateLimits")) {
     add("rateLimit", (options as { table?: unknown } | undefined)?.table);
   }
@@ -331,12 +326,6 @@ function findProblems(
       find("auth: session"),
       hasSessions,
       "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
-    ],
-    [
-      find("auth: api-key"),
-      tables.has("apikey"),
-      "auth is 'api-key', but no module that the function loads calls configureApiKeyAuth with " +
-      "schema.apikey: requests will fail",
     ],
     [
       find("organization of the session"),

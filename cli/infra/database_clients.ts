@@ -1,7 +1,8 @@
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
+import { findDeclaration, findProperty, visitAll } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
-import { findDeclaration, findProcessReads, findProperty, visitAll } from "./variable_reads.ts";
+import { findProcessReads } from "./variable_reads.ts";
 
 /** Fields of a `DatabaseConfig` that a deployment sets. */
 export const CLIENT_FIELDS = [
@@ -19,17 +20,10 @@ export type ClientField = typeof CLIENT_FIELDS[number];
 /** The configurations of database clients in the sources. */
 export interface DatabaseClients {
   /** Providers that the sources name, except the embedded one. */
-  readonly providers: ReadonlySet<DatabaseProvider>;
-  /** The field that each environment variable sets. */
-  readonly variables: ReadonlyMap<string, ClientField>;
-  /** True if a configuration signs in with IAM tokens on RDS. */
-  readonly usesIam: boolean;
-}
-
-/** The same as JSON. */
-export interface DatabaseClientFacts {
   readonly providers: readonly DatabaseProvider[];
+  /** Environment variables with the field that each sets. */
   readonly variables: readonly (readonly [string, ClientField])[];
+  /** True if a configuration signs in with IAM tokens on RDS. */
   readonly usesIam: boolean;
 }
 
@@ -39,7 +33,7 @@ export interface DatabaseClientFacts {
  *
  * @returns The providers, and the environment variables that the fields are read from.
  */
-export function readDatabaseClients(fn: LoadedFunction): DatabaseClientFacts {
+export function readDatabaseClients(fn: LoadedFunction): DatabaseClients {
   const { syntax } = fn;
   const providers = new Set<DatabaseProvider>();
   const variables = new Map<string, ClientField>();
@@ -123,10 +117,10 @@ export function readDatabaseClients(fn: LoadedFunction): DatabaseClientFacts {
 const MAX_DEPTH = 5;
 
 /** Joins the configurations of all functions. */
-export function joinDatabaseClients(all: readonly DatabaseClientFacts[]): DatabaseClients {
+export function joinDatabaseClients(all: readonly DatabaseClients[]): DatabaseClients {
   return {
-    providers: new Set(all.flatMap(({ providers }) => providers)),
-    variables: new Map(all.flatMap(({ variables }) => variables)),
+    providers: [...new Set(all.flatMap(({ providers }) => providers))],
+    variables: all.flatMap(({ variables }) => variables),
     usesIam: all.some(({ usesIam }) => usesIam),
   };
 }

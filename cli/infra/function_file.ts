@@ -1,12 +1,12 @@
 import { VPC_CONFIG } from "./database_access.ts";
 import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
 import {
-  block,
   type Expression,
   expression,
   type HclArguments,
   type HclBlock,
   type HclValue,
+  resource,
 } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { getDefaultSchedule } from "./job_files.ts";
@@ -45,17 +45,16 @@ const MAX_QUEUE_NAME = 40;
 
 /** Renders the module of a function and its dead-letter queue. */
 export function renderFunction(fn: InfraFunction, plan: ResourcePlan): HclBlock[] {
-  const { infra, distDir, getModule } = plan;
+  const { infra, distDir, createModule } = plan;
   const { options, settings } = fn;
   const environment = plan.getEnvironment(fn.name);
   const deadLetters = getDeadLetterTarget(fn);
   const policies = addOwnPolicy(environment.policies, settings.policies);
   const alias = isRoute(fn) && infra.release !== undefined ? RELEASE_ALIAS : undefined;
   const hasImage = settings.image !== undefined;
-  const module = block(
-    "module",
-    [`fn_${fn.id}`],
-    { source: getModule("function") },
+  const module = createModule(
+    `fn_${fn.id}`,
+    "function",
     {
       function_name: fn.name,
       source_dir: hasImage ? "" : expression(`"\${path.module}/${distDir}/${fn.name}"`),
@@ -91,17 +90,12 @@ export function renderFunction(fn: InfraFunction, plan: ResourcePlan): HclBlock[
     },
   );
   if (!hasDeadLetters(fn)) return [module];
-  const queue = block(
-    "module",
-    [`dead_letters_${fn.id}`],
-    { source: getModule("queue") },
-    {
-      queue_name: shorten(`${fn.name}-failed`, MAX_QUEUE_NAME),
-      ...NAMING,
-      retention_seconds: 1_209_600,
-      enable_dlq_alarm: false,
-    },
-  );
+  const queue = createModule(`dead_letters_${fn.id}`, "queue", {
+    queue_name: shorten(`${fn.name}-failed`, MAX_QUEUE_NAME),
+    ...NAMING,
+    retention_seconds: 1_209_600,
+    enable_dlq_alarm: false,
+  });
   return [module, queue];
 }
 
@@ -159,4 +153,37 @@ function admitGateway(isHttp: boolean): HclArguments {
     api_gateway_enabled: true,
     api_gateway_execution_arn: expression(`module.api.${output}`),
   };
+}
+
+/** Renders the URL of a function, and the right of everyone to call it if IAM does not decide. */
+export function renderFunctionUrl(fn: InfraFunction): HclBlock[] {
+  const { id, options, settings: { url } } = fn;
+  if (url === undefined) return [];
+  const isOpen = url === true || url.authorization !== "iam";
+  const function_name = expression(`module.fn_${id}.function_name`);
+  const address = resource("aws_lambda_function_url", id, {
+    function_name,
+    authorization_type: isOpen ? "NONE" : "AWS_IAM",
+    invoke_mode: options.streaming ? "RESPONSE_STREAM" : undefined,
+  });
+  if (!isOpen) return [address];
+  return [
+    address,
+    // both are needed for URLs since October 2025 (Lambda developer guide, "Control access to Lambda
+    // function URLs"); neither lets anyone invoke the function without its URL
+    resource("aws_lambda_permission", `${id}_url`, {
+      statement_id: "AllowUrl",
+      action: "lambda:InvokeFunctionUrl",
+      function_name,
+      principal: "*",
+      function_url_auth_type: "NONE",
+    }),
+    resource("aws_lambda_permission", `${id}_url_invoke`, {
+      statement_id: "AllowInvokeByUrl",
+      action: "lambda:InvokeFunction",
+      function_name,
+      principal: "*",
+      invoked_via_function_url: true,
+    }),
+  ];
 }

@@ -1,6 +1,13 @@
 import type { PushPlatformInfra } from "../config/delivery_infra.ts";
-import { block, type Expression, expression, type HclBlock, renderPolicy } from "./hcl.ts";
-import type { TerraformVariable } from "./infra_plan.ts";
+import {
+  block,
+  type Expression,
+  expression,
+  type HclBlock,
+  renderPolicy,
+  resource,
+} from "./hcl.ts";
+import { createTextVariable, type TerraformVariable } from "./infra_plan.ts";
 import { listIdentifiers } from "./names.ts";
 
 type Platforms = Readonly<Record<string, PushPlatformInfra>>;
@@ -12,11 +19,12 @@ type Platforms = Readonly<Record<string, PushPlatformInfra>>;
  */
 export function listPushVariables(platforms: Platforms): TerraformVariable[] {
   return listIdentifiers(platforms).map(([name, id]) => ({
-    name: `push_${id}_key`,
-    description: platforms[name].platform === "GCM"
-      ? `JSON key of the service account that sends push messages of ${name}.`
-      : `Signing key (.p8) that sends push messages of ${name}.`,
-    type: "string",
+    ...createTextVariable(
+      `push_${id}_key`,
+      platforms[name].platform === "GCM"
+        ? `JSON key of the service account that sends push messages of ${name}.`
+        : `Signing key (.p8) that sends push messages of ${name}.`,
+    ),
     isSensitive: true,
   }));
 }
@@ -33,7 +41,7 @@ export function renderPushPlatforms(platforms: Platforms): HclBlock[] {
   return [
     ...ids.map(([name, id]) => {
       const settings = platforms[name];
-      return block("resource", ["aws_sns_platform_application", id], {
+      return resource("aws_sns_platform_application", id, {
         name: expression(`"\${module.core.name_prefix}-${name}"`),
         platform: settings.platform,
         platform_credential: expression(`var.push_${id}_key`),

@@ -1,10 +1,17 @@
 import type { QueueInfra } from "../config/named_resources.ts";
-import { isObject, isText } from "../config/settings.ts";
-import { renderRule } from "./event_rule.ts";
-import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
-import type { Problem } from "./infra_plan.ts";
+import {
+  block,
+  type Expression,
+  expression,
+  type HclBlock,
+  type HclPart,
+  type HclValue,
+  jsonencode,
+  resource,
+} from "./hcl.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
-import { USUAL_BUS } from "./resources.ts";
+import { DEFAULT_BUS, type Resources, USUAL_BUS } from "./resources.ts";
+import { TAGS } from "./names.ts";
 
 /**
  * Returns the argument `allowed_senders` of a queue that receives events.
@@ -47,41 +54,48 @@ export function renderQueueRules({ queues, buses, infra }: ResourcePlan): HclBlo
   });
 }
 
-const KEYS: readonly string[] = ["bus", "pattern", "inputPaths", "inputTemplate", "messageGroupId"];
-
-/** Checks the events of a queue. */
-export function checkQueueEvents(name: string, { events, fifo = false }: QueueInfra): Problem[] {
-  if (events === undefined) return [];
-  const path = `infra.queues.${name}.events`;
-  if (!Array.isArray(events) || events.length === 0) {
-    return [{
-      message: `${path} must be a list such as [{ pattern: { "detail-type": ["order.placed"] } }]`,
-    }];
-  }
-  return events.flatMap((each: unknown, index): Problem[] => {
-    const problem = findProblem(each, fifo);
-    return problem === undefined ? [] : [{ message: `${path}[${index}] ${problem}` }];
-  });
+/** A rule that sends events of a bus to a function or a queue. */
+export interface EventRule {
+  /** Terraform name. */
+  readonly id: string;
+  /** Omitted for a name that Terraform chooses. */
+  readonly name?: Expression;
+  readonly description: string;
+  readonly bus: string;
+  readonly pattern: Readonly<Record<string, unknown>>;
+  /** Reference to the ARN of the function or queue. */
+  readonly target: string;
+  /** More parts of the target. */
+  readonly parts?: readonly HclPart[];
 }
 
-function findProblem(events: unknown, isFifo: boolean): string | undefined {
-  if (!isObject(events)) return "must be an object with a pattern";
-  const unknown = Object.keys(events).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined) return `has no setting ${unknown}; it has ${KEYS.join(", ")}`;
-  const { bus, pattern, inputPaths, inputTemplate, messageGroupId } = events;
-  if (!isObject(pattern) || Object.keys(pattern).length === 0) return "needs a pattern";
-  if (bus !== undefined && !/^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(String(bus))) {
-    return "has a bus with other characters than letters, digits, hyphens and underscores";
-  }
-  if (inputTemplate !== undefined && !isText(inputTemplate)) return "needs a text as inputTemplate";
-  if (inputPaths !== undefined) {
-    const isPaths = isObject(inputPaths) &&
-      Object.values(inputPaths).every((path) => String(path).startsWith("$"));
-    if (!isPaths) return 'needs JSON paths as inputPaths, such as { id: "$.detail.id" }';
-    if (inputTemplate === undefined) return "has inputPaths without inputTemplate";
-  }
-  if (isFifo !== (messageGroupId !== undefined)) {
-    return isFifo ? "needs messageGroupId: the queue is FIFO" : "has messageGroupId without fifo";
-  }
-  return undefined;
+/** Renders a rule with its target. Events that cannot be delivered go to the bus's own queue. */
+export function renderRule(
+  buses: Resources,
+  { id, name, description, bus, pattern, target, parts = [] }: EventRule,
+): HclBlock[] {
+  const module = bus === DEFAULT_BUS ? undefined : `module.bus_${buses.ids.get(bus)}`;
+  const rule = `aws_cloudwatch_event_rule.${id}`;
+  return [
+    resource("aws_cloudwatch_event_rule", id, {
+      name,
+      description,
+      event_bus_name: module && expression(`${module}.bus_name`),
+      tags: TAGS,
+      event_pattern: jsonencode(pattern as HclValue),
+    }),
+    resource(
+      "aws_cloudwatch_event_target",
+      id,
+      {
+        rule: expression(`${rule}.name`),
+        event_bus_name: expression(`${rule}.event_bus_name`),
+        arn: expression(target),
+      },
+      ...parts,
+      ...module === undefined ? [] : [
+        block("dead_letter_config", [], { arn: expression(`${module}.dead_letter_queue_arn`) }),
+      ],
+    ),
+  ];
 }

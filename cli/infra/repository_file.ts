@@ -5,9 +5,11 @@ import {
   type HclBlock,
   type HclValue,
   jsonencode,
+  output,
   renderPolicy,
+  resource,
 } from "./hcl.ts";
-import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
+import { createTextVariable, type InfraFunction, type TerraformVariable } from "./infra_plan.ts";
 import { listIdentifiers, TAGS } from "./names.ts";
 
 type Repositories = Readonly<Record<string, RepositoryInfra>>;
@@ -24,11 +26,12 @@ export function listTagVariables(
   functions: readonly InfraFunction[],
 ): TerraformVariable[] {
   const used = new Set(functions.map(({ settings }) => settings.image?.repository));
-  return listIdentifiers(repositories).filter(([name]) => used.has(name)).map(([name, id]) => ({
-    name: `${id}_image_tag`,
-    description: `Tag of the image in the repository ${name} that the functions run.`,
-    type: "string",
-  }));
+  return listIdentifiers(repositories).filter(([name]) => used.has(name)).map(([name, id]) =>
+    createTextVariable(
+      `${id}_image_tag`,
+      `Tag of the image in the repository ${name} that the functions run.`,
+    )
+  );
 }
 
 /**
@@ -46,10 +49,11 @@ export function renderRepositories(repositories: Repositories): HclBlock[] {
   ]);
   return [
     ...ids.flatMap(([name, id]) => renderRepository(name, id, repositories[name])),
-    block("output", ["repository_urls"], {
-      description: "Addresses of the image repositories, for docker push.",
-      value: Object.fromEntries(urls),
-    }),
+    output(
+      "repository_urls",
+      "Addresses of the image repositories, for docker push.",
+      Object.fromEntries(urls),
+    ),
   ];
 }
 
@@ -60,9 +64,9 @@ function renderRepository(
 ): HclBlock[] {
   const repository = expression(`aws_ecr_repository.${id}.name`);
   return [
-    block(
-      "resource",
-      ["aws_ecr_repository", id],
+    resource(
+      "aws_ecr_repository",
+      id,
       {
         name: expression(`"\${module.core.name_prefix}/${name}"`),
         image_tag_mutability: "IMMUTABLE",
@@ -72,7 +76,7 @@ function renderRepository(
       block("image_scanning_configuration", [], { scan_on_push: true }),
       block("encryption_configuration", [], { encryption_type: "AES256" }),
     ),
-    block("resource", ["aws_ecr_lifecycle_policy", id], {
+    resource("aws_ecr_lifecycle_policy", id, {
       repository,
       policy: jsonencode({
         rules: [
@@ -90,7 +94,7 @@ function renderRepository(
         ],
       }),
     }),
-    block("resource", ["aws_ecr_repository_policy", id], {
+    resource("aws_ecr_repository_policy", id, {
       repository,
       policy: renderPolicy({
         Sid: "AllowFunctions",

@@ -1,13 +1,12 @@
 import type { BuildResult, Plugin } from "esbuild";
-import { join } from "node:path";
-import { ImportAliases } from "./import_aliases.ts";
-import { getPackageName, toBareSpecifier } from "./package_specifier.ts";
-import { resolveModule, TRELLIS } from "./resolve_module.ts";
-import type { SourceEditor } from "../build/edited_sources.ts";
-import { loadEsbuild } from "../build/load_esbuild.ts";
-import { BuildError, toBuildError } from "../dev/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
-import { nameEntryPoints } from "../build/entry_points.ts";
+import { dirname, join } from "node:path";
+import { DenoImports } from "../sources/deno_imports.ts";
+import { isTrellis, toBareSpecifier } from "../sources/package_specifier.ts";
+import type { SourceEditor } from "../sources/edited_sources.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { BuildError, toBuildError } from "../sources/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
+import { nameEntryPoints } from "../sources/entry_points.ts";
 import { OUT } from "./load_protocol.ts";
 import { markDefinitions, type Runs } from "./mark_definitions.ts";
 import type { AnyNode } from "./syntax_nodes.ts";
@@ -106,22 +105,16 @@ async function bundle(
 
 /** Creates the editor that marks the definitions of the project's sources. */
 function definitionsEditor(runs: Runs): SourceEditor {
-  const aliases = new ImportAliases();
+  const imports = new DenoImports();
   return {
     wants: (path, text) =>
       !/[\\/]node_modules[\\/]/.test(path) && /\b(?:define|create|configure|secret)/.test(text),
     edit: ({ path, program }) => {
-      const isOwn = (specifier: string) => isOwnSpecifier(specifier, path, aliases);
+      const isOwn = (specifier: string) =>
+        isTrellis(toBareSpecifier(imports.find(specifier, dirname(path)) ?? specifier));
       return { edits: markDefinitions(program as unknown as AnyNode, { isOwn, runs }) };
     },
   };
-}
-
-function isOwnSpecifier(specifier: string, importer: string, aliases: ImportAliases): boolean {
-  if (getPackageName(toBareSpecifier(specifier)) === TRELLIS) return true;
-  if (specifier.startsWith(".")) return false;
-  const found = resolveModule(specifier, importer, aliases);
-  return found.kind === "package" && getPackageName(found.name) === TRELLIS;
 }
 
 const ENVIRONMENT = "trellis-environment";

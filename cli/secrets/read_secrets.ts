@@ -1,5 +1,5 @@
-import { type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import { formatDiagnostic } from "../generated_report.ts";
+import { type CommandContext, type CommandResult, ExitCode } from "../terminal/command.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 import { readStage } from "../stages/stage_name.ts";
 import { openSecretValues, type SecretValues } from "./secret_values.ts";
@@ -31,7 +31,7 @@ export async function readStageSecrets(
   const { errors, projectName, secrets, config } = await planFiles({ root, options, output });
   if (errors.length > 0) {
     for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
-    return { exitCode: ExitCode.Found, unresolved: errors };
+    return { exitCode: ExitCode.Found, errors };
   }
   const prefix = `${projectName}-${stage}`;
   const region = getStageRegion(resolveStage(config.infra, projectName, stage));

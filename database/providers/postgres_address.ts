@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings, PoolerMode, SslMode } from "../config.ts";
+import type { DatabaseSettings, PoolerMode, SslMode } from "../config/config.ts";
 
 /** Server, user and connection settings of a `postgres` configuration. */
 export interface PostgresAddress {
@@ -52,9 +52,9 @@ export function readPostgresAddress(config: DatabaseSettings): PostgresAddress {
     ? readParts(config)
     : readUrl(config.connectionString, config);
   if (address.username === "") {
+    const or = config.provider === "postgres" ? ", or in username" : "";
     throw new ConfigurationError(
-      "DatabaseConfig.username is missing: provider postgres needs the user, in the connection " +
-        "string or in username",
+      `DatabaseConfig.username is missing: write the user into the connection string${or}`,
     );
   }
   return address;

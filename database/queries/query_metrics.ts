@@ -1,10 +1,10 @@
 import type { AppError } from "../../errors/app_error.ts";
 import { DatabaseError, type UniqueViolationError } from "../../errors/database_errors.ts";
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
-import { createMetricRecorder } from "../../observability/metrics.ts";
+import { metrics } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
-import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
-import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../retry.ts";
+import { endSpan, startSpan } from "../../observability/tracer.ts";
+import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
 import { isTransactionConflict } from "../../sql/sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";
@@ -24,10 +24,6 @@ export interface QueryMetricsOptions {
    */
   constraints?: ConstraintAnswers;
 }
-
-const NO_OPTIONS: QueryMetricsOptions = Object.freeze({});
-const NO_RETRY: DistSqlRetryOptions = Object.freeze({ maxRetries: 0 });
-const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
 
 /**
  * Runs a query with metrics (duration, errors and retries, with the dimension `queryName`), a span
@@ -55,73 +51,39 @@ const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
  * await closeDrizzleClient();
  * ```
  */
-export function withQueryMetrics<T>(
+export async function withQueryMetrics<T>(
   queryName: string,
   fn: () => Promise<T> | T,
-  options: QueryMetricsOptions = NO_OPTIONS,
+  { logInput, retry = {}, constraints }: QueryMetricsOptions = {},
 ): Promise<T> {
-  const { retry = DEFAULT_RETRY } = options;
   const startedMs = performance.now();
   // a query may run beside others, so none is the parent of what starts next
-  const span = startLeafSpanAt(queryName, startedMs);
+  const span = startSpan(queryName, { active: false });
   const count: RetryCount = { retries: 0 };
 
   function end(failure: unknown): void {
-    const endedMs = performance.now();
-    emit(queryName, endedMs - startedMs, count.retries, failure === undefined ? 0 : 1);
-    if (span !== undefined) endSpanAt(span, failure, endedMs);
+    metrics.addMetricsWithDimensions({ queryName }, [
+      ["QueryDuration", "Milliseconds", performance.now() - startedMs],
+      ["QueryErrors", "Count", failure === undefined ? 0 : 1],
+      ["QueryRetries", "Count", count.retries],
+    ]);
+    endSpan(span, failure);
   }
-  function succeed(result: T): T {
-    end(undefined);
-    return result;
-  }
-  function fail(thrown: unknown): never {
-    const { constraints } = options;
+  let result: T;
+  try {
+    if (logInput !== undefined && isLevelEnabled("DEBUG")) {
+      logDebug("query input", { queryName, input: redactValue(logInput) });
+    }
+    const options = retry === false ? { maxRetries: 0 } : retry;
+    result = await runWithRetry(fn, options, count, isTransactionConflict);
+  } catch (thrown) {
     const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
     end(error.statusCode >= 500 ? error : undefined);
     logOnce(error, queryName, count.retries);
     throw error;
   }
-
-  // not an async function: that would take another promise
-  let attempts: Attempts<T> | undefined;
-  let first: Promise<T> | T;
-  try {
-    if (options.logInput !== undefined && isLevelEnabled("DEBUG")) {
-      logDebug("query input", { queryName, input: redactValue(options.logInput) });
-    }
-    attempts = new Attempts(
-      fn,
-      retry === false ? NO_RETRY : retry,
-      count,
-      isTransactionConflict,
-    );
-    first = attempts.run();
-  } catch (error) {
-    first = Promise.reject(error);
-  }
-  return Promise.resolve(first).then(
-    succeed,
-    (error) => attempts === undefined ? fail(error) : attempts.retry(error).then(succeed, fail),
-  );
-}
-
-const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();
-/** Upper bound of cached recorders, in case names contain ids. */
-const MAX_RECORDERS = 1000;
-
-function emit(queryName: string, durationMs: number, retries: number, errors: 0 | 1): void {
-  let record = recorders.get(queryName);
-  if (record === undefined) {
-    record = createMetricRecorder({ queryName }, [
-      ["QueryDuration", "Milliseconds"],
-      ["QueryErrors", "Count"],
-      ["QueryRetries", "Count"],
-    ]);
-    if (recorders.size >= MAX_RECORDERS) recorders.clear();
-    recorders.set(queryName, record);
-  }
-  record(durationMs, errors, retries);
+  end(undefined);
+  return result;
 }
 
 /** Errors that were logged, so that nested queries do not log the same failure twice. */

@@ -1,16 +1,20 @@
 import type { PgTransactionConfig } from "drizzle-orm/pg-core";
-import type { PlainSql } from "../plain_sql.ts";
+import type { PlainSql } from "./plain_sql.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
-import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
+import type {
+  SqlDriver,
+  Statement,
+  StatementResult,
+  TransactionDriver,
+  WrittenStatement,
+} from "./driver.ts";
 import type { Lease } from "./lease.ts";
 import { describeStatement } from "./misuse_messages.ts";
 import {
   type CreateStatementError,
-  type PreparedQuery,
   type StatementRunner,
   toStatementError,
 } from "./prepared_query.ts";
-import type { StatementSession, WrittenStatement } from "./statement_session.ts";
 import {
   createSavepointError,
   type TransactionRules,
@@ -42,9 +46,11 @@ export interface ClientTraits {
 }
 
 /** Session of a client, without a class of drizzle. All providers share it. */
-export class PoolSession implements StatementSession, StatementRunner {
-  /** Key of the client's prepared statements. */
+export class PoolSession implements StatementRunner {
+  /** Key of the client's prepared statements, which its transactions share. */
   readonly statements: ClientTraits;
+  /** There is no transaction. */
+  readonly state: undefined;
   readonly #driver: SqlDriver;
   readonly #slots: ConnectionSlots;
 
@@ -65,16 +71,10 @@ export class PoolSession implements StatementSession, StatementRunner {
   }
 
   /** Runs a statement. */
-  send(statement: Statement): Promise<StatementResult> {
+  async send(statement: Statement): Promise<StatementResult> {
     const waiting = this.#slots.admit(() => describeStatement(statement));
-    return waiting === undefined
-      ? this.#driver.run(statement)
-      : waiting.then(() => this.#driver.run(statement));
-  }
-
-  /** Returns a prepared statement for this session. */
-  bind(statement: object): object {
-    return (statement as PreparedQuery).bind(this);
+    if (waiting !== undefined) await waiting;
+    return await this.#driver.run(statement);
   }
 
   /** Runs a transaction. */
@@ -95,7 +95,7 @@ export class PoolSession implements StatementSession, StatementRunner {
 }
 
 /** Session of a transaction or savepoint, without a class of drizzle. */
-export class TransactionSession implements StatementSession, StatementRunner {
+export class TransactionSession implements StatementRunner {
   /** Key of the client's prepared statements. */
   readonly statements: ClientTraits;
   /** State of the transaction. */
@@ -122,15 +122,10 @@ export class TransactionSession implements StatementSession, StatementRunner {
   }
 
   /** Runs the work of the transaction. */
-  start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
-    return config === undefined
-      ? this.#work(work)
-      : this.#runText(renderSettings(config)).then(() => this.#work(work));
-  }
-
-  #work<T>(work: TransactionWork<T>): Promise<T> {
+  async start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
+    if (config !== undefined) await this.#runText(renderSettings(config));
     const tx = this.statements.createTransaction(this, 0);
-    return this.state.work(() => work(tx as never), () => this.#runText("select 1"));
+    return await this.state.work(() => work(tx as never), () => this.#runText("select 1"));
   }
 
   async #runText(text: string): Promise<void> {
@@ -154,11 +149,6 @@ export class TransactionSession implements StatementSession, StatementRunner {
   /** Records the failure of a statement, after which the server may refuse the others. */
   noteFailure(error: unknown): void {
     this.state.noteFailure(error);
-  }
-
-  /** Returns a prepared statement for this session. */
-  bind(statement: object): object {
-    return (statement as PreparedQuery).bind(this);
   }
 
   /**

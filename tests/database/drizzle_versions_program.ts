@@ -4,7 +4,7 @@ import { eq } from "drizzle-orm";
 import { integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { createAuth } from "../../auth/accounts/instance.ts";
-import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { validateSession } from "../../auth/sessions/sessions.ts";
 import {
   createQueryFactory,
@@ -15,10 +15,15 @@ import {
   RATE_LIMIT_MIGRATION_SQL,
   withTransaction,
 } from "../../database/mod.ts";
-import { getPrimaryKey, getTableNames, isKind, isTable } from "../../database/drizzle_table.ts";
+import {
+  getPrimaryKey,
+  getTableNames,
+  isKind,
+  isTable,
+} from "../../database/session/drizzle_table.ts";
 import { createRateLimitStore } from "../../database/rate_limits/store.ts";
-import { sql } from "../../database/plain_sql.ts";
-import { runSql, runSqlRows } from "../../database/run_sql.ts";
+import { sql } from "../../database/session/plain_sql.ts";
+import { runSql, runSqlRows } from "../../database/session/run_sql.ts";
 import { defineJob, JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import * as z from "zod";
@@ -98,7 +103,7 @@ const STEPS: Record<string, () => unknown> = {
   "columns": () => getPrimaryKey(key).map(({ name }) => name),
   "getDrizzleClient": async () =>
     typeof (await getDrizzleClient({ provider: "embedded-pg", instrument: false })).select,
-  "auth/schema": async () => (await import("../../auth/schema.ts")).authUsers.email.name,
+  "auth/schema": async () => (await import("../../auth/tables/schema.ts")).authUsers.email.name,
 };
 
 const results: Record<string, unknown> = {};

@@ -1,16 +1,15 @@
 /** What a project does through the Data API, with the client of AWS and a server that speaks its protocol. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../../auth/tables/migration.ts";
 import { createAuth, validateSession } from "../../../auth/mod.ts";
+import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {
   applyPermissions,
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
-  MigrationError,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";

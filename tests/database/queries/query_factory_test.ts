@@ -8,9 +8,9 @@ import {
   DatabaseOperation,
   executeRows,
   getDrizzleClient,
-  UniqueViolationError,
   withTransaction,
 } from "../../../database/mod.ts";
+import { UniqueViolationError } from "../../../errors/mod.ts";
 import { asc, desc, eq, or, sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
@@ -46,7 +46,8 @@ Deno.test("defineQuery() carries name, tables and transaction, and refuses what 
   );
   assertStringIncludes(error.message, "READ");
   assertThrows(() => createQueryFactory({} as never), ConfigurationError, "createQueryFactory");
-  assertThrows(() => defineQuery({} as never, async () => {}), ConfigurationError);
+  const without = defineQuery({}, async () => {});
+  assertEquals([without.queryName, without.tables], ["query", []]);
 });
 
 Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared statements live as long as the connection", async () => {
