@@ -4,7 +4,7 @@ import {
   AUTH_SCHEMA_MAPPING,
   AUTH_SESSION_COLUMNS,
   AUTH_USER_COLUMNS,
-} from "../../auth/schema.ts";
+} from "../../auth/tables/schema.ts";
 import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";

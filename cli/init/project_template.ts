@@ -1,4 +1,4 @@
-import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
+import { AUTH_MIGRATION_SQL } from "../../auth/tables/migration.ts";
 import { RATE_LIMIT_MIGRATION_SQL } from "../../database/rate_limits/migration.ts";
 import { ACCOUNT_FILES } from "./account_files.ts";
 import type { ConfigParts } from "./config_file.ts";

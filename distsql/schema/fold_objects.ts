@@ -73,8 +73,8 @@ export function foldSequence(schema: SchemaDraft, reader: StatementReader): void
   schema.sequences = withEntry(schema.sequences, { ...found, ownedBy });
 }
 
-/** Returns the column of OWNED BY. */
-function getOwner(
+/** Returns the column of OWNED BY; `undefined` for NONE, and for an unknown table. */
+export function getOwner(
   schema: DeclaredSchema,
   reader: StatementReader,
   from: number,

@@ -1,3 +1,4 @@
+import { quoteLiteral } from "../../sql/quote.ts";
 import type { StatementReader } from "../../sql/statement_reader.ts";
 import {
   type DeclaredColumn,
@@ -8,7 +9,7 @@ import {
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
-import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
+import { readLabel, readLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 import { changeAllColumns, type SchemaDraft } from "./schema_draft.ts";
 import { keywordSet } from "../../sql/list_words.ts";
@@ -99,7 +100,7 @@ function renameValue(
     schema,
     (column) =>
       column.defaultEnums?.includes(getKey(found)) && readLabel(column.default) === old
-        ? { ...column, default: writeLiteral(label) }
+        ? { ...column, default: quoteLiteral(label) }
         : column,
   );
 }

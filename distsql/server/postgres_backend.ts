@@ -215,25 +215,13 @@ class PostgresSession implements BackendSession {
   }
 
   #authenticate(reader: PayloadReader): void {
-    const { user, password } = this.#address;
-    const md5 = (...parts: (string | Uint8Array)[]): string => {
-      const hash = createHash("md5");
-      for (const part of parts) hash.update(part);
-      return hash.digest("hex");
-    };
     const encoder = new TextEncoder();
     switch (reader.int32()) {
       case 0:
       case 12:
         return;
-      case 3:
-        this.#socket.write(frame("p", cString(password)));
-        return;
-      case 5:
-        this.#socket.write(frame("p", cString(`md5${md5(md5(password, user), reader.bytes(4))}`)));
-        return;
       case 10: {
-        this.#scram = createScramClient(password);
+        this.#scram = createScramClient(this.#address.password);
         const first = encoder.encode(this.#scram.firstMessage);
         this.#socket.write(frame("p", cString("SCRAM-SHA-256"), int32(first.length), first));
         return;
@@ -247,7 +235,7 @@ class PostgresSession implements BackendSession {
       default:
         this.#end(
           new Error(
-            "the database requests an unsupported authentication method: use trust, md5 or SCRAM",
+            "the database requests an unsupported authentication method: use trust or SCRAM",
           ),
         );
         this.#socket.destroy();

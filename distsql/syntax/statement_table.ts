@@ -49,10 +49,18 @@ export function getTable(reader: StatementReader): string | undefined {
   return undefined;
 }
 
-/** Keywords that may precede the kind of object after CREATE, ALTER, DROP or COMMENT ON. */
-const BEFORE_KIND: ReadonlySet<string> = keywordSet(`
-  ON OR REPLACE TEMP TEMPORARY LOCAL GLOBAL UNLOGGED RECURSIVE MATERIALIZED EVENT
+/** Keywords between CREATE and the object. */
+const MODIFIERS: ReadonlySet<string> = keywordSet(`
+  OR REPLACE UNIQUE TEMP TEMPORARY LOCAL GLOBAL UNLOGGED RECURSIVE CONSTRAINT EVENT
 `);
+
+/** Returns the position of the object in CREATE, ALTER, DROP and COMMENT ON. */
+export function objectAt(reader: StatementReader): number {
+  let at = reader.is(0, "COMMENT", "ON") ? 2 : 1;
+  while (reader.key(0) === "CREATE" && reader.isOneOf(at, MODIFIERS)) at++;
+  return at;
+}
+
 /** Kinds of objects that are followed by the name. */
 const NAMED_KINDS: ReadonlySet<string> = keywordSet(`
   TYPE DOMAIN SEQUENCE VIEW FUNCTION PROCEDURE AGGREGATE SCHEMA EXTENSION ROLE USER
@@ -68,8 +76,7 @@ const NAMED_KINDS: ReadonlySet<string> = keywordSet(`
  */
 export function getObject(reader: StatementReader): string | undefined {
   if (!DEFINITIONS.has(reader.key(0))) return undefined;
-  let at = 1;
-  while (reader.isOneOf(at, BEFORE_KIND)) at++;
+  let at = reader.skip(reader.skip(objectAt(reader), "MATERIALIZED"), "EVENT");
   if (!reader.isOneOf(at, NAMED_KINDS)) return undefined;
   at++;
   while (reader.isOneOf(at, BEFORE_NAME) && reader.isName(at + 1)) at++;

@@ -7,8 +7,8 @@ import { unwrapDoBlock } from "../syntax/do_block.ts";
 import { translateExpressions } from "./rules/expressions.ts";
 import { translatePsql } from "./rules/session.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { findRule, keep, objectAt } from "./statement_rules.ts";
-import { getObject, getTable } from "../syntax/statement_table.ts";
+import { findRule, keep } from "./statement_rules.ts";
+import { getObject, getTable, objectAt } from "../syntax/statement_table.ts";
 import type { StatementTranslation } from "./context/translation.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 

@@ -1,5 +1,6 @@
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { type DeclaredSchema, findObject, getKey } from "../../schema/declared_schema.ts";
-import { readLabel, readLiteral, writeLiteral } from "../../schema/literals.ts";
+import { readLabel, readLiteral } from "../../schema/literals.ts";
 import { readObject, toObjectName } from "../../schema/read_object.ts";
 import { writeName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
@@ -190,7 +191,7 @@ function renameIn(
   for (const { table, column } of columns) {
     const name = writeName(column.name, true);
     const check = writeName(column.labelCheck ?? "", true);
-    const [set, where] = [`${name} = ${writeLiteral(label)}`, `${name} = ${writeLiteral(old)}`];
+    const [set, where] = [`${name} = ${quoteLiteral(label)}`, `${name} = ${quoteLiteral(old)}`];
     result.drops.push(writeAlterTable(table, `DROP CONSTRAINT ${check}`));
     result.updates.push({
       sql: `UPDATE ${table} SET ${set} WHERE ${where};`,
@@ -211,7 +212,7 @@ function renameInDefaults(change: EnumChange, old: string, label: string): Lower
       if (column.default === undefined || !column.defaultEnums?.includes(getKey(found))) continue;
       if (readLabel(column.default) === old) {
         const name = writeName(column.name, true);
-        const action = `ALTER COLUMN ${name} SET DEFAULT ${writeLiteral(label)}`;
+        const action = `ALTER COLUMN ${name} SET DEFAULT ${quoteLiteral(label)}`;
         steps.push(writeAlterTable(writeObject(table), action));
       } else if (hasLiteral(column.default, old)) {
         const what =

@@ -46,10 +46,13 @@ export function validateStep(target: AlterTarget, name: string): DistSqlStep {
   return { sql: `${target.asyncHead} VALIDATE CONSTRAINT ${name};`, job };
 }
 
+/** Column in a generated name. */
+export type NamedColumn = Pick<QualifiedName, "name" | "isQuoted">;
+
 /** Generates a constraint name that was not generated before in this text. */
 export function nameConstraint(
   target: AlterTarget,
-  columns: readonly QualifiedName[],
+  columns: readonly NamedColumn[],
   label: string,
   t: StatementTranslation,
 ): string {

@@ -1,13 +1,13 @@
-import { setConfiguredMethod } from "../../core/http/auth_registry.ts";
-import { setTrustedOriginCheck } from "../../core/http/cors.ts";
-import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { BetterAuthInstance } from "../accounts/instance.ts";
-import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
-import type { AuthConfig } from "../config/config.ts";
-import { identifyConfig } from "../config/identify_config.ts";
-import { type Auth, createMethods } from "../define_auth.ts";
-import { createOriginCheck } from "./trusted_origin.ts";
-import { isRecording, record } from "../../env/recording.ts";
+import { setConfiguredSession } from "../core/http/auth_registry.ts";
+import { setTrustedOriginCheck } from "../core/http/cors.ts";
+import { isRecording, record } from "../env/recording.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import type { BetterAuthInstance } from "./accounts/instance.ts";
+import type { AuthDatabase } from "./better_auth/better_auth_types.ts";
+import type { AuthConfig } from "./config/config.ts";
+import { identifyConfig } from "./config/identify_config.ts";
+import { type Auth, createMethods } from "./define_auth.ts";
+import { createOriginCheck } from "./sessions/trusted_origin.ts";
 
 /** The configuration of handlers with auth `session`. */
 let configured:
@@ -55,7 +55,7 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
   const auth = createMethods(getDb, config);
   configured = { auth, getDb, identity };
   setTrustedOriginCheck(createOriginCheck(config));
-  setConfiguredMethod("session", auth.session);
+  setConfiguredSession(auth.session());
 }
 
 /**
@@ -77,5 +77,5 @@ export async function getConfiguredSessionAuth(): Promise<BetterAuthInstance> {
 export function resetSessionAuth(): void {
   configured = undefined;
   setTrustedOriginCheck(undefined);
-  setConfiguredMethod("session", undefined);
+  setConfiguredSession(undefined);
 }

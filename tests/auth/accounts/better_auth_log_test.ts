@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { logBetterAuth } from "../../../auth/better_auth/better_auth_log.ts";
+import { logBetterAuth } from "../../../auth/accounts/better_auth_options.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 
 /** Level, text and the keys of the line that comes of it. */
