@@ -1,3 +1,4 @@
+import process from "node:process";
 import {
   type Command,
   type CommandContext,
@@ -8,8 +9,13 @@ import {
 import type { JobState } from "../../jobs/job_admin.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { renderTable } from "../database/text_table.ts";
-import { checkJobId, withJobsDatabase } from "../database/with_jobs.ts";
 import { count } from "../terminal/generated_report.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { DatabaseError } from "../../errors/database_errors.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
+import { readProjectConfig } from "../config/read_project.ts";
+import { findDatabaseOrLocal } from "../database/local_database_target.ts";
 
 /** The command `trellis jobs list`. */
 export const jobsList: Command = {
@@ -47,10 +53,10 @@ async function list(context: CommandContext): Promise<CommandResult> {
   const state = options.state as JobState | undefined;
   const limit = readLimit(options.limit as string | undefined);
   const name = options.job as string | undefined;
-  const { jobs, label } = await withJobsDatabase(context, async ({ db, label }) => ({
-    jobs: await listJobs(db, { state, name, limit }),
-    label,
-  }));
+  const [label, jobs] = await withJobsDatabase(
+    context,
+    (db) => listJobs(db, { state, name, limit }),
+  );
   const rows = jobs.map((job) => [
     job.id,
     job.name,
@@ -93,10 +99,7 @@ async function show(context: CommandContext): Promise<CommandResult> {
   const { args, output } = context;
   const { getJob } = await import("../../jobs/job_admin.ts");
   const id = checkJobId(args[0]);
-  const { job, label } = await withJobsDatabase(context, async ({ db, label }) => ({
-    job: await getJob(db, id),
-    label,
-  }));
+  const [label, job] = await withJobsDatabase(context, (db) => getJob(db, id));
   const exitCode = job === undefined ? ExitCode.Found : ExitCode.Done;
   if (job === undefined) output.line(`${output.bold(label)}: no job has the id ${id}`);
   for (const [key, value] of Object.entries(job ?? {})) {
@@ -171,7 +174,7 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
   const admin = await import("../../jobs/job_admin.ts");
   const id = given === undefined ? undefined : checkJobId(given);
   const apply = what === "retry" ? admin.retryJobs : admin.cancelJobs;
-  const { unchanged, changed, label } = await withJobsDatabase(context, async ({ db, label }) => {
+  const [label, { unchanged, changed }] = await withJobsDatabase(context, async (db) => {
     const name = options.job as string | undefined;
     const changed: string[] = [];
     let ids = id === undefined ? [] : [id];
@@ -189,7 +192,7 @@ async function change(what: Change, context: CommandContext): Promise<CommandRes
       const unchanged = isUnchanged
         ? describeUnchanged(what, await admin.getJob(db, id))
         : undefined;
-      return { unchanged, changed, label };
+      return { unchanged, changed };
     }
   });
   const exitCode = unchanged === undefined ? ExitCode.Done : ExitCode.Found;
@@ -204,4 +207,61 @@ function describeUnchanged(what: Change, job: { readonly state: string } | undef
   return job === undefined
     ? "no job has this id"
     : `the job is ${job.state}, and only ${states} jobs can be ${done}`;
+}
+
+/**
+ * Runs work on the database with the table of jobs, and closes it.
+ *
+ * @returns The printable name of the database, and the result of the work.
+ */
+async function withJobsDatabase<T>(
+  context: CommandContext,
+  work: (db: DrizzleClient) => Promise<T>,
+): Promise<[label: string, result: T]> {
+  const { options, root } = context;
+  const [{ withDatabase }, { getDrizzleClient }] = await Promise.all([
+    import("../database/reaching.ts"),
+    import("../../database/providers/client.ts"),
+  ]);
+  const { database: settings } = await readProjectConfig(context);
+  const { target, release } = findDatabaseOrLocal(
+    { options, settings, env: process.env, root },
+    "Use the tab Jobs of its page, or stop it first",
+  );
+  const { config, label } = target;
+  try {
+    const result = await withDatabase(target, async () => {
+      const db = await getDrizzleClient(config);
+      return await work(db).catch((error) => throwJobsError(error, label));
+    });
+    return [label, result];
+  } finally {
+    release();
+  }
+}
+
+const UNDEFINED_TABLE = "42P01";
+
+/** Throws an error that says which migration is missing, if the table of jobs does not exist. */
+function throwJobsError(error: unknown, label: string): never {
+  const isMissing = causeChain(error).some((link) => getSqlState(link) === UNDEFINED_TABLE);
+  if (!isMissing) throw error;
+  throw new DatabaseError(
+    `${label}: the table of jobs does not exist. trellis db tables jobs prints its migration, ` +
+      "and trellis db migrate runs it",
+    { cause: error },
+  );
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * Checks an id from the command line.
+ *
+ * @param id The argument.
+ * @throws {UsageError} If it is not the id of a job.
+ */
+function checkJobId(id: string): string {
+  if (UUID.test(id)) return id.toLowerCase();
+  throw new UsageError(`"${id}" is not the id of a job: trellis jobs list prints the ids`);
 }
