@@ -48,13 +48,12 @@ export function readDocFaults(text: string, root: string): DocFault[] {
 }
 
 /**
- * Files whose private types may appear in public types. The types in `auth/columns.ts` are short names for drizzle's column
+ * Files whose private types may appear in public types. The types in `auth/tables/columns.ts` are short names for drizzle's column
  * builders, which is what a reader has to look up. Those of the others compute a type from type arguments: an editor shows the
  * result.
  */
 const EXEMPT_FILES: ReadonlySet<string> = new Set([
-  "auth/columns.ts",
-  "auth/define_auth.ts",
+  "auth/tables/columns.ts",
   "database/config/config.ts",
 ]);
 

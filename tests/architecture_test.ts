@@ -126,8 +126,8 @@ const MAY_LOAD: Record<string, number> = {
 
 /** Files that load drizzle: the client that an application asks for, and what it imports as drizzle's. */
 const LOAD_DRIZZLE = [
-  "auth/columns.ts",
-  "auth/schema.ts",
+  "auth/tables/columns.ts",
+  "auth/tables/schema.ts",
   "database/orm.ts",
   "database/providers/data_api_dialect.ts",
   "database/rate_limits/table.ts",
@@ -272,7 +272,7 @@ Deno.test("architecture: files do not import each other in circles", () => {
 /** Folders whose subfolders import each other in one direction only. */
 const ONE_DIRECTION = ["auth", "cli", "core", "database", "jobs", "validation"];
 /** Those of them whose own files count as one more subfolder. */
-const WITH_OWN_FILES = ["core", "jobs", "validation"];
+const WITH_OWN_FILES = ["auth", "core", "jobs", "validation"];
 
 /** Finds a path that leads from a folder back to itself. */
 function findCircle(
@@ -290,6 +290,7 @@ function findCircle(
 
 Deno.test("architecture: subfolders do not import each other in circles", () => {
   for (const folder of ONE_DIRECTION) {
+    // the files beside the rooms are a room too: rooms do not import them
     const getRoom = (file: string): string | undefined => {
       const [top, room, name] = file.split("/");
       if (top !== folder) return undefined;

@@ -1,6 +1,5 @@
-import { useConfiguredMethod } from "../core/http/auth_registry.ts";
-import { API_KEY_RULES, SESSION_RULES } from "../core/auth_needs.ts";
-import type { AuthMethod, AuthNeeds } from "../core/http/auth_method.ts";
+import { useConfiguredSession } from "../core/http/auth_registry.ts";
+import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent } from "../core/http/lambda.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
@@ -8,23 +7,16 @@ import { type AuthorizerIdentity, readAuthorizer } from "./authenticate_authoriz
 import { checkBearerToken } from "./authenticate_bearer.ts";
 
 /** Name of a way in which a handler identifies the caller. */
-export type AuthMode =
-  | "api-key"
-  | "authorizer"
-  | "authorizer-optional"
-  | "bearer"
-  | "jwt"
-  | "none"
-  | "session";
+export type AuthMode = "authorizer" | "authorizer-optional" | "bearer" | "none" | "session";
 
 /** Options of a handler that its authentication reads. */
-export interface AuthenticationOptions extends AuthNeeds {
+export interface AuthenticationOptions {
   readonly auth?: AuthMode | AuthMethod;
   readonly userIdClaim?: string;
 }
 
 /**
- * The value that each name stands for. An invalid credential is refused: it never falls back to another or to
+ * The value of each mode's name. An invalid credential is refused: it never falls back to another or to
  * anonymous.
  */
 const NAMED = {
@@ -38,16 +30,14 @@ const NAMED = {
     mode: "authorizer-optional",
     authenticate: (event) => authenticateAuthorizerOptional(event, userIdClaim),
   }),
-  session: (options) => useConfiguredMethod("session", pick(options, SESSION_RULES)),
-  "api-key": (options) => useConfiguredMethod("api-key", pick(options, API_KEY_RULES)),
-  jwt: () => useConfiguredMethod("jwt"),
+  session: useConfiguredSession,
 } as const satisfies Record<AuthMode, (options: AuthenticationOptions) => AuthMethod>;
 
 /** The modes, for checks and messages. */
 export const AUTH_MODES: readonly string[] = Object.keys(NAMED);
 
 /**
- * Returns the check of a handler: the value of its option `auth`, or the one that a name stands for.
+ * Returns the check of a handler: the value of its option `auth`, or the value of the mode that it names.
  *
  * @param options The handler's options.
  * @returns The check.
@@ -55,11 +45,6 @@ export const AUTH_MODES: readonly string[] = Object.keys(NAMED);
 export function toAuthMethod(options: AuthenticationOptions): AuthMethod {
   const { auth = "none" } = options;
   return typeof auth === "object" ? auth : NAMED[auth](options);
-}
-
-/** Returns the options that say what a name asks of callers. */
-function pick(options: AuthenticationOptions, rules: object): AuthNeeds {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(rules, name)));
 }
 
 function authenticateBearer(event: ApiEvent): object {

@@ -6,7 +6,6 @@ import { checkHttpEvent } from "../core/http/api_event.ts";
 import { isRestricted } from "../core/auth_needs.ts";
 import type { AuthMethod } from "../core/http/auth_method.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import type { OrganizationRule } from "../core/http/session.ts";
 import { buildValidatedResponse } from "../core/http/response.ts";
 import type { TransactionParam } from "../core/idempotency.ts";
 import { getRequestLimits, type RateLimitOptions } from "../core/rate_limit/rate_limit.ts";
@@ -71,8 +70,6 @@ export function defineApiHandler<
   TPath = never,
   TAuth extends AuthMode | AuthMethod = "none",
   TTransaction = never,
-  TOptional extends boolean = false,
-  TOrganization extends OrganizationRule | undefined = undefined,
   TResponse = unknown,
   TResponses extends ResponseSchemas = ResponseSchemas,
 >(
@@ -82,19 +79,17 @@ export function defineApiHandler<
     TPath,
     TAuth,
     TTransaction,
-    TOptional,
-    TOrganization,
     TResponse,
     TResponses
   > = {},
 ): (
   handler: ApiHandlerFunction<
-    & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+    & HandlerParams<TBody, TQuery, TPath, TAuth>
     & TransactionParam<TTransaction>,
     HandlerResult<TResponse, TResponses>
   >,
 ) => ApiHandler<
-  & HandlerParams<TBody, TQuery, TPath, TAuth, TOptional, TOrganization>
+  & HandlerParams<TBody, TQuery, TPath, TAuth>
   & TransactionParam<TTransaction>,
   HandlerResult<TResponse, TResponses>
 > {

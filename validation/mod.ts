@@ -36,19 +36,13 @@ export type {
   ApiHandler,
   ApiHandlerFunction,
   ApiHandlerParams,
-  ApiKeyApiParams,
   AuthorizedApiParams,
   AuthorizedOptionalApiParams,
-  AuthorizeInput,
   DefineApiHandlerOptions,
   HandlerParams,
   InputParams,
-  JwtApiParams,
-  OptionalSessionApiParams,
   SessionApiParams,
   ValidatedApiParams,
-  WithAuth,
-  WithOrganization,
 } from "./handler_types.ts";
 export { type BodyParser, createMultipartParser, type MultipartOptions } from "./multipart.ts";
 export type { BodyInput } from "./read_body.ts";
@@ -81,7 +75,8 @@ export {
 } from "./openapi/registry.ts";
 export { type Schema, validateSchema, validateSchemaAsync } from "./schema.ts";
 export type { ValidationResult } from "./validation_result.ts";
-export { z, ZodError, type ZodSchema, type ZodType } from "zod";
+export { z, type ZodSchema, type ZodType } from "./z.ts";
+export { ZodError } from "zod";
 export type { Flat } from "../core/flat.ts";
 export type {
   ApiKeyDetails,

@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/config.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
 import { isTrellis } from "../sources/package_specifier.ts";
 import {
   type AnyNode,

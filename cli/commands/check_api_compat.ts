@@ -12,7 +12,7 @@ import type { Json } from "../compat/schema_view.ts";
 import { toProjectPath } from "../files/generated_files.ts";
 import { formatDiagnostic } from "../terminal/generated_report.ts";
 import { readOpenApi } from "../openapi/document_format.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 import { runProgram } from "../programs/run_program.ts";
 import { readProject } from "../config/read_project.ts";
 import { existsSync } from "node:fs";

@@ -5,7 +5,7 @@ import { ExitCode } from "../terminal/command.ts";
 import { summarizeList } from "../terminal/generated_report.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
-import type { ProjectRuntime } from "../init/project_runtime.ts";
+import { PROJECT_COMMANDS, type ProjectRuntime } from "../init/project_runtime.ts";
 import { findConfigFile } from "../config/config_file.ts";
 
 /** The command `trellis init`. */
@@ -80,12 +80,13 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   const files = createProjectFiles(name, runtime, { template, withCi: options.ci === true });
   writeProject(folder, files);
 
+  const { install, test, run: task } = PROJECT_COMMANDS[runtime];
   const path = relative(cwd, folder);
   const next = [
     ...path === "" ? [] : [`cd ${/^[\w./-]+$/.test(path) ? path : JSON.stringify(path)}`],
-    ...runtime === "node"
-      ? ["npm install", "npm test", "npm run dev"]
-      : ["deno install", "deno task test", "deno task dev"],
+    install,
+    test,
+    `${task} dev`,
   ];
   for (const path of files.keys()) output.line(`created ${path}`);
   output.line();

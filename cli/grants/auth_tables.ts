@@ -4,12 +4,11 @@ import {
   AUTH_SCHEMA_MAPPING,
   AUTH_SESSION_COLUMNS,
   AUTH_USER_COLUMNS,
-} from "../../auth/schema.ts";
+} from "../../auth/tables/schema.ts";
 import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { getMountedOperations, type OperationsByModel } from "./auth_route_tables.ts";
-import { TRELLIS } from "../sources/package_specifier.ts";
 import type { TableColumn, TableColumns } from "./drizzle_values.ts";
 import type { TableName } from "./table_name.ts";
 

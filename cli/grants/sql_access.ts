@@ -1,7 +1,12 @@
 import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { explainMissing } from "../../env/optional_package.ts";
-import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
-import { child, children, getText, type SyntaxNode } from "../../distsql/server/syntax_tree.ts";
+import { TESTING_PACKAGES } from "../../distsql/server/syntax/optional_packages.ts";
+import {
+  child,
+  children,
+  getText,
+  type SyntaxNode,
+} from "../../distsql/server/syntax/syntax_tree.ts";
 import type { TableName } from "./table_name.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
@@ -255,7 +260,7 @@ function getAlias(range: SyntaxNode): string {
 /** Checks whether an expression reads a column. */
 function hasColumn(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  // a subquery reads tables of its own
+  // a subquery has its own list of tables
   if ("SelectStmt" in value) return false;
   return "ColumnRef" in value || Object.values(value).some(hasColumn);
 }

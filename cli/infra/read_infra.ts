@@ -1,6 +1,5 @@
 import { groupBy } from "../project/group_by.ts";
 import { isDeepStrictEqual } from "node:util";
-import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
 import { parseRouteKey } from "../../router/route_key.ts";
 import { findTableName } from "../grants/drizzle_values.ts";
@@ -250,13 +249,7 @@ function readRoutes(fn: LoadedFunction): { routes: RouteFacts[]; errors: Problem
 }
 
 function readApiKeyHeaders(fn: LoadedFunction): SourceValue[] {
-  const configured = fn.list("configureApiKeyAuth").map((definition) => {
-    const { headers } = resolveApiKeyOptions(definition.args[1] as ApiKeyAuthOptions);
-    const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
-    const deciding = options === undefined ? [] : listDeciding(fn.syntax, options, "plugin");
-    return toSourceValue(fn, headers, definition.place, deciding);
-  });
-  const values = fn.list("defineApiHandler").flatMap((definition): SourceValue[] => {
+  return fn.list("defineApiHandler").flatMap((definition): SourceValue[] => {
     const { auth } = getOptions(definition) as { auth?: AuthMethod | string };
     if (typeof auth !== "object" || auth.mode !== "api-key") return [];
     const nodes = listOptionsNodes(fn, definition, fn.findCall(definition));
@@ -265,7 +258,6 @@ function readApiKeyHeaders(fn: LoadedFunction): SourceValue[] {
       .flatMap((each) => (each.arguments ?? []) as AnyNode[]);
     return [toSourceValue(fn, auth.apiKeyHeaders ?? [], definition.place, deciding)];
   });
-  return [...configured, ...values];
 }
 
 /** Functions of this package whose arguments only code that sends mails calls. */

@@ -1,8 +1,7 @@
 import { ciFiles } from "./ci_files.ts";
 import { renderConfig } from "./config_file.ts";
-import { DATABASE_FILES } from "./database_files.ts";
+import { COMMON_FILES } from "./common_files.ts";
 import { denoFiles } from "./deno_files.ts";
-import { HEALTH_FILES } from "./health_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import type { ProjectRuntime } from "./project_runtime.ts";
 import { PROJECT_TEMPLATES } from "./project_template.ts";
@@ -34,14 +33,15 @@ export function createProjectFiles(
   const chosen = PROJECT_TEMPLATES[template];
   const files = {
     ...(runtime === "node" ? nodeFiles(name, chosen) : denoFiles(name, chosen)),
+    ".gitignore": (runtime === "node" ? "node_modules/\n" : "") +
+      "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n!infra/stages/*.tfvars\n",
     // with other line endings, the hashes of applied migrations change
     ".gitattributes": "* text=auto eol=lf\n",
     ".env.example":
       "# Copy to .env to override settings. trellis dev generates missing secrets. Never commit .env.\n\n" +
       chosen.envExample,
     "trellis.config.ts": renderConfig(name, chosen.config, withCi),
-    ...DATABASE_FILES,
-    ...HEALTH_FILES,
+    ...COMMON_FILES,
     ...chosen.files,
     ...withCi ? ciFiles(name, runtime) : {},
   };

@@ -7,11 +7,9 @@ import { compareCatalogs } from "./compare_catalogs.ts";
 import { listCreateStatements } from "./create_statements.ts";
 import { type DeclaredObjects, findDeclaredObjects } from "./declared_objects.ts";
 import type { Decisions } from "./decisions.ts";
-import type { Difference } from "./difference.ts";
-import { readCatalog } from "./read_catalog.ts";
+import type { Difference, Step } from "./difference.ts";
+import { readCatalog, readSchemaCatalog } from "./read_catalog.ts";
 import { planRename } from "./rename_steps.ts";
-import { readSchemaCatalog } from "./schema_catalog.ts";
-import type { Step } from "./step.ts";
 
 /** Options of {@link planDifference}. */
 export interface DifferenceOptions {
@@ -24,8 +22,8 @@ export interface DifferenceOptions {
 
 /**
  * Plans the statements that lead from the migrations to a drizzle schema. The migrations and the
- * statements run in an embedded database in memory. Its catalog is compared with the one of the
- * schema until nothing is left to do, so the statements are known to lead there.
+ * statements run in an embedded database in memory. Its catalog is compared with that of
+ * the schema until nothing is left to do, so the statements are known to lead there.
  *
  * @returns The statements and what needs a decision.
  * @throws {MigrationError} If the migrations fail.

@@ -1,13 +1,13 @@
 import { quoteName } from "../../sql/quote.ts";
 import { type Catalog, getLabel, quoteTable } from "./catalog.ts";
-import type { Step } from "./step.ts";
+import type { Step } from "./difference.ts";
 
 const RISK = "code that is still running uses the old name";
 
 /**
  * Returns the statement that renames a table or a column.
  *
- * @param have The database as it is.
+ * @param have The present database.
  * @param want The database of the schema.
  * @param rename Old and new name: `notes` and `entries`, or `notes.body` and `text`.
  * @returns The statement, or why there is none.

@@ -4,7 +4,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "": "mod",
   auth: "auth/mod",
   "auth/jwt": "auth/jwt/mod",
-  "auth/schema": "auth/schema",
+  "auth/schema": "auth/tables/schema",
   cli: "cli/mod",
   client: "client/mod",
   core: "core/mod",

@@ -1,7 +1,7 @@
 import { AUTH_PACKAGES } from "../../auth/better_auth/optional_packages.ts";
 import { DATABASE_PACKAGES } from "../../database/config/optional_packages.ts";
 import { RUNTIME_PACKAGES } from "../../env/optional_package.ts";
-import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
+import { TESTING_PACKAGES } from "../../distsql/server/syntax/optional_packages.ts";
 
 /** Optional packages of the command line, with their supported versions. */
 export const CLI_PACKAGES = {

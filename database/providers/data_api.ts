@@ -1,5 +1,5 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
-import { runtimeProcess } from "../../env/node_process.ts";
+import { runtimeProcess } from "../../env/builtin_module.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";

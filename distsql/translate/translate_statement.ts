@@ -1,15 +1,15 @@
 import { findObject, getKey } from "../schema/declared_schema.ts";
 import { readObject, readPart } from "../schema/read_object.ts";
-import { RecreationRequiredError } from "./errors.ts";
+import { RecreationRequiredError } from "./context/errors.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { addsColumnWithNamedConstraint, countActions } from "./rules/alter_table.ts";
-import { unwrapDoBlock } from "./rules/do_block.ts";
+import { unwrapDoBlock } from "../syntax/do_block.ts";
 import { translateExpressions } from "./rules/expressions.ts";
 import { translatePsql } from "./rules/session.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
-import { findRule, keep, objectAt } from "./statement_rules.ts";
-import { getObject, getTable } from "./statement_table.ts";
-import type { StatementTranslation } from "./translation.ts";
+import { findRule, keep } from "./statement_rules.ts";
+import { getObject, getTable, objectAt } from "../syntax/statement_table.ts";
+import type { StatementTranslation } from "./context/translation.ts";
 import { keywordSet } from "../../sql/list_words.ts";
 
 const DEFINED_WITH_EXPRESSIONS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "DOMAIN", "VIEW"]);
@@ -50,10 +50,9 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 /** True if an identity is added to a column other than bigint, which recreates the table at run time. */
 function addsIdentityByRecreation(statement: StatementReader, t: StatementTranslation): boolean {
   if (!statement.is(0, "ALTER", "TABLE")) return false;
-  const at = statement.alteredTableAt();
-  const written = readObject(statement, at);
+  const written = readObject(statement, statement.alteredTableAt());
   const table = findObject(t.before.tables, written);
-  return table !== undefined && statement.list(written.end, statement.size).some(([from]) => {
+  return table !== undefined && statement.alterActions().some(([from]) => {
     const column = statement.skip(from + 1, "COLUMN");
     if (!statement.is(from, "ALTER") || !statement.is(column + 1, "ADD", "GENERATED")) return false;
     const { type } = table.columns.find(({ name }) => name === readPart(statement, column)) ?? {};

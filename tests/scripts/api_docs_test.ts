@@ -46,7 +46,7 @@ Deno.test("readPrivateTypes() gives private types of the project, and none of pa
   const text = [
     privateType("/project/core/a.ts", "Hidden", "interface Hidden {"),
     privateType("/project/database/b.ts", "SQL", "export declare class SQL<T = unknown> {"),
-    privateType("/project/auth/columns.ts", "Text", "interface Hidden {"),
+    privateType("/project/auth/tables/columns.ts", "Text", "interface Hidden {"),
     privateType("/cache/drizzle-orm/sql.d.ts", "Hidden", "interface Hidden {"),
   ].join("\n\n");
   assertEquals(readPrivateTypes(text, "/project/", new Set(["interface Hidden {"])), [

@@ -1,4 +1,4 @@
-import { retry, type RetryOptions } from "../../../core/async/retry.ts";
+import { retry, type RetryOptions } from "../../../core/retry.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
 import { executeRows } from "../../../database/session/execute.ts";
 import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
@@ -39,7 +39,7 @@ export interface CloneConnection {
 
 /** Retries of a statement whose connection was lost: a server restarts within their delays. */
 const LOST_CONNECTIONS: RetryOptions = {
-  maxRetries: 7,
+  maxAttempts: 8,
   baseDelayMs: 400,
   maxDelayMs: 15_000,
   isRetryable: (error) => isConnectionLost(error) && !isSilent(error),

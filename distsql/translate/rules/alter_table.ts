@@ -1,12 +1,12 @@
 import { readPart } from "../../schema/read_object.ts";
 import { quoteNameAt, readName } from "../../../sql/sql_name.ts";
 import type { StatementReader } from "../../../sql/statement_reader.ts";
-import { asyncTableAt } from "../statement_table.ts";
-import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import { asyncTableAt } from "../../syntax/statement_table.ts";
+import type { DistSqlStep, StatementTranslation } from "../context/translation.ts";
 import { translateAddColumn } from "./add_column.ts";
 import { translateAddConstraint } from "./add_constraint.ts";
 import { translateAlterColumn } from "./alter_column.ts";
-import { alterPass } from "./alter_pass.ts";
+import { alterPass } from "../../syntax/alter_pass.ts";
 import {
   type AlterAction,
   type AlterResult,
@@ -15,7 +15,7 @@ import {
   validateStep,
 } from "./alter_target.ts";
 import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
-import { isTableConstraint } from "./table_constraint.ts";
+import { isTableConstraint } from "../../syntax/table_constraint.ts";
 import { keywordSet } from "../../../sql/list_words.ts";
 
 /** Options of a view that protect rows: ALTER TABLE also applies to views. */
@@ -59,7 +59,6 @@ function translateDrop({ reader, from, to, target: { known }, t }: AlterAction):
   if (isInPrimaryKey(known, column)) {
     return void t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
   }
-  if (!t.can("drop_column")) return void t.refuse("drop-column-recreate", "DROP COLUMN");
   t.warn("drop-column");
   return keep;
 }
@@ -156,9 +155,7 @@ function getGuard(reader: StatementReader, at: number, nameAt: number): Guard {
 
 /** Counts the actions of an ALTER TABLE; 0 for another statement. */
 export function countActions(reader: StatementReader): number {
-  if (!reader.is(0, "ALTER", "TABLE")) return 0;
-  const end = reader.nameEnd(reader.alteredTableAt());
-  return reader.list(reader.skip(end, "*"), reader.size).length;
+  return reader.is(0, "ALTER", "TABLE") ? reader.alterActions().length : 0;
 }
 
 /**
@@ -201,8 +198,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     known: findTable(reader, nameAt, t),
   };
   const guard = getGuard(reader, 2, nameAt);
-  const start = reader.key(table.end) === "*" ? table.end + 1 : table.end;
-  const actions: Action[] = reader.list(start, reader.size).map(([from, to]) => ({
+  const actions: Action[] = reader.alterActions().map(([from, to]) => ({
     from,
     text: reader.text(from, to),
     result: translateAction({ reader, from, to, target, t }),

@@ -5,7 +5,6 @@ import {
   getConfiguredSessionAuth,
   resetSessionAuth,
 } from "../../../auth/mod.ts";
-import { useConfiguredMethod } from "../../../core/http/auth_registry.ts";
 import { checkSessionOf } from "../../support/session_check.ts";
 import { ConfigurationError, UnauthorizedError } from "../../../errors/mod.ts";
 import {
@@ -47,9 +46,8 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
     body: { name: "A", email: "a@example.com", password: "correct horse" },
   });
   queries.length = 0;
-  const { authenticate } = useConfiguredMethod("session");
   await assertRejects(
-    async () => await authenticate(createRestApiEvent({})),
+    () => checkSessionOf(createRestApiEvent({})),
     UnauthorizedError,
     "The Authorization header must be: Bearer <token>",
   );

@@ -3,8 +3,6 @@ import { describeAbsentTables } from "../../../cli/deploy/live_tables.ts";
 import { readProject } from "../../../cli/config/read_project.ts";
 import { closeDrizzleClient, withSession } from "../../../database/providers/client.ts";
 import { withProject } from "../fixtures/analyse.ts";
-import { pgTable, uuid } from "drizzle-orm/pg-core";
-import { listNotes } from "../../queries.ts";
 
 const MIGRATION = `CREATE TABLE notes (id uuid PRIMARY KEY, title text NOT NULL);
 CREATE TABLE unused (id uuid PRIMARY KEY);
@@ -14,6 +12,7 @@ CREATE VIEW titles AS SELECT title FROM notes;`;
 const FILES = {
   "migrations/0001_notes.sql": MIGRATION,
   "src/queries.ts": `import { createQueryFactory, DatabaseOperation } from "@trellis/fn/database";
+import { pgTable, uuid } from "drizzle-orm/pg-core";
 const notes = pgTable("notes", { id: uuid("id") });
 const titles = pgTable("titles", { id: uuid("id") });
 const { defineQuery } = createQueryFactory(() => ({} as any));
@@ -21,6 +20,7 @@ export const listNotes = defineQuery({ name: "listNotes", tables: [
   { table: notes, operations: [DatabaseOperation.Select] }, { table: titles, operations: [DatabaseOperation.Select] },
 ] }, async (db: any) => db.select().from(notes));`,
   "src/functions/api/notes.get.ts": `import { defineApiHandler } from "@trellis/fn";
+import { listNotes } from "../../queries.ts";
 export const handler = defineApiHandler({})(async () => listNotes());`,
 };
 
