@@ -1,4 +1,6 @@
-/** A node of a syntax tree of acorn. */
+import { childrenOf } from "../sources/syntax.ts";
+
+/** A node of a syntax tree of acorn, whose fields are checked where they are read. */
 export interface AnyNode {
   readonly type: string;
   readonly start: number;
@@ -8,13 +10,7 @@ export interface AnyNode {
 
 /** Lists the children of a node in the order of the text. */
 export function listChildren(node: AnyNode): AnyNode[] {
-  const children: AnyNode[] = [];
-  for (const value of Object.values(node)) {
-    for (const each of Array.isArray(value) ? value : [value]) {
-      if (typeof (each as AnyNode | null)?.type === "string") children.push(each as AnyNode);
-    }
-  }
-  return children;
+  return [...childrenOf(node)];
 }
 
 /** Removes what changes no value: esbuild's `__name(value, "name")`, parentheses and chains. */

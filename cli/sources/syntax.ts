@@ -32,7 +32,7 @@ export function parseSyntax(code: string): SyntaxTree {
 }
 
 /** Lists the nodes directly in a node. */
-export function* childrenOf(node: AnyNode): Generator<AnyNode> {
+export function* childrenOf<Node extends { readonly type: string }>(node: Node): Generator<Node> {
   for (const value of Object.values(node)) {
     for (const each of Array.isArray(value) ? value : [value]) {
       if (typeof each?.type === "string") yield each;
