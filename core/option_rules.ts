@@ -41,7 +41,7 @@ export const SCHEMA_OPTION: OptionRule = [
 
 /**
  * Returns the rule of an option that protects something, such as `auth`. A key with the value `undefined` is refused:
- * it would lift the protection although the key is there.
+ * it would remove the protection although the key is present.
  */
 export function protective([fits, expected]: OptionRule): OptionRule {
   return [fits, expected, true];

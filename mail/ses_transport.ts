@@ -10,7 +10,7 @@ import type { MailMessage, MailTransport } from "./transports.ts";
 export interface SesTransportOptions {
   /**
    * Configuration set, through which SES reports bounces and complaints.
-   * @default the environment variable `MAIL_CONFIGURATION_SET`, else the one of the identity
+   * @default the environment variable `MAIL_CONFIGURATION_SET`, else the configuration set of the identity
    */
   configurationSet?: string;
 }

@@ -122,7 +122,7 @@ export class StatementReader {
     return -1;
   }
 
-  /** Returns the same position, or the end of the range if no keyword is there. */
+  /** Returns the same position, or the end of the range if it has no keyword. */
   findEnd(keys: string | ReadonlySet<string>, from: number, to: number = this.size): number {
     const at = this.find(keys, from, to);
     return at < 0 ? to : at;
@@ -131,6 +131,17 @@ export class StatementReader {
   /** Returns the position of the table's name in ALTER TABLE, after IF EXISTS and ONLY. */
   alteredTableAt(): number {
     return this.skip(this.skip(2, "IF", "EXISTS"), "ONLY");
+  }
+
+  /** Returns the ranges of the actions of ALTER TABLE. */
+  alterActions(): [number, number][] {
+    return this.list(this.skip(this.nameEnd(this.alteredTableAt()), "*"), this.size);
+  }
+
+  /** Returns the end of the names in DROP, before CASCADE or RESTRICT. */
+  droppedEnd(): number {
+    const last = this.size - 1;
+    return this.is(last, "CASCADE") || this.is(last, "RESTRICT") ? last : this.size;
   }
 
   /**

@@ -85,7 +85,7 @@ export function checkProviders(providers: SocialProvidersConfig): void {
   }
 }
 
-/** Refuses options that the provider does not have, and those that stand beside `options`. */
+/** Refuses options that the provider does not have, and options beside the member `options`. */
 function checkProviderOptions(name: string, options: unknown, tree: OptionTree): void {
   const { clientId: _, clientSecret: __, enabled: ___, providerId: ____, ...others } = tree;
   checkOptionTree(`${name}.options`, options, others);

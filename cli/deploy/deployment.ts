@@ -82,7 +82,7 @@ async function openDeployment(context: CommandContext, stageName: string): Promi
 }
 
 /**
- * Prepares the state of the stage and refuses the state of another one, also one that was created
+ * Prepares the state of the stage and refuses the state of another stage, even if it was created
  * before the generated files contained a check.
  *
  * @throws {StepError} If the state belongs to another stage.

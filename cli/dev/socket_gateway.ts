@@ -117,7 +117,7 @@ export function createSocketGateway(options: SocketGatewayOptions): SocketGatewa
     const connectionId = crypto.randomUUID().replaceAll("-", "").slice(0, 15) + "=";
     const connect = find("$connect");
     const authorizer = await authorize(connect, headers, query);
-    // generate infra refuses an API without $connect, because it would admit anybody
+    // generate infra refuses an API without $connect, because it would admit every client
     if (connect === undefined) throw new HandshakeError(403);
     const connection = { connectionId, headers, query, authorizer };
     const { statusCode } = await invoke(connect, createWebSocketConnectEvent(connection));

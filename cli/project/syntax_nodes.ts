@@ -10,7 +10,7 @@ export interface AnyNode {
 
 /** Lists the children of a node in the order of the text. */
 export function listChildren(node: AnyNode): AnyNode[] {
-  return [...childrenOf(node)];
+  return childrenOf(node);
 }
 
 /** Removes what changes no value: esbuild's `__name(value, "name")`, parentheses and chains. */

@@ -20,24 +20,27 @@ export interface SyntaxTree {
 /** Parses JavaScript that esbuild wrote. */
 export function parseSyntax(code: string): SyntaxTree {
   const program = parse(code, OPTIONS);
-  const parents = new Map<AnyNode, AnyNode>();
-  const link = (node: AnyNode): void => {
-    for (const child of childrenOf(node)) {
-      parents.set(child, node);
-      link(child);
-    }
-  };
-  link(program);
-  return { code, program, parentOf: (node) => parents.get(node) };
+  let parents: Map<AnyNode, AnyNode> | undefined;
+  return { code, program, parentOf: (node) => (parents ??= linkParents(program)).get(node) };
 }
 
-/** Lists the nodes directly in a node. */
-export function* childrenOf<Node extends { readonly type: string }>(node: Node): Generator<Node> {
+function linkParents(program: Program): Map<AnyNode, AnyNode> {
+  const parents = new Map<AnyNode, AnyNode>();
+  visitNodes(program, (node) => {
+    for (const child of childrenOf(node)) parents.set(child, node);
+  });
+  return parents;
+}
+
+/** Lists the nodes directly in a node, in the order of the text. */
+export function childrenOf<Node extends { readonly type: string }>(node: Node): Node[] {
+  const children: Node[] = [];
   for (const value of Object.values(node)) {
     for (const each of Array.isArray(value) ? value : [value]) {
-      if (typeof each?.type === "string") yield each;
+      if (typeof each?.type === "string") children.push(each);
     }
   }
+  return children;
 }
 
 /**
@@ -50,7 +53,7 @@ export function visitNodes(node: AnyNode, enter: (node: AnyNode) => boolean | vo
   for (const child of childrenOf(node)) visitNodes(child, enter);
 }
 
-/** Checks for code that does not run where it stands. */
+/** Checks for code that runs later than the code around it. */
 export function isDeferred({ type }: AnyNode): boolean {
   return /Function|^Class(?:Declaration|Expression)$/.test(type);
 }

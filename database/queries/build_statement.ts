@@ -108,7 +108,7 @@ function prepare(name: string, built: unknown, db: BuilderClient): PreparedQuery
   if (isPromise) built.catch(() => {});
   throw new TypeError(
     isPromise
-      ? "the builder returns a promise: return the statement itself, not awaited and without async"
+      ? "the builder returns a promise: return the statement itself, without await, async, then() and execute()"
       : "the builder must return a statement, such as db.select().from(notes)",
   );
 }
@@ -220,7 +220,7 @@ function fillOrSkip(query: PreparedQuery, values: CallValues): unknown[] | undef
 /** Start of a function's text up to its second parameter, which is a name or a pattern. */
 const SECOND_PARAMETER = /^[^(]*\(\s*(?:[\w$]+|\{[^}]*\})\s*,\s*([\w$]+|\{)/;
 
-/** What tells values apart and leaves no other trace: conditions see the null of the second run. */
+/** Code that distinguishes values without another trace: conditions see the null of the second run. */
 const COMPARISON =
   /[=!]==|\b(?:switch|typeof|instanceof)\b|\b(?:Object|Array|Number)\.is|\.(?:includes|indexOf|has|get|find\w*|some|every)\(/;
 
