@@ -60,8 +60,9 @@ export async function planAuthSchema(
     changes: [...changes, ...migration.files],
     steps: migration.steps,
     findings: [...foreign.findings, ...migration.problems],
+    // `column users.role`, `index users:users_role_idx`; tables of others are not the concern of this command
     kept: migration.kept.filter((label) =>
-      own.some(({ name }) => label.startsWith(`${name}.`) || label.startsWith(`${name}:`))
+      own.some(({ name }) => label.includes(` ${name}.`) || label.includes(` ${name}:`))
     ),
   };
 }

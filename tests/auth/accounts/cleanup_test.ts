@@ -30,7 +30,7 @@ interface Opened {
 
 async function open(): Promise<Opened> {
   const { pglite } = await openAuthDatabase();
-  await pglite.exec("DROP TABLE users, sessions, accounts, verification");
+  await pglite.exec("DROP TABLE users, sessions, accounts, verification, rate_limits");
   const plugins = [organization(), jwt()];
   const options = { plugins, audit: true, rateLimit: { storage: "database" } } as const;
   const { authSchema, statements } = await generateSchema({ ...options, plugins });
@@ -202,7 +202,7 @@ Deno.test({
         for (const statement of statements) {
           const isIndex = statement.startsWith("CREATE INDEX");
           const text = isIndex && name === "distsql"
-            ? statement.replace("CREATE INDEX", "CREATE INDEX ASYNC")
+            ? statement.replace("CREATE INDEX", "CREATE INDEX ASYNC").replace(" USING btree", "")
             : statement;
           await db.execute(sql.raw(text.replace(/;$/, "")));
         }
