@@ -37,7 +37,7 @@ const CASES: readonly (readonly [what: string, hints: readonly string[], files: 
       "return withRepo((repo: any) => repo.read());",
     ),
   }],
-  ["nothing for a function that nothing calls, which is not in the bundle", [], {
+  ["nothing in a function that nothing calls, whose queries are not granted", [], {
     "fn.ts": handler(ALL, "function inner() { return dropC(); } await readA();"),
   }],
   ["a constant that nothing uses", ["q.ts:4: only other has it"], {
