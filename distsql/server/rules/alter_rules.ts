@@ -120,6 +120,22 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
     refuse: (statement) => getFirst(actions(statement, "AT_AddColumn"), refuseNewColumn),
   },
   {
+    id: "alter-drop-column",
+    until: "2026-08-03",
+    sure: "I",
+    source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
+    text: "unsupported ALTER TABLE DROP COLUMN statement",
+    when: (statement) => actions(statement, "AT_DropColumn").length > 0,
+  },
+  {
+    id: "alter-column-default",
+    until: "2026-07-20",
+    sure: "I",
+    source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
+    text: "unsupported ALTER TABLE ALTER COLUMN statement",
+    when: (statement) => actions(statement, "AT_ColumnDefault", "AT_DropNotNull").length > 0,
+  },
+  {
     id: "alter-add-identity",
     sure: "D",
     source: "AT, DSB 2026-10-03",
@@ -136,6 +152,14 @@ export const ALTER_RULES: readonly RefusalRule[] = rulesOn("AlterTableStmt", [
     source: "REL 2026-08-26 (NOT VALID accepted from then on)",
     text: ADD_CONSTRAINT,
     when: (statement) => added(statement, "CONSTR_FOREIGN").length > 0,
+  },
+  {
+    id: "alter-check",
+    until: "2026-08-03",
+    sure: "I",
+    source: "REL 2026-08-03 (NOT VALID accepted from then on)",
+    text: ADD_CONSTRAINT,
+    when: (statement) => added(statement, "CONSTR_CHECK").length > 0,
   },
   {
     id: "alter-add-constraint",

@@ -64,6 +64,14 @@ export const INDEX_RULES: readonly RefusalRule[] = [
       when: ({ node }) => keys(node).some((key) => children(key, "collation").length > 0),
     },
     {
+      id: "index-expression",
+      until: "2026-08-13",
+      sure: "I",
+      source: "REL 2026-08-13 (accepted from then on; earlier text inferred)",
+      text: "expressions not supported for index keys",
+      when: ({ node }) => keys(node).some((key) => key.expr !== undefined),
+    },
+    {
       id: "index-where",
       until: "2026-09-15",
       sure: "L",

@@ -1,11 +1,11 @@
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { CAPABILITIES_FROM, type IsoDay } from "../../registry/capabilities.ts";
+import type { IsoDay } from "../../registry/capabilities.ts";
 import { type DeclaredSchema, EMPTY_SCHEMA } from "../../schema/declared_schema.ts";
 
 /** Options of the translation. */
 export interface DistSqlOptions {
   /**
-   * Day whose rules apply, for a cluster or test with an earlier state: 2026-08-25 or later.
+   * Day whose rules apply, for a cluster or test with an earlier state.
    * @default the newest rules
    */
   asOf?: Date | string;
@@ -60,11 +60,7 @@ function getDay(asOf: Date | string | undefined): IsoDay {
       `asOf is ${String(asOf)}: give a Date or an ISO date such as 2026-08-25`,
     );
   }
-  const day = typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
-  if (day >= CAPABILITIES_FROM) return day;
-  throw new ConfigurationError(
-    `asOf is ${day}: the rules before ${CAPABILITIES_FROM} are not known, give a later day`,
-  );
+  return typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
 }
 
 /** Checks whether the provider accepts a CACHE value. */

@@ -126,8 +126,16 @@ function refuses(addition: Addition): boolean {
       t.refuse("add-column-recreate", "ADD COLUMN with a key or a generated value");
     }
     if (clause.kind === "not_enforced") t.refuse("constraint-not-enforced", "NOT ENFORCED");
-    if (clause.kind === "unique" && type.isJson) {
+    const isKey = clause.kind === "unique";
+    if (isKey && type.isJson) {
       t.refuse("index-json-key", `column ${column.name.name} of type ${type.name} in a key`);
+    }
+    if (isKey && type.isNumeric && !t.can("numeric_keys")) {
+      t.refuse("index-numeric-key", "a numeric key");
+    }
+    const takesSteps = !PLAIN.has(clause.kind) && clause.kind !== "references";
+    if (takesSteps && !t.can("check_not_valid")) {
+      t.refuse("add-column-recreate-before-steps", "ADD COLUMN with a constraint");
     }
   }
   // existing rows would get the default, which an UPDATE of NULLs would then not change

@@ -100,6 +100,7 @@ function translateChecked(
   if (kind === "foreign_key" && !t.can("foreign_keys")) {
     return void t.warn("foreign-key-dropped");
   }
+  if (!t.can("check_not_valid")) return void t.refuse("add-constraint-recreate", "ADD CONSTRAINT");
   const text = edits.apply(from, to);
   if (isNotValid(reader, constraint)) {
     const isValidatedLater = constraint.name && t.scope.validated.has(constraint.name.name);
@@ -150,6 +151,7 @@ export function translateAddConstraint(action: AlterAction): AlterResult {
 }
 
 function addNotNull(constraint: TableConstraint, { target, t }: AlterAction): AlterResult {
+  if (!t.can("check_not_valid")) return void t.refuse("set-not-null-recreate", "ADD NOT NULL");
   t.apply("set-not-null");
   return notNullSteps(constraint.columns[0], constraint.name, target, t);
 }

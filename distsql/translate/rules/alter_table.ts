@@ -59,6 +59,7 @@ function translateDrop({ reader, from, to, target: { known }, t }: AlterAction):
   if (isInPrimaryKey(known, column)) {
     return void t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
   }
+  if (!t.can("drop_column")) return void t.refuse("drop-column-recreate", "DROP COLUMN");
   t.warn("drop-column");
   return keep;
 }

@@ -56,6 +56,7 @@ export function isJsonType(type: string): boolean {
 
 const MAX_VARCHAR = 65_535;
 const MAX_CHAR = 4_096;
+const MAX_DIGITS_BEFORE_WIDE_NUMERIC = 38;
 
 /** Translation of a column's type. */
 export interface ColumnType {
@@ -67,6 +68,8 @@ export interface ColumnType {
   readonly isSmallInteger?: boolean;
   /** True for json and jsonb, which cannot be keys. */
   readonly isJson?: boolean;
+  /** True for numeric, which could not be a key in earlier versions. */
+  readonly isNumeric?: boolean;
   /** Domain of the column. */
   readonly domain?: DeclaredDomain;
   /** Folded name of the type. */
@@ -87,15 +90,19 @@ function numericType(
   to: number,
   t: StatementTranslation,
 ): ColumnType {
-  const name = "numeric";
-  if (getSize(reader, from, to) !== undefined) return { name };
-  const { numeric } = t.options;
-  if (numeric === undefined) {
-    t.warn("numeric-precision");
-    return { name };
+  const type = { name: "numeric", isNumeric: true };
+  const digits = getSize(reader, from, to);
+  if (digits === undefined) {
+    const { numeric } = t.options;
+    if (!numeric) t.warn("numeric-precision");
+    else {
+      t.apply("numeric-precision");
+      return { ...type, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
+    }
+  } else if (digits > MAX_DIGITS_BEFORE_WIDE_NUMERIC && !t.can("numeric_keys")) {
+    t.refuse("numeric-digits");
   }
-  t.apply("numeric-precision");
-  return { name, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
+  return type;
 }
 
 function storableType(
@@ -106,7 +113,11 @@ function storableType(
   t: StatementTranslation,
 ): ColumnType {
   if (NUMERIC.has(name)) return numericType(reader, from, to, t);
-  if (JSON_TYPES.has(name)) return { name, isJson: true };
+  if (JSON_TYPES.has(name)) {
+    if (t.can("json_columns")) return { name, isJson: true };
+    t.warn("type-json-as-text");
+    return { name, replacement: "text" };
+  }
   const size = getSize(reader, from, to);
   if (size !== undefined && /char|national/.test(name)) {
     const isVarying = name === "varchar" || reader.find("VARYING", from, to) >= 0;
@@ -145,7 +156,10 @@ export function translateType(
   }
   const isBuiltIn = schema === undefined || schema === "pg_catalog";
   const isInternalChar = reader.token(from)?.kind === "quoted" && name === "char";
-  if (isBuiltIn && SERIAL.has(name)) return { name, isSerial: true };
+  if (isBuiltIn && SERIAL.has(name)) {
+    if (!t.can("sequences")) t.refuse("type-serial-unsupported");
+    return { name, isSerial: true };
+  }
   if (isBuiltIn && STORABLE.has(name) && !isInternalChar) {
     return storableType(reader, name, end - 1, to, t);
   }

@@ -46,6 +46,9 @@ function translateKey(
   const { reader } = edits;
   const head = keyHeadEnd(reader, from);
   const isExpression = reader.key(head - 1) === ")";
+  if (isExpression && !t.can("expression_indexes")) {
+    t.refuse("index-expression-unsupported", "a key that is an expression");
+  }
   for (let at = from; isExpression && at < head; at++) {
     if (reader.isOneOf(at, UNSTABLE)) t.warn("index-expression");
   }

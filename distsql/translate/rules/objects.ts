@@ -9,6 +9,7 @@ import { normalizeCache } from "./identity.ts";
 export function translateSequence(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   const isCreate = reader.key(0) === "CREATE";
+  if (!t.can("sequences")) return t.refuse("sequence-unsupported", "a sequence");
   if (reader.is(1, "TEMP") || reader.is(1, "TEMPORARY")) {
     return t.refuse("create-table-temporary", "a temporary sequence");
   }
@@ -50,7 +51,7 @@ export function translateCreateDomain(reader: StatementReader, t: StatementTrans
   const typeTo = reader.findEnd(constraints, typeFrom);
   const before = t.refusals.length;
   const type = translateType(reader, typeFrom, typeTo, t);
-  if (type.isSerial) t.refuse("type-unsupported", "a domain of a serial type");
+  if (type.isSerial) t.refuse("type-serial-unsupported", "a domain of a serial type");
   if (t.refusals.length > before) return;
   const edits = new TokenEdits(reader);
   if (type.replacement) edits.replace(typeFrom, typeTo, type.replacement);

@@ -12,6 +12,8 @@ const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
 function checkRowLock(reader: StatementReader, at: number, t: StatementTranslation): void {
   if (reader.is(at + 1, "SHARE") || reader.is(at + 1, "NO", "KEY", "UPDATE")) {
     t.refuse("row-lock-strength");
+  } else if (reader.is(at + 1, "KEY", "SHARE") && !t.can("for_key_share")) {
+    t.refuse("for-key-share");
   }
   for (let i = at + 1; i < reader.size && !reader.is(i, "FOR"); i++) {
     if (reader.is(i, "SKIP", "LOCKED")) t.warn("skip-locked");
