@@ -183,16 +183,13 @@ function renderStreamPolicy(sid: string, actions: readonly string[]): Expression
   });
 }
 
-/** The part of a plan that the checks of jobs read. */
-interface PlannedFunctions {
-  readonly functions: readonly InfraFunction[];
-  getEnvironment(functionName: string): FunctionEnvironment;
-}
-
 /**
  * Finds consumers of the change stream that it does not reach: it belongs to the generated cluster.
  */
-export function findJobErrors({ functions, getEnvironment }: PlannedFunctions): Problem[] {
+export function findJobErrors(
+  functions: readonly InfraFunction[],
+  getEnvironment: (name: string) => FunctionEnvironment,
+): Problem[] {
   return functions.filter(readsChanges).flatMap((fn): Problem[] => {
     const { name, kind } = fn;
     if (runsInsertedJobs(fn) && kind !== "standalone") {
@@ -209,7 +206,7 @@ export function findJobErrors({ functions, getEnvironment }: PlannedFunctions): 
 }
 
 /** Finds what jobs need and the project lacks. */
-export function findJobWarnings({ functions }: PlannedFunctions): Problem[] {
+export function findJobWarnings(functions: readonly InfraFunction[]): Problem[] {
   const usesJobs = functions.some(({ jobs }) => jobs.has("enqueue") || jobs.has("work"));
   if (!usesJobs || functions.some(isRelay)) return [];
   return [{
