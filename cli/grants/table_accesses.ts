@@ -275,12 +275,12 @@ class AccessFinder {
     const name = findTableName(table);
     if (name === undefined) return;
     this.#found.push({ kind: "table", node, table: name, operations: [Select] });
-    const resolved = options && this.#resolve(options);
+    const resolved = options && this.#resolveConstant(options);
     if (resolved === undefined || resolved.type === "Literal" || resolved.name === "undefined") {
       return;
     }
     const given = findProperty(resolved, "with");
-    const related = given && this.#resolve(given);
+    const related = given && this.#resolveConstant(given);
     const parts = [resolved, ...related === undefined ? [] : [related]];
     const isKnown = parts.every(({ type, properties }) =>
       type === "ObjectExpression" &&
@@ -407,6 +407,13 @@ class AccessFinder {
       node = unwrap(next.init as AnyNode);
     }
     return node.type === "AwaitExpression" ? this.#resolve(node.argument as AnyNode) : node;
+  }
+
+  /** Like {@link #resolve}, also for names at the top level. */
+  #resolveConstant(given: AnyNode): AnyNode {
+    const node = this.#resolve(given);
+    const name = node.type === "Identifier" ? node.name as string : "";
+    return this.#fn.syntax.declarations.get(name) ?? node;
   }
 
   #findTable(given: AnyNode): TableName | undefined {

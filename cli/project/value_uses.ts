@@ -278,7 +278,7 @@ function isInUnused({ syntax, unused }: Question, node: AnyNode): boolean {
 const unusedFunctions: WeakMap<BundleSyntax, Set<AnyNode>> = new WeakMap();
 
 /**
- * Lists the functions at the top level, and the methods of objects there, that nothing calls or hands on. It begins with all of
+ * Lists the functions at the top level, those of queries, and the methods of objects, that nothing calls or hands on. It begins with all of
  * them and removes those with a use outside of the others, until nothing changes: two that only call each other remain.
  */
 function listUnusedFunctions(syntax: BundleSyntax): ReadonlySet<AnyNode> {
@@ -304,7 +304,9 @@ function listUnusedFunctions(syntax: BundleSyntax): ReadonlySet<AnyNode> {
       const { name } = (each.type === "FunctionDeclaration" ? each.id ?? {} : {}) as {
         name?: string;
       };
-      const use = name === undefined ? ask(question, each, []) : askName(question, name, []);
+      const use = name === undefined
+        ? ask(question, getQuery(syntax, each) ?? each, [])
+        : askName(question, name, []);
       if (use !== "unused") unused.delete(each);
     }
   }
@@ -318,17 +320,35 @@ const IMPLICIT = /^(?:then|toString|valueOf|toJSON)$/;
 /** Adds the outermost functions of a node that only run if code names them. */
 function addOuterFunctions(syntax: BundleSyntax, node: AnyNode, found: Set<AnyNode>): void {
   if (/Function/.test(node.type)) {
-    let parent = syntax.getParent(node)!;
-    // esbuild's `__name(() => {}, "list")`
-    while (parent.type === "CallExpression" && unwrap(parent) === node) {
-      parent = syntax.getParent(parent)!;
-    }
+    const parent = getHolder(syntax, node);
     const isAssigned = parent.type === "VariableDeclarator" ||
       parent.type === "AssignmentExpression" && (parent.left as AnyNode).type === "Identifier";
     if (node.type === "FunctionDeclaration" || isAssigned) return void found.add(node);
-    if (isPlainMethod(syntax, parent)) return void found.add(node);
+    if (isPlainMethod(syntax, parent) || getQuery(syntax, node)) return void found.add(node);
   }
   for (const child of listChildren(node)) addOuterFunctions(syntax, child, found);
+}
+
+/** Returns the node around a function and esbuild's `__name(fn, "list")`. */
+function getHolder(syntax: BundleSyntax, fn: AnyNode): AnyNode {
+  let parent = syntax.getParent(fn)!;
+  while (parent.type === "CallExpression" && unwrap(parent) === fn) {
+    parent = syntax.getParent(parent)!;
+  }
+  return parent;
+}
+
+/** Returns the call of `(() => defineQuery(options, fn))()` for `fn`, which runs if the query is used. */
+function getQuery(syntax: BundleSyntax, fn: AnyNode): AnyNode | undefined {
+  const call = getHolder(syntax, fn);
+  const marker = syntax.getParent(call);
+  if (call.type !== "CallExpression" || marker?.type !== "ArrowFunctionExpression") {
+    return undefined;
+  }
+  const outer = syntax.getParent(marker);
+  const isMarked = outer?.type === "CallExpression" && outer.callee === marker;
+  const { name } = call.callee as { name?: string };
+  return isMarked && /^define(?:Prepared)?Query\d*$/.test(name ?? "") ? call : undefined;
 }
 
 /** Checks for a method of an object whose members can be followed by name. */

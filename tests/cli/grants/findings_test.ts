@@ -300,6 +300,12 @@ const MISSED: readonly [
     ["q uses table b, which is missing in its tables"],
   ],
   [
+    "a relational query with relations in a constant of the module",
+    "await db.query.a.findMany({ with: wanted });",
+    `{ table: a, operations: ["SELECT"] }`,
+    ["q uses table b, which is missing in its tables"],
+  ],
+  [
     "a relational query of an unknown table",
     "await db.query[text()].findMany();",
     "",
@@ -465,6 +471,7 @@ for (const [what, body, declared, messages] of MISSED) {
         import { c } from "./schema.ts";
         declare const direction: string; declare function text(): string;
         export const schema = { things: a };
+        const wanted = { parts: { columns: { id: true } } } as const;
         export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
         export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));
         async function help(db: any) { await db.delete(b); }

@@ -253,6 +253,12 @@ testGrants([
     "store.ts": STORE,
     "fn.ts": handler("", `const { read } = await import("./store.ts"); await read();`),
   }],
+  ["grants of a module that is imported on demand what the used queries run", "a SELECT", {
+    "store.ts": `${ALL} import { defineQuery } from "./db.ts";
+      export const one = defineQuery({ tables: [], transaction: true }, async () => { await readA(); });
+      export const two = defineQuery({ tables: [], transaction: true }, async () => { await addB("1"); await dropC(); });`,
+    "fn.ts": handler("", `const { one } = await import("./store.ts"); await one();`),
+  }],
   ["grants of a namespace that is exported again what the used functions run", "b INSERT", {
     "store.ts": STORE,
     "index.ts": `export * as store from "./store.ts";`,
