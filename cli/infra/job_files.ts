@@ -183,12 +183,6 @@ function renderStreamPolicy(sid: string, actions: readonly string[]): Expression
   });
 }
 
-/** The part of a plan that the checks of jobs read. */
-interface PlannedFunctions {
-  readonly functions: readonly InfraFunction[];
-  getEnvironment(functionName: string): FunctionEnvironment;
-}
-
 /**
  * Finds consumers of the change stream that it does not reach: it belongs to the generated cluster.
  */
