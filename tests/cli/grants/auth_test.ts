@@ -1,7 +1,14 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/grants/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
-import { analyse, type Fixture, getGrants, handler, testGrants } from "../fixtures/analyse.ts";
+import {
+  analyse,
+  type Fixture,
+  getGrants,
+  handler,
+  shareAnalysis,
+  testGrants,
+} from "../fixtures/analyse.ts";
 
 const AUTH =
   `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
@@ -595,7 +602,7 @@ Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS d
 
 /** The columns that operations are limited to: `sessions UPDATE(expires_at,updated_at)`. */
 async function getColumns(files: Fixture): Promise<string[]> {
-  const analysis = await analyse(files);
+  const analysis = await analyseColumns(files);
   assertEquals(analysis.unresolved, []);
   return analysis.functions[0].tables.flatMap(({ table, columns = [] }) =>
     columns.map((each) => `${table.name} ${each.operation}(${each.columns.join()})`)
@@ -741,6 +748,7 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
   ],
 ];
 
+const analyseColumns = shareAnalysis(COLUMNS.map(([, , files]) => files));
 for (const [what, expected, files] of COLUMNS) {
   Deno.test(`analysePermissions() limits grants to columns: ${what}`, async () => {
     assertEquals(await getColumns(files), expected);
@@ -761,9 +769,13 @@ Deno.test("analysePermissions() refuses mounted routes that a variable decides, 
       `${ENV} const choose = () => getOptionalEnv("ALL") ? ["/ok"] : ["/sign-out"]; const list = choose();`,
     ],
   ];
-  for (const [routes, before = ""] of cases) {
-    const files = { ...CONFIGURED, "fn.ts": `${before}\n${mountRoutes(routes)}` };
-    const { unresolved } = await analyse(files);
+  const projects = cases.map(([routes, before = ""]) => ({
+    ...CONFIGURED,
+    "fn.ts": `${before}\n${mountRoutes(routes)}`,
+  }));
+  const analyseCase = shareAnalysis(projects);
+  for (const [at, [routes]] of cases.entries()) {
+    const { unresolved } = await analyseCase(projects[at]);
     assertEquals(unresolved.map(({ file, line, message }) => [file, line, message]), [[
       "fn.ts",
       mountRoutes("").split("\n").findIndex((text) => text.includes("routes:")) + 2,

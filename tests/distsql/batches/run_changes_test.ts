@@ -12,7 +12,7 @@ import {
 import { sql } from "../../../database/orm.ts";
 import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { randomFrom } from "./generated_changes.ts";
+import { createRandom } from "../../support/random.ts";
 import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -220,7 +220,7 @@ Deno.test({
   sanitizeResources: false,
   async fn() {
     const seed = testSeed;
-    const random = randomFrom(seed);
+    const random = createRandom(seed);
     const postgres = await startPostgres();
     let kills = 0;
     try {
@@ -237,7 +237,10 @@ Deno.test({
             );
             for (let tries = 0; tries < (isFull ? 6 : 3); tries++) {
               if (
-                await migrateAndKill({ migrationsFolder, database, lockTtl: 1 }, random() * 120)
+                await migrateAndKill(
+                  { migrationsFolder, database, lockTtl: 1 },
+                  random.next() * 120,
+                )
               ) kills++;
             }
             await runMigrations({ migrationsFolder, database });
