@@ -40,7 +40,7 @@ variable "origin_path" {
 }
 
 variable "origin_secret_header" {
-  description = "Header that CloudFront adds to each request to the origin, by which a function can tell that a request came through it. getClientAddress() of the package reads the default."
+  description = "Header that CloudFront adds to each request to the origin, by which a function recognizes requests that came through it. getClientAddress() of the package reads the default."
   type        = string
   default     = "X-Origin-Verify"
   nullable    = false

@@ -27,7 +27,7 @@ variable "tags" {
 }
 
 variable "hash_key" {
-  description = "Attribute that is the partition key. It cannot be changed without making the table anew."
+  description = "Attribute that is the partition key. A change replaces the table."
   type        = string
   nullable    = false
 
@@ -38,7 +38,7 @@ variable "hash_key" {
 }
 
 variable "range_key" {
-  description = "Attribute that is the sort key. It cannot be changed without making the table anew."
+  description = "Attribute that is the sort key. A change replaces the table."
   type        = string
   default     = null
 

@@ -136,7 +136,7 @@ variable "api_latency_threshold_ms" {
 }
 
 variable "sqs_dlq_names" {
-  description = "Names of the dead-letter queues that must stay empty; the queue module's dlq_name. That module can make the same alarm by itself (enable_dlq_alarm)."
+  description = "Names of the dead-letter queues that must stay empty; the queue module's dlq_name. That module can also create this alarm (enable_dlq_alarm)."
   type        = list(string)
   default     = []
   nullable    = false

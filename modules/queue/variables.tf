@@ -172,7 +172,7 @@ variable "oldest_message_alarm_seconds" {
 }
 
 variable "alarm_sns_topic_arns" {
-  description = "ARNs of the topics that are told when an alarm goes off and when it is over. Empty ones are left out, so the observability module's output fits also when its alarms are disabled."
+  description = "ARNs of the topics that are notified when an alarm starts and ends. Empty ones are left out, so the observability module's output fits also when its alarms are disabled."
   type        = list(string)
   default     = []
   nullable    = false

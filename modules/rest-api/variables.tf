@@ -237,7 +237,7 @@ variable "detailed_metrics_enabled" {
 }
 
 variable "redeployment_trigger" {
-  description = "Hash of everything the API consists of (methods, integrations): a new value deploys it anew. It must refer to those resources, then the deployment also waits for them. Changes of this module's own settings redeploy by themselves."
+  description = "Hash of everything the API consists of (methods, integrations): each new value deploys it again. It must refer to those resources, then the deployment also waits for them. Changes of this module's own settings redeploy by themselves."
   type        = string
   default     = ""
   nullable    = false
