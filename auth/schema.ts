@@ -22,8 +22,8 @@ import {
   unique,
 } from "drizzle-orm/pg-core";
 // database/mod.ts would add clients and migrations to bundles that only need these tables
-import { assertDrizzleVersion } from "../database/drizzle_version.ts";
-import { DatabaseOperation, type TablePermission } from "../database/table_permission.ts";
+import { assertDrizzleVersion } from "../database/session/drizzle_version.ts";
+import { DatabaseOperation, type TablePermission } from "../database/queries/table_permission.ts";
 import {
   AUTH_ACCOUNT_COLUMNS,
   AUTH_SESSION_COLUMNS,

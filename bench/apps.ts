@@ -16,6 +16,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** Packages that `trellis build` needs and the harness does not have. */
+const BUILD_TOOLS = ["acorn@8.19.0", "libpg-query@18.1.5"];
 
 const harness = getOption("harness") ?? join(ROOT, "../shared/bench");
 const built = getOption("package") ?? join(ROOT, "npm");
@@ -33,8 +35,7 @@ if (!await exists(join(apps, "node_modules"))) {
   run("chmod", ["-R", "u+w", "."], folder);
   run("npm", ["ci", "--no-audit", "--no-fund"], folder);
   run("npm", ["ci", "--no-audit", "--no-fund"], apps);
-  // trellis build reads sources with it
-  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "typescript@5.9.3"], apps);
+  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", ...BUILD_TOOLS], apps);
 }
 await replaceFolder(built, join(apps, "node_modules/@trellis/fn"));
 await replaceFolder(join(ROOT, "bench/apps"), join(apps, "trellis"));

@@ -12,10 +12,10 @@
 import { parseArgs } from "node:util";
 import postgres, { type TransactionSql } from "postgres";
 import * as z from "zod";
-import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
-import type { DatabaseConfig } from "../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
+import type { DatabaseConfig } from "../database/config/config.ts";
 import { sql } from "../database/orm.ts";
-import { withTransaction } from "../database/transaction.ts";
+import { withTransaction } from "../database/session/transaction.ts";
 import { defineJob, JOBS_MIGRATION_SQL } from "../jobs/mod.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { startPostgres } from "../tests/support/postgres.ts";

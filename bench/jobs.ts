@@ -14,8 +14,8 @@
 import { parseArgs } from "node:util";
 import pg from "pg";
 import * as z from "zod";
-import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
-import type { DatabaseConfig } from "../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
+import type { DatabaseConfig } from "../database/config/config.ts";
 import { sql } from "../database/orm.ts";
 import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "../jobs/mod.ts";
 import { setLogOutput } from "../observability/output.ts";

@@ -6,7 +6,7 @@
  */
 import { createQueryFactory } from "../database/queries/query_factory.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
 import { setLogOutput } from "../observability/output.ts";
 
 setLogOutput(() => {});

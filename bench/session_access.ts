@@ -16,7 +16,7 @@ import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
 import { AUTH_SESSION_COLUMNS } from "../auth/columns.ts";
 import { configureSessionAuth } from "../auth/sessions/session_auth.ts";
 import { authUsers as user } from "../auth/schema.ts";
-import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
 import { defineApiHandler } from "../validation/define_api_handler.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { createLambdaContext } from "../testing/context.ts";

@@ -1,7 +1,7 @@
 /**
  * The command line. Run as a program it is `trellis` (`deno run -A jsr:@trellis/fn/cli generate
  * permissions`). Imported, it provides the configuration type, function discovery, the local
- * gateway, the API reference page and the path of the Terraform modules.
+ * gateway and the path of the Terraform modules.
  *
  * ```ts
  * import { resolveModulesPath } from "@trellis/fn/cli";
@@ -16,7 +16,7 @@ export type { AsyncapiSettings } from "./config/asyncapi.ts";
 export type { AuthSchemaSettings } from "./config/auth.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
 export type { ClientSettings } from "./config/client.ts";
-export type { Mask } from "./database/clone/clone_options.ts";
+export type { Mask } from "./config/clone.ts";
 export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";
 export type {
@@ -36,9 +36,9 @@ export type { ReleaseInfra, StageInfra, StateInfra } from "./config/stage_infra.
 export type { ConfiguredServer, OpenapiSettings } from "./config/openapi.ts";
 export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
-export type { UpgradeHandler } from "./dev/http_server.ts";
+export type { UpgradeHandler } from "./dev/http/http_server.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
-export type { LocalRoute } from "./dev/route_table.ts";
+export type { LocalRoute } from "./dev/http/route_table.ts";
 export { findFunctionFiles, type FunctionFile } from "./discovery/function_files.ts";
 export type { FunctionNaming } from "./discovery/function_naming.ts";
 export { FUNCTION_KINDS, type FunctionKind } from "./discovery/function_kinds.ts";
@@ -49,7 +49,6 @@ export {
   resolveModulesPath,
   type ResolveModulesPathOptions,
 } from "./infra/modules_path.ts";
-export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
 // On Deno this module is also the program; the npm package runs main.js. No top-level await: a module
 // that has one cannot be loaded with require(). Deno's main module is not the URL of a package from JSR.

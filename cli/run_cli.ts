@@ -1,13 +1,19 @@
 import process from "node:process";
-import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
+import { DATABASE_PACKAGES } from "../database/config/optional_packages.ts";
 import { explainMissing } from "../env/optional_package.ts";
 import { isAppError } from "../errors/app_error.ts";
-import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
+import {
+  type Command,
+  ExitCode,
+  parseArguments,
+  renderHelp,
+  UsageError,
+} from "./terminal/command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { VERSIONS } from "./init/versions.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { CLI_PACKAGES } from "./optional_packages.ts";
-import { createOutput, type Output, type OutputOptions } from "./output.ts";
+import { CLI_PACKAGES } from "./terminal/optional_packages.ts";
+import { createOutput, type Output, type OutputOptions } from "./terminal/output.ts";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 

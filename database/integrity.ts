@@ -2,11 +2,11 @@ import type { Column } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { ForeignKeyViolationError } from "../errors/database_errors.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { columnSql, tableSql, toSql } from "./column_sql.ts";
-import { getColumns, getTableNames } from "./drizzle_table.ts";
-import { joinSql, type PlainSql, rawSql, sql } from "./plain_sql.ts";
-import type { DrizzleClient } from "./providers/provider.ts";
-import { runSqlRows } from "./run_sql.ts";
+import { columnSql, tableSql, toSql } from "./session/column_sql.ts";
+import { getColumns, getTableNames } from "./session/drizzle_table.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "./session/plain_sql.ts";
+import type { DrizzleClient } from "./session/drizzle_client.ts";
+import { runSqlRows } from "./session/run_sql.ts";
 import { quoteName } from "../sql/quote.ts";
 
 /** Values per statement, well below the limits on parameters and plan size. */

@@ -34,3 +34,60 @@ export type { TranslatedStatement } from "./translate/translate_text.ts";
 export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "../sql/statement.ts";
 export type { TextPosition } from "../sql/text_position.ts";
 export { type SqlToken, type SqlTokenKind, tokenize } from "../sql/tokenize.ts";
+export {
+  RecreationError,
+  type RecreationErrorOptions,
+  type RecreationFailure,
+} from "./recreate/recreation_error.ts";
+export type { RecreationOptions, RecreationResult } from "./recreate/execute.ts";
+export type {
+  CopiedColumn,
+  CopyKey,
+  CopyStep,
+  GrantsStep,
+  PositionStep,
+  RecreationCopy,
+  RecreationPhase,
+  RecreationStep,
+  RenameSequenceStep,
+  StatementStep,
+  VerifyStep,
+} from "./recreate/recreation_plan.ts";
+export type { DistSqlEvidence } from "./registry/incompatibility.ts";
+export type {
+  DeclaredColumn,
+  DeclaredConstraint,
+  DeclaredDomain,
+  DeclaredEnum,
+  DeclaredIndex,
+  DeclaredSchema,
+  DeclaredSequence,
+  DeclaredTable,
+  DeclaredView,
+  ObjectName,
+  ViewSource,
+} from "./schema/declared_schema.ts";
+export type {
+  IncomingForeignKey,
+  OwnedSequence,
+  TableConstraintType,
+  TableGrant,
+  TableIdentity,
+} from "./schema/table_schema.ts";
+export {
+  RecreationRequiredError,
+  type StatementErrorOptions,
+  UnsupportedStatementError,
+} from "./translate/errors.ts";
+export type { DistSqlOptions } from "./translate/options.ts";
+export { translateForDistSql } from "./translate/sanitize.ts";
+export type {
+  DistSqlBatch,
+  DistSqlColumn,
+  DistSqlJob,
+  DistSqlNotNull,
+  DistSqlStep,
+  DistSqlTranslation,
+  DistSqlTruncation,
+  DistSqlWarning,
+} from "./translate/translation.ts";

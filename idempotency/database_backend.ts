@@ -1,12 +1,12 @@
-import { rawSql, sql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import { rawSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { toQueryError } from "../database/queries/query_error.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSql, runSqlRows } from "../database/run_sql.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSql, runSqlRows } from "../database/session/run_sql.ts";
 import { quoteName } from "../sql/quote.ts";
 import { isOccError } from "../sql/sqlstate.ts";
-import { type TransactionClient, withTransaction } from "../database/transaction.ts";
+import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
 import type {
   Attempt,
   BackendTransactions,

@@ -1,10 +1,10 @@
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOptions } from "../core/option_rules.ts";
 import { remainingMs } from "../core/request_context.ts";
-import { rawSql, sql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import { rawSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { quoteName } from "../sql/quote.ts";
 import type { GetDatabase } from "./database_backend.ts";
 import { IDEMPOTENCY_TABLE } from "./migration.ts";

@@ -1,5 +1,5 @@
 import type { IdempotencyStore } from "../core/idempotency.ts";
-import type { TransactionClient } from "../database/transaction.ts";
+import type { TransactionClient } from "../database/session/transaction.ts";
 import type { IdempotencyBackend } from "./backend.ts";
 import { createIdempotencyStore } from "./create_store.ts";
 import { createDatabaseBackend, createTransactions, type GetDatabase } from "./database_backend.ts";

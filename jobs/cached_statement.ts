@@ -1,4 +1,4 @@
-import type { PlainSql, SqlValue } from "../database/plain_sql.ts";
+import type { PlainSql, SqlValue } from "../database/session/plain_sql.ts";
 
 const statements: Map<string, PlainSql> = new Map();
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/async/clock.ts";
-import type { PlainSql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import type { PlainSql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { isOccError } from "../sql/sqlstate.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { hasSqlState } from "../errors/driver_error.ts";
 import {
   buildClaim,

@@ -1,6 +1,6 @@
 import { checkHandler } from "../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
-import type { TransactionClient } from "../database/transaction.ts";
+import type { TransactionClient } from "../database/session/transaction.ts";
 import type { StandardSchema } from "../env/standard_schema.ts";
 import { insertJobs, type JobClient } from "./enqueue.ts";
 import { type JobOptions, type JobSettings, readJobOptions } from "./job_options.ts";

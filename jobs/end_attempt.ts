@@ -1,9 +1,9 @@
 import { fullJitterDelay } from "../core/async/backoff.ts";
 import type { Clock } from "../core/async/clock.ts";
 import { getReason } from "../core/triggers/trigger_failure.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { redactText } from "../observability/redact_text.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, sql } from "../database/plain_sql.ts";
+import { joinSql, type PlainSql, sql } from "../database/session/plain_sql.ts";
 import { cacheStatement } from "./cached_statement.ts";
 import type { LeasedJob } from "./claim.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";

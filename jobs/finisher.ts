@@ -1,7 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { buildFinish, type JobLease, MAX_FINISHED } from "./finish.ts";
 

@@ -1,9 +1,9 @@
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, oneOf } from "../core/option_rules.ts";
-import { joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { sqlNow } from "./sql_time.ts";
 import { findTestClock } from "./job_settings.ts";
 

@@ -6,7 +6,7 @@ import {
 import { defineScheduleHandler, type ScheduleHandlerParams } from "../core/triggers/schedule.ts";
 import type { ScheduleEvent } from "../core/triggers/trigger_events.ts";
 import type { LambdaHandler } from "../core/with_observability.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { findTestClock, getJobsConfig } from "./job_settings.ts";
 import { type RelayResult, runRelay } from "./relay.ts";

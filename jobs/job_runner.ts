@@ -1,7 +1,7 @@
 import type { Clock } from "../core/async/clock.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { runSql } from "../database/run_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { runSql } from "../database/session/run_sql.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";
 import type { LeasedJob } from "./claim.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/async/clock.ts";
 import { remainingMs } from "../core/request_context.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSql, runSqlRows } from "../database/run_sql.ts";
-import type { QueryResult } from "../database/session/query_result.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSql, runSqlRows } from "../database/session/run_sql.ts";
+import type { QueryResult } from "../database/session/drizzle_client.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { log } from "../observability/logger.ts";
 import { metrics } from "../observability/metrics.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
 import { isDue } from "./claim.ts";
 import { JOB_SHARDS } from "./job_row.ts";
 import { sqlIn, sqlNow } from "./sql_time.ts";

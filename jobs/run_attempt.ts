@@ -10,10 +10,10 @@ import {
   observeHandler,
   type WrapperMetadata,
 } from "../core/with_observability.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
-import { withDistSqlRetry } from "../database/retry.ts";
-import { runSqlRows } from "../database/run_sql.ts";
-import { type TransactionClient, withTransaction } from "../database/transaction.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
+import { withDistSqlRetry } from "../database/session/retry.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
+import { type TransactionClient, withTransaction } from "../database/session/transaction.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
 import { parseTraceparent } from "../observability/trace_context.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/async/clock.ts";
-import { type PlainSql, sql } from "../database/plain_sql.ts";
+import { type PlainSql, sql } from "../database/session/plain_sql.ts";
 
 /** Returns the current time as SQL: the database's, so that workers need no equal clocks. */
 export function sqlNow(clock: Clock | undefined): PlainSql {

@@ -11,7 +11,7 @@ import {
   type OptionRules,
 } from "../core/option_rules.ts";
 import { wholeNumber } from "../core/function_options.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import { enableConcurrentInvocations } from "../observability/invocation_context.ts";
 import { log } from "../observability/logger.ts";

@@ -1,9 +1,9 @@
 import { wholeNumber } from "../core/function_options.ts";
 import { checkOption, checkOptions, type OptionRule } from "../core/option_rules.ts";
-import { joinSql, type PlainSql, rawSql, sql } from "../database/plain_sql.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../database/session/plain_sql.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { runSqlRows } from "../database/run_sql.ts";
+import { runSqlRows } from "../database/session/run_sql.ts";
 import { quoteName } from "../sql/quote.ts";
 import { SUBSCRIPTION_TABLE, TICKET_PREFIX } from "./migration.ts";
 

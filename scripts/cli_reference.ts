@@ -11,7 +11,7 @@ import {
   COMMON_OPTIONS,
   renderOption,
   renderUsage,
-} from "../cli/command.ts";
+} from "../cli/terminal/command.ts";
 import { COMMANDS } from "../cli/commands/commands.ts";
 import { databaseOptions } from "../cli/database/database_options.ts";
 import { writeOrCheck } from "./generated_file.ts";

@@ -12,7 +12,7 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-import { OPTIONAL_PACKAGES } from "../cli/optional_packages.ts";
+import { OPTIONAL_PACKAGES } from "../cli/terminal/optional_packages.ts";
 import { createManifest, type PackageConfig } from "./npm_manifest.ts";
 import { runOrThrow } from "./program.ts";
 

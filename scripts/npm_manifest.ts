@@ -1,4 +1,4 @@
-import { OPTIONAL_PACKAGES } from "../cli/optional_packages.ts";
+import { OPTIONAL_PACKAGES } from "../cli/terminal/optional_packages.ts";
 
 /** Parts of deno.json for the manifest of the npm package. */
 export interface PackageConfig {

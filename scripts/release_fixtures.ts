@@ -10,8 +10,8 @@
  * The databases are SQL files, because a compressed embedded database has 4.6 MB.
  */
 import { createAuth } from "../auth/accounts/instance.ts";
-import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
-import type { DatabaseConfig } from "../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
+import type { DatabaseConfig } from "../database/config/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { sql } from "../database/orm.ts";
 import { setLogOutput } from "../observability/output.ts";

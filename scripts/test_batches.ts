@@ -43,7 +43,7 @@ const SHARED_ISOLATES: readonly (readonly string[])[] = [
   ["database/migrations"],
   ["cli/commands"],
   ["auth"],
-  ["cli/build"],
+  ["cli/build", "cli/sources"],
   ["distsql/recreate", "distsql/batches"],
   ["jobs", "mail", "realtime", "uploads", "bench"],
   ["concurrency", "idempotency", "security", "upgrades"],

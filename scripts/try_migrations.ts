@@ -10,8 +10,8 @@
  * The folder contains migrations of drizzle-kit (with meta/_journal.json), Prisma (a folder per
  * migration), or numbered files. It is only read.
  */
-import { closeDrizzleClient } from "../database/client.ts";
-import type { DatabaseConfig } from "../database/config.ts";
+import { closeDrizzleClient } from "../database/providers/client.ts";
+import type { DatabaseConfig } from "../database/config/config.ts";
 import { MigrationError } from "../database/migrations/migration_error.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { type TranslatedSource, translateSources } from "../distsql/translate/translate_sources.ts";

@@ -37,7 +37,7 @@ export interface PlanFinding {
  *
  * @example
  * ```ts
- * import { formatPlanFinding } from "@trellis/fn/database";
+ * import { formatPlanFinding } from "@trellis/fn/database/migrate";
  *
  * const line = formatPlanFinding({
  *   severity: "warning",

@@ -1,5 +1,5 @@
-import type { DatabaseConfig } from "../database/config.ts";
-import type { DrizzleClient } from "../database/providers/provider.ts";
+import type { DatabaseConfig } from "../database/config/config.ts";
+import type { DrizzleClient } from "../database/session/drizzle_client.ts";
 
 /** Options of {@link createTestDatabase}. */
 export interface TestDatabaseOptions<TSchema extends Record<string, unknown>> {

@@ -1,8 +1,8 @@
 import type { PGlite } from "@electric-sql/pglite";
 import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
-import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
-import type { DatabaseConfig } from "../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/providers/client.ts";
+import type { DatabaseConfig } from "../database/config/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";
 import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { SingleFlight } from "../core/async/single_flight.ts";
 import { explainMissing } from "../env/optional_package.ts";
-import { DATABASE_PACKAGES } from "../database/optional_packages.ts";
+import { DATABASE_PACKAGES } from "../database/config/optional_packages.ts";
 
 const snapshot: SingleFlight<string, Blob> = new SingleFlight();
 

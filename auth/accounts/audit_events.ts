@@ -1,6 +1,6 @@
-import { columnSql, listColumns, ReturnedColumns, tableSql } from "../../database/column_sql.ts";
-import { isTable } from "../../database/drizzle_table.ts";
-import { bindSql, joinSql, type PlainSql, rawSql, sql } from "../../database/plain_sql.ts";
+import { columnSql, listColumns, ReturnedColumns, tableSql } from "../../database/session/column_sql.ts";
+import { isTable } from "../../database/session/drizzle_table.ts";
+import { bindSql, joinSql, type PlainSql, rawSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthEventKind } from "../audit/audit_option.ts";

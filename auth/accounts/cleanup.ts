@@ -7,10 +7,10 @@ import {
   ReturnedColumns,
   type SqlColumn,
   tableSql,
-} from "../../database/column_sql.ts";
-import { isTable } from "../../database/drizzle_table.ts";
-import { bindSql, joinSql, sql } from "../../database/plain_sql.ts";
-import { runSql } from "../../database/run_sql.ts";
+} from "../../database/session/column_sql.ts";
+import { isTable } from "../../database/session/drizzle_table.ts";
+import { bindSql, joinSql, sql } from "../../database/session/plain_sql.ts";
+import { runSql } from "../../database/session/run_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";

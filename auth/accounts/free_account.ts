@@ -1,6 +1,6 @@
 import type { GenericEndpointContext } from "better-auth";
 import { decodeBase64 } from "../../core/http/base64.ts";
-import { getColumns, isTable } from "../../database/drizzle_table.ts";
+import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import type { BetterAuthOptions } from "../better_auth/better_auth_types.ts";
 import type { AuthSchema } from "../config/session_tables.ts";
 

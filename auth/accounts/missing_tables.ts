@@ -1,4 +1,4 @@
-import { getColumns, isTable } from "../../database/drizzle_table.ts";
+import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 
 /** A model of better-auth, which is stored in one table. */
 export interface NeededModel {

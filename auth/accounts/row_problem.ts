@@ -1,5 +1,5 @@
 import type { Column, Table } from "drizzle-orm";
-import { getColumns, isKind } from "../../database/drizzle_table.ts";
+import { getColumns, isKind } from "../../database/session/drizzle_table.ts";
 
 /**
  * Describes the first value of an insert or update that does not fit its column, without the value.

@@ -1,5 +1,5 @@
 import type { Column, Table } from "drizzle-orm";
-import { COLUMNS, getColumns, isKind, isTable } from "../../database/drizzle_table.ts";
+import { COLUMNS, getColumns, isKind, isTable } from "../../database/session/drizzle_table.ts";
 import { builtinModule } from "../../env/builtin_module.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 

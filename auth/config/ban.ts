@@ -1,4 +1,4 @@
-import { listColumns, type SqlColumn } from "../../database/column_sql.ts";
+import { listColumns, type SqlColumn } from "../../database/session/column_sql.ts";
 
 /** The columns of users that better-auth's admin plugin adds for bans. */
 export interface BanColumns<Value> {

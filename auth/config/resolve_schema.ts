@@ -1,4 +1,4 @@
-import { getColumns, isTable } from "../../database/drizzle_table.ts";
+import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type AuthSchema, COLUMN_NAMES, getSessionTables } from "./session_tables.ts";
 

@@ -5,7 +5,7 @@ import {
   type OptionRules,
   protective,
 } from "../../core/option_rules.ts";
-import { getColumns, isTable } from "../../database/drizzle_table.ts";
+import { getColumns, isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { checkOptionTree } from "../config/option_tree.ts";
 import type { ModelTable } from "../config/session_tables.ts";

@@ -7,8 +7,8 @@ import {
   type SqlColumn,
   tableSql,
   updateSql,
-} from "../../database/column_sql.ts";
-import { bindSql, type PlainSql, sql, type SqlValue } from "../../database/plain_sql.ts";
+} from "../../database/session/column_sql.ts";
+import { bindSql, type PlainSql, sql, type SqlValue } from "../../database/session/plain_sql.ts";
 import { API_KEY_COLUMNS, type ApiKeySettings, type ApiKeyTable } from "./api_key_options.ts";
 import type { ApiKeyRow, UsagePlan, UsedKey } from "./api_key_usage.ts";
 import { type BanColumns, findBanColumns } from "../config/ban.ts";

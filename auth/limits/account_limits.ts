@@ -9,8 +9,8 @@ import {
   ReturnedColumns,
   type SqlColumn,
   tableSql,
-} from "../../database/column_sql.ts";
-import { bindSql, rawSql, sql } from "../../database/plain_sql.ts";
+} from "../../database/session/column_sql.ts";
+import { bindSql, rawSql, sql } from "../../database/session/plain_sql.ts";
 import { withQueryMetrics } from "../../database/queries/query_metrics.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import { getClientAddressHeader } from "../better_auth/client_address_header.ts";

@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from "better-auth";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { isTable } from "../../database/drizzle_table.ts";
+import { isTable } from "../../database/session/drizzle_table.ts";
 import type { RateLimitStore } from "../../core/rate_limit/rate_limit.ts";
 import {
   checkRateLimitTable,

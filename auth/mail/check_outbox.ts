@@ -1,5 +1,5 @@
-import { sql } from "../../database/plain_sql.ts";
-import { runSql } from "../../database/run_sql.ts";
+import { sql } from "../../database/session/plain_sql.ts";
+import { runSql } from "../../database/session/run_sql.ts";
 import { hasSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { JobClient } from "../../jobs/enqueue.ts";

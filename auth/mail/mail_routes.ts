@@ -1,5 +1,5 @@
-import { sql } from "../../database/plain_sql.ts";
-import { runSql } from "../../database/run_sql.ts";
+import { sql } from "../../database/session/plain_sql.ts";
+import { runSql } from "../../database/session/run_sql.ts";
 import { deliverDecoy, type JobClient } from "../../jobs/enqueue.ts";
 import { checkOutbox } from "./check_outbox.ts";
 import { isMessageRoute } from "../better_auth/limited_account.ts";

@@ -1,6 +1,6 @@
 import type { AuthRoute } from "../better_auth/auth_routes.ts";
 import { startBetterAuth } from "../accounts/better_auth.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { createSessionClient } from "../../database/session/client.ts";
 import { ConnectionSlots } from "../../database/session/connection_slots.ts";
 import { withSavepoints } from "../../database/session/driver.ts";

@@ -1,6 +1,6 @@
 import type { ActiveOrganization, OrganizationRule } from "../../core/http/session.ts";
-import { listColumns } from "../../database/column_sql.ts";
-import { isTable } from "../../database/drizzle_table.ts";
+import { listColumns } from "../../database/session/column_sql.ts";
+import { isTable } from "../../database/session/drizzle_table.ts";
 import { ConfigurationError, ForbiddenError } from "../../errors/http_errors.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";
 import type { AuthSettings } from "../config/config.ts";

@@ -7,8 +7,8 @@ import {
   type SqlColumn,
   tableSql,
   updateSql,
-} from "../../database/column_sql.ts";
-import { bindSql, type PlainSql, sql, type SqlValue } from "../../database/plain_sql.ts";
+} from "../../database/session/column_sql.ts";
+import { bindSql, type PlainSql, sql, type SqlValue } from "../../database/session/plain_sql.ts";
 import { findSession } from "../../database/session/statement_session.ts";
 import { type BanColumns, findBanColumns } from "../config/ban.ts";
 import type { AuthDatabase } from "../better_auth/better_auth_types.ts";

@@ -1,5 +1,5 @@
-import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { sql } from "../../database/orm.ts";
 import type { NoteRow, StoredRows } from "./ledger.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Command } from "../../cli/command.ts";
+import type { Command } from "../../cli/terminal/command.ts";
 import { runCli } from "../../cli/run_cli.ts";
 import { writeLargeOpenapiProject } from "../../tests/cli/fixtures/large_openapi_project.ts";
 import { writeLargeProject } from "../../tests/cli/fixtures/large_project.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { readMigrationFiles } from "../../database/migrations/folder.ts";
 import { runMigrations } from "../../database/migrations/run.ts";
 import { planSteps } from "../../database/migrations/steps.ts";

@@ -3,7 +3,7 @@ import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { getResource } from "../infra/resources.ts";
-import { toPortablePath } from "../inside_folder.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
 import { loadTogether } from "../project/load_together.ts";
 import {

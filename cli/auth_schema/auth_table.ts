@@ -13,7 +13,7 @@ import type {
   AuthTables,
 } from "../../auth/accounts/describe_tables.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 
 /** A column of an auth table, as drizzle and as SQL. */
 export interface AuthColumn {

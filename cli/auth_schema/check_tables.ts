@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { BuildError } from "../dev/build_error.ts";
+import { BuildError } from "../sources/build_error.ts";
 import { hasAuthConfig } from "./load_config.ts";
 
 /**

@@ -2,11 +2,11 @@ import { getTableColumns, getTableName, is, Table } from "drizzle-orm";
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadEsbuild } from "../build/load_esbuild.ts";
-import { toBuildError } from "../dev/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
-import { importBundle } from "../import_bundle.ts";
-import { toPortablePath } from "../inside_folder.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { toBuildError } from "../sources/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
+import { importBundle } from "../sources/import_bundle.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
 import type { AuthColumn, AuthIndex, AuthTable } from "./auth_table.ts";
 import { isSameType } from "./plan_migration.ts";
 import {

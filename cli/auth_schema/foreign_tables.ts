@@ -8,11 +8,11 @@ import {
   AUTH_USER_COLUMNS,
   AUTH_VERIFICATION_COLUMNS,
 } from "../../auth/columns.ts";
-import { loadEsbuild } from "../build/load_esbuild.ts";
-import { toBuildError } from "../dev/build_error.ts";
-import { toPortablePath } from "../inside_folder.ts";
-import { findSources } from "../load_modules.ts";
-import { snakeCase } from "../snake_case.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { toBuildError } from "../sources/build_error.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
+import { findSources } from "../project/load_modules.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { type AuthTable, pluralize } from "./auth_table.ts";
 
 /** Tables that other files of the project define. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AuthConfig } from "../../auth/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { findModules, loadModules } from "../load_modules.ts";
+import { findModules, loadModules } from "../project/load_modules.ts";
 
 /** A loaded configuration. */
 export interface LoadedAuthConfig {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { getNumber } from "../../database/migrations/files.ts";
 import type { MigrationFolder } from "../../database/migrations/folder.ts";
 import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
-import type { FileChange } from "../generated_files.ts";
+import type { FileChange } from "../files/generated_files.ts";
 
 /** Options of {@link planMigrationFiles}. */
 export interface MigrationFileOptions {

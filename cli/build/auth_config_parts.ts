@@ -1,7 +1,13 @@
-import type { SourceEditor } from "./edited_sources.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import type { SourceEditor } from "../sources/edited_sources.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 import { NO_BETTER_AUTH } from "./optional_parts.ts";
-import { type AnyNode, childrenOf, type Edit, getMemberName, visitNodes } from "./syntax.ts";
+import {
+  type AnyNode,
+  childrenOf,
+  type Edit,
+  getMemberName,
+  visitNodes,
+} from "../sources/syntax.ts";
 
 /** Keys that a configuration of sign-in must have. */
 const REQUIRED = ["baseURL", "secret"];

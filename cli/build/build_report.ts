@@ -1,14 +1,14 @@
 import { basename } from "node:path";
 import type { BundleChange } from "./output_folder.ts";
-import type { SourcePosition } from "./source_positions.ts";
+import type { SourcePosition } from "../sources/source_positions.ts";
 import type { ModuleSize, PackageSize } from "./sizes.ts";
-import type { BundleError } from "./bundle_error.ts";
+import type { BundleError } from "../sources/bundle_error.ts";
 import { formatBytes, listLargestPackages, renderSizeTable } from "./size_table.ts";
-import { type CommandResult, ExitCode } from "../command.ts";
+import { type CommandResult, ExitCode } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { summarizeList } from "../generated_report.ts";
-import type { Output } from "../output.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
 
 /** A bundle in the report, without its code. */
 export interface BuiltFunction {

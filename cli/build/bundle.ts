@@ -10,15 +10,15 @@ import {
   getEntryPoints,
   getOutputPath,
 } from "./bundle_batch.ts";
-import { type BundleError, toBundleError } from "./bundle_error.ts";
-import { BesideFiles, besideFilesEditor } from "./beside_files.ts";
+import { type BundleError, toBundleError } from "../sources/bundle_error.ts";
+import { BesideFiles, besideFilesEditor } from "../sources/beside_files.ts";
 import { bundledProjectPlugin } from "./bundled_project.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
-import { loadEsbuild } from "./load_esbuild.ts";
-import { createModulePaths } from "./module_paths.ts";
-import type { SourcePosition } from "./source_positions.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { createModulePaths } from "../sources/module_paths.ts";
+import type { SourcePosition } from "../sources/source_positions.ts";
 import { type Needs, readNeeds } from "./needs.ts";
 import {
   createExternalCheck,
@@ -28,8 +28,12 @@ import {
 } from "./optional_parts.ts";
 import { providerModulesPlugin } from "./provider_modules.ts";
 import { authConfigEditor } from "./auth_config_parts.ts";
-import { createSourceReader, editedSourcesPlugin, type SourceEditor } from "./edited_sources.ts";
-import { linkOwnCode, type OwnCode, type PackageImports } from "./own_code.ts";
+import {
+  createSourceReader,
+  editedSourcesPlugin,
+  type SourceEditor,
+} from "../sources/edited_sources.ts";
+import { linkOwnCode, type OwnCode, type PackageImports } from "../sources/own_code.ts";
 import { bundleWithSchemas } from "./precompile/bundle_schemas.ts";
 import { type CompiledSchemas, compileSchemas } from "./precompile/compile_schemas.ts";
 import { SchemaLabels } from "./precompile/label_schemas.ts";

@@ -2,16 +2,16 @@ import type { BuildOptions, Metafile, Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
-import { type BundleError, explainNative } from "./bundle_error.ts";
+import { type BundleError, explainNative } from "../sources/bundle_error.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { BesideFiles } from "./beside_files.ts";
-import type { SourceReader } from "./edited_sources.ts";
-import type { loadEsbuild } from "./load_esbuild.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import type { BesideFiles } from "../sources/beside_files.ts";
+import type { SourceReader } from "../sources/edited_sources.ts";
+import type { loadEsbuild } from "../sources/load_esbuild.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 import { isNativePackage, type Parts } from "./optional_parts.ts";
-import type { SourcePosition } from "./source_positions.ts";
+import type { SourcePosition } from "../sources/source_positions.ts";
 import type { BuildSettings } from "../config/build.ts";
-import { toPortablePath } from "../inside_folder.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
 import { getSizes, listIncluded, type ModuleSize } from "./sizes.ts";
 
 /** The bundle of a function. */

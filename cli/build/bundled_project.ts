@@ -6,7 +6,7 @@ import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { BundledProject } from "../../database/migrations/function/bundled_project.ts";
 import { JOURNAL_FILE } from "../../database/migrations/journal.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 
 /**
  * Reads the migrations and grants that a migration function runs.

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { listParentFolders } from "../parent_folders.ts";
+import { listParentFolders } from "../files/parent_folders.ts";
 import { MISSING_PROGRAM, runProgram } from "../programs/run_program.ts";
 
 /** A module in Deno's module graph. */

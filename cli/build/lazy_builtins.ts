@@ -1,6 +1,9 @@
 import type { Plugin } from "esbuild";
 
-/** Built-in modules that take milliseconds to load; http alone takes 40 ms since Node.js 22. */
+/**
+ * Built-in modules that take milliseconds to load; http alone takes 40 ms since Node.js 22. A static
+ * import of util reads all its members, which loads worker_threads and parts of assert.
+ */
 const SLOW = [
   "child_process",
   "crypto",
@@ -11,6 +14,7 @@ const SLOW = [
   "net",
   "stream",
   "tls",
+  "util",
   "zlib",
 ];
 

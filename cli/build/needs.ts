@@ -1,5 +1,5 @@
-import type { DatabaseProvider } from "../../database/config.ts";
-import { isTrellis } from "../project/resolve_module.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
+import { isTrellis } from "../sources/resolve_module.ts";
 import {
   type AnyNode,
   getMemberName,
@@ -8,7 +8,7 @@ import {
   listImports,
   type SyntaxTree,
   visitNodes,
-} from "./syntax.ts";
+} from "../sources/syntax.ts";
 
 /** The optional parts of the package that a function needs. */
 export interface Needs {

@@ -1,10 +1,10 @@
 import type { Plugin } from "esbuild";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { getPackageName, toBareSpecifier } from "../project/package_specifier.ts";
-import type { DatabaseProvider } from "../../database/config.ts";
+import { getPackageName, toBareSpecifier } from "../sources/package_specifier.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
 import type { BuildSettings } from "../config/build.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 
 const NAMESPACE = "omitted";

@@ -11,8 +11,8 @@ import {
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { isAlive } from "../dev/instance_lock.ts";
-import { FILES_FOLDER } from "./beside_files.ts";
+import { isAlive } from "../files/instance_lock.ts";
+import { FILES_FOLDER } from "../sources/beside_files.ts";
 import { MARKER } from "./bundle.ts";
 import { SCHEMA_FILE } from "./precompile/specifiers.ts";
 

@@ -1,9 +1,9 @@
 import type { OnLoadResult, Plugin, PluginBuild } from "esbuild";
 import { basename, dirname, extname } from "node:path";
-import type { DatabaseProvider } from "../../database/config.ts";
-import type { DATABASE_PACKAGES } from "../../database/optional_packages.ts";
-import { getInstallCommand } from "./install_command.ts";
-import type { ModulePaths } from "./module_paths.ts";
+import type { DatabaseProvider } from "../../database/config/config.ts";
+import type { DATABASE_PACKAGES } from "../../database/config/optional_packages.ts";
+import { getInstallCommand } from "../sources/install_command.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 
 /** A provider of `@trellis/fn`: a module in database/providers that is loaded on first use. */
 interface ProviderModule {
@@ -16,14 +16,10 @@ interface ProviderModule {
   readonly peer?: keyof typeof DATABASE_PACKAGES;
 }
 
-const POSTGRES = ["load_postgres", "load_postgres_session"];
+const POSTGRES = ["load_postgres"];
 
 const PROVIDERS: Readonly<Record<DatabaseProvider, ProviderModule>> = {
-  "postgres": {
-    module: "postgres",
-    open: "openPostgresServer",
-    loaders: ["load_rds_token", ...POSTGRES],
-  },
+  "postgres": { module: "postgres", open: "openPostgresServer", loaders: POSTGRES },
   "distsql": { module: "distsql", open: "openDistSql", loaders: POSTGRES },
   "serverless-pg": {
     module: "serverless_pg",
@@ -45,8 +41,6 @@ const LOADERS: Readonly<Record<string, readonly [name: string, driver: string]>>
   load_data_api: ["loadDataApi", "./data_api"],
   load_neon: ["loadNeon", "@neondatabase/serverless"],
   load_postgres: ["loadPostgres", "postgres"],
-  load_postgres_session: ["loadPostgresSession", "./postgres_js_session"],
-  load_rds_token: ["loadRdsToken", "./rds_token"],
 };
 
 /** The modules that are replaced, as patterns. */

@@ -1,6 +1,6 @@
 import type { Metafile } from "esbuild";
 import { resolve } from "node:path";
-import type { ModulePaths } from "./module_paths.ts";
+import type { ModulePaths } from "../sources/module_paths.ts";
 import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
 /** A module's share of a bundle. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
-import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
+import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
 import { COMPONENT_PARTS, References, schemaType } from "./schema_types.ts";
 import { type Member, NEVER, objectType, simple, type TypeText, UNKNOWN } from "./type_text.ts";
 

@@ -2,17 +2,22 @@ import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { gzipSync } from "node:zlib";
-import { isInsideFolder } from "../inside_folder.ts";
+import { isInsideFolder } from "../files/inside_folder.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle } from "../build/bundle_batch.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
 import type { OutputFolder } from "../build/output_folder.ts";
 import { sumByPackage } from "../build/sizes.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles } from "../discovery/function_files.ts";
-import type { Output } from "../output.ts";
-import { readProject } from "../read_project.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProject } from "../config/read_project.ts";
 import { type BuiltFunction, printReport } from "../build/build_report.ts";
 
 /** The command `trellis build`. */
@@ -60,7 +65,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       import("../build/bundle.ts"),
       import("../build/output_folder.ts"),
       import("../auth_schema/check_tables.ts"),
-      import("../check_statements.ts"),
+      import("../build/check_statements.ts"),
     ]);
   const { config } = await readProject(context);
   // resolvers return real paths, so relative paths must be based on the real path of the project

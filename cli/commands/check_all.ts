@@ -1,13 +1,18 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { findDatabase } from "../database/database_target.ts";
-import { type CapturedRun, runCaptured } from "../run_captured.ts";
+import { type CapturedRun, runCaptured } from "../terminal/run_captured.ts";
 import { renderTable } from "../database/text_table.ts";
-import { readProjectConfig } from "../read_project.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbMigrate } from "./db_migrate.ts";

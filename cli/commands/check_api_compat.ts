@@ -5,16 +5,16 @@ import {
   type CommandResult,
   ExitCode,
   UsageError,
-} from "../command.ts";
+} from "../terminal/command.ts";
 import { compareDocuments } from "../compat/compare_documents.ts";
 import type { Change } from "../compat/operation_parts.ts";
 import type { Json } from "../compat/schema_view.ts";
-import { toProjectPath } from "../generated_files.ts";
-import { formatDiagnostic } from "../generated_report.ts";
+import { toProjectPath } from "../files/generated_files.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 import { runProgram } from "../programs/run_program.ts";
-import { readProject } from "../read_project.ts";
+import { readProject } from "../config/read_project.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 

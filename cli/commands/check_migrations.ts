@@ -1,6 +1,11 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { printFindings } from "../database/print_findings.ts";
-import { count } from "../generated_report.ts";
+import { count } from "../terminal/generated_report.ts";
 
 /** The command `trellis check migrations`. */
 export const checkMigrations: Command = {

@@ -2,10 +2,15 @@ import type {
   PermissionGap,
   ValidatePermissionsResult,
 } from "../../database/permissions/validate.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { findPermissions, PERMISSIONS_OPTION } from "../database/permissions_target.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 import { quoteLiteral, quoteName } from "../../sql/quote.ts";
 
 /** The command `trellis check permissions-fresh`. */

@@ -1,4 +1,4 @@
-import type { Command } from "../command.ts";
+import type { Command } from "../terminal/command.ts";
 import { build } from "./build.ts";
 import { createCheckAll, listChecks } from "./check_all.ts";
 import { checkApiCompat } from "./check_api_compat.ts";

@@ -1,21 +1,21 @@
 import process from "node:process";
-import type { DatabaseSettings } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config/config.ts";
 import {
   type Command,
   type CommandContext,
   type CommandResult,
   ExitCode,
   UsageError,
-} from "../command.ts";
-import type { CloneOptions } from "../database/clone/clone_options.ts";
+} from "../terminal/command.ts";
+import type { CloneOptions } from "../config/clone.ts";
 import type { CloneOutcome } from "../database/clone/run_clone.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { requireDatabase } from "../database/database_target.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import { renderTable } from "../database/text_table.ts";
-import type { Output } from "../output.ts";
-import { readProjectConfig } from "../read_project.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,9 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 import { printFindings } from "../database/print_findings.ts";
 

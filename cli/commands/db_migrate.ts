@@ -1,12 +1,12 @@
 import type { MigrationStatus } from "../../database/migrations/plan.ts";
 import type { DryRunMigration, MigrateResult } from "../../database/migrations/run.ts";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
-import { count } from "../generated_report.ts";
-import type { Output } from "../output.ts";
+import { count } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
 
 /** The command `trellis db migrate`. */
 export const dbMigrate: Command = {
@@ -62,7 +62,7 @@ export const dbMigrate: Command = {
 
 async function run(context: CommandContext): Promise<CommandResult> {
   const { options, output } = context;
-  const lockTimeout = readSeconds(options["lock-timeout"] as string | undefined);
+  const lockTimeoutSeconds = readSeconds(options["lock-timeout"] as string | undefined);
   const [{ findMigrations }, { getMigrationStatus }, { runMigrations }, { withDatabase }] =
     await Promise.all([
       import("../database/migration_target.ts"),
@@ -89,7 +89,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
       });
       result = await runMigrations({
         ...target,
-        ...lockTimeout,
+        ...lockTimeoutSeconds,
         logger: (message) => logProgress(output, message),
       });
       output.endProgress();
@@ -114,7 +114,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
   });
 }
 
-function readSeconds(text: string | undefined): { lockTimeout?: number } {
+function readSeconds(text: string | undefined): { lockTimeoutSeconds?: number } {
   if (text === undefined) return {};
   const seconds = Number(text);
   if (!(seconds > 0 && seconds < 1e6)) {
@@ -122,7 +122,7 @@ function readSeconds(text: string | undefined): { lockTimeout?: number } {
       `--lock-timeout must be a number of seconds above 0, got ${JSON.stringify(text)}`,
     );
   }
-  return { lockTimeout: seconds };
+  return { lockTimeoutSeconds: seconds };
 }
 
 function reportDrift(output: Output, label: string, status: MigrationStatus): CommandResult {

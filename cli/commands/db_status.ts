@@ -1,5 +1,10 @@
 import type { MigrationStatus } from "../../database/migrations/plan.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 import { countFindings, hasErrors, printFindings } from "../database/print_findings.ts";
 import { renderTable } from "../database/text_table.ts";

@@ -1,5 +1,5 @@
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 
 /** Migrations by what needs the tables; each module is loaded when its SQL is printed. */
 const MIGRATIONS: Readonly<Record<string, () => Promise<string>>> = {

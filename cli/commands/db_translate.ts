@@ -9,13 +9,13 @@ import { isAppError } from "../../errors/app_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
 import { findConfigFile } from "../config/config_file.ts";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import type { TranslationChange } from "../database/translate_sql.ts";
 import { hasErrors, printFindings } from "../database/print_findings.ts";
-import type { Output } from "../output.ts";
-import { readProjectConfig } from "../read_project.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 
 /** The command `trellis db translate`. */
 export const dbTranslate: Command = {

@@ -1,5 +1,5 @@
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { type Deployment, initState, openDeployment } from "../deploy/deployment.ts";
 import { rollBackRelease, shiftRelease } from "../deploy/release.ts";
 import { checkSecrets } from "../deploy/secret_step.ts";

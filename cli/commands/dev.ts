@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { type Command, type CommandContext, ExitCode, UsageError } from "../terminal/command.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
-import { waitForStopSignal } from "../dev/stop_signals.ts";
+import { waitForStopSignal } from "../terminal/stop_signals.ts";
 import { createTerminal } from "../dev/terminal.ts";
-import { readProjectConfig } from "../read_project.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 
 const DATABASES: readonly string[] = [
   "embedded",

@@ -5,12 +5,17 @@ import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { AuthTable } from "../auth_schema/auth_table.ts";
 import { planMigrationFiles } from "../auth_schema/migration_file.ts";
 import { renderFile } from "../auth_schema/render_tables.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
-import { reportChanges } from "../generated_report.ts";
-import type { Output } from "../output.ts";
-import { readProjectConfig } from "../read_project.ts";
+import { applyGeneratedFiles, type FileChange, toProjectPath } from "../files/generated_files.ts";
+import { reportChanges } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 
 /** The command `trellis generate auth-schema`. */
 export const generateAuthSchema: Command = {

@@ -1,13 +1,18 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
-import { finishGenerated } from "../finish_generated.ts";
-import { count } from "../generated_report.ts";
+import { finishGenerated } from "../terminal/finish_generated.ts";
+import { count } from "../terminal/generated_report.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
-import { readProject, readProjectConfig } from "../read_project.ts";
+import { readProject, readProjectConfig } from "../config/read_project.ts";
 
 /** The command `trellis generate client`. */
 export const generateClient: Command = {

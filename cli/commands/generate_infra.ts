@@ -1,10 +1,7 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import { applyGeneratedFiles } from "../generated_files.ts";
-import { count, formatDiagnostic, reportChanges } from "../generated_report.ts";
+import { type Command, type CommandContext, type CommandResult, ExitCode } from "../terminal/command.ts";
+import { finishGenerated } from "../terminal/finish_generated.ts";
 import type { InfraFunction, TerraformVariable } from "../infra/infra_plan.ts";
-import type { FilePlan } from "../infra/plan_files.ts";
 import type { PlannedSource } from "../infra/sources.ts";
-import type { Output } from "../output.ts";
 
 /** The command `trellis generate infra`. */
 export const generateInfra: Command = {
@@ -46,25 +43,22 @@ export const generateInfra: Command = {
   run,
 };
 
-async function run({ root, options, output }: CommandContext): Promise<CommandResult> {
+async function run(context: CommandContext): Promise<CommandResult> {
   // imported on demand: help does not need the parser
   const { planFiles } = await import("../infra/plan_files.ts");
-  const plan = await planFiles({ root, options, output });
-  const { sources, variables, errors, warnings, changes } = plan;
-  const isStale = changes.some(({ change }) => change !== "unchanged" && change !== "kept");
-  if (!options.check) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || (options.check && isStale) ? ExitCode.Found : ExitCode.Done;
-
-  report(output, plan, options.check === true);
-  return {
-    exitCode,
-    functions: sources.functions.map(describeFunction),
-    variables: variables.map(describeVariable),
-    secrets: plan.secrets.map(describeSource),
-    files: changes.map(({ path, change }) => ({ path, change })),
-    unresolved: errors,
-    warnings,
-  };
+  const plan = await planFiles(context);
+  const { sources: { functions }, changes } = plan;
+  const fileCount = changes.filter(({ change }) => change !== "removed").length;
+  return finishGenerated(generateInfra, context, {
+    ...plan,
+    kept: "warning",
+    summary: `${context.output.bold(`${functions.length} functions`)}, ${fileCount} files`,
+    result: {
+      functions: functions.map(describeFunction),
+      variables: plan.variables.map(describeVariable),
+      secrets: plan.secrets.map(describeSource),
+    },
+  });
 }
 
 function describeFunction(fn: InfraFunction): object {
@@ -82,33 +76,4 @@ function describeVariable(variable: TerraformVariable): object {
   const { name, description, default: fallback, isSensitive } = variable;
   const isRequired = fallback === undefined;
   return { name, description, isRequired, isSensitive: isSensitive === true };
-}
-
-function report(
-  output: Output,
-  { sources, errors, warnings, changes }: FilePlan,
-  isCheck: boolean,
-): void {
-  for (const warning of warnings) output.warn(formatDiagnostic(warning));
-  for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
-  if (errors.length > 0) {
-    return output.line(
-      `Nothing was written: ${count(errors.length, "error")}`,
-    );
-  }
-  reportChanges(
-    output,
-    changes,
-    isCheck,
-    (path) =>
-      output.warn(
-        `${path} was not generated (its first line is different) and is kept`,
-      ),
-  );
-  const isUpToDate = changes.every(({ change }) => change === "unchanged" || change === "kept");
-  const fileCount = changes.filter(({ change }) => change !== "removed").length;
-  let outcome = isCheck ? "run trellis generate infra" : "done";
-  if (isUpToDate) outcome = output.green("everything is up to date");
-  const functionCount = output.bold(`${sources.functions.length} functions`);
-  output.line(`${functionCount}, ${fileCount} files: ${outcome}`);
 }

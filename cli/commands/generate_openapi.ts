@@ -1,16 +1,15 @@
-import { extname } from "node:path";
 import type { OpenApiDocument, OpenApiVersion } from "../../validation/openapi/document.ts";
 import type { Place } from "../project/source_map.ts";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { isOpenApiVersion } from "../config/openapi.ts";
-import { finishGenerated } from "../finish_generated.ts";
-import { toProjectPath } from "../generated_files.ts";
-import { count, formatDiagnostic, summarizeList } from "../generated_report.ts";
+import { finishGenerated } from "../terminal/finish_generated.ts";
+import { toProjectPath } from "../files/generated_files.ts";
+import { count, summarizeList } from "../terminal/generated_report.ts";
 import { getDocumentFormat } from "../openapi/document_format.ts";
 import type { OpenApiFinding } from "../openapi/schema_findings.ts";
-import type { Output } from "../output.ts";
-import { readProject } from "../read_project.ts";
+import type { Output } from "../terminal/output.ts";
+import { readProject } from "../config/read_project.ts";
 
 /** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {
@@ -25,33 +24,27 @@ export const generateOpenapi: Command = {
     "The routes that createAuthHandler serves come from better-auth's own OpenAPI plugin: the modules\n" +
     "that call defineAuth are loaded, without a database and with placeholders for variables\n" +
     "that are not set.",
-    "Writes openapi.json (YAML if openapi.file ends in .yaml), and with --html a self-contained reference\n" +
-    "page without scripts. Files that were not generated are never changed.",
-    "--try-it writes a folder for a static host: a page that sends requests to the servers of the\n" +
-    "document, with Swagger UI from the installed package swagger-ui-dist.",
+    "Writes openapi.json (YAML if openapi.file ends in .yaml). A file that was not generated is never changed.",
+    "--try-it writes a folder for a static host: the reference page, which sends requests to the servers of\n" +
+    "the document, with Swagger UI from the installed package swagger-ui-dist.",
     "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
     "nothing is written.",
   ],
   options: [
     {
-      name: "html",
-      description: "Also write a reference page: openapi.html, or openapi.htmlFile.",
-    },
-    {
       name: "try-it",
       value: "folder",
-      description: "Also write a page that can send requests to this folder.",
+      description: "Also write the reference page to this folder; it can send requests.",
     },
     {
       name: "openapi-version",
       value: "version",
       description: "3.1 or 3.2. Default: openapi.openapiVersion, else 3.1.",
     },
-    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if the file is stale." },
   ],
   examples: [
     ["trellis generate openapi", "write openapi.json"],
-    ["trellis generate openapi --html", "write openapi.json and openapi.html"],
     ["trellis generate openapi --try-it public/reference", "a page for a static host"],
     ["trellis generate openapi --check", "in CI: fail if the document does not match the sources"],
     [
@@ -60,9 +53,9 @@ export const generateOpenapi: Command = {
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done; with --check: every file is up to date.",
+    [ExitCode.Done]: "Done; with --check: the file is up to date.",
     [ExitCode.Found]:
-      "A schema or option cannot be described, an unmanaged file exists at an output path, or (--check) a file is stale.",
+      "A schema or option cannot be described, an unmanaged file exists at the output path, or (--check) the file is stale.",
     [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
@@ -71,7 +64,7 @@ export const generateOpenapi: Command = {
 async function run(context: CommandContext): Promise<CommandResult> {
   const { root, options, output } = context;
   // imported on demand: help needs no zod
-  const [{ buildProjectDocument }, { planOpenApiFiles }] = await Promise.all([
+  const [{ buildProjectDocument }, { MARKER, planDocument }] = await Promise.all([
     import("../openapi/project_document.ts"),
     import("../openapi/openapi_files.ts"),
   ]);
@@ -85,13 +78,7 @@ async function run(context: CommandContext): Promise<CommandResult> {
     { ...config, openapi },
   );
   const errors = [...findings].sort(compareLocations);
-  const htmlFile = openapi.htmlFile ??
-    (options.html ? openapi.file.slice(0, -extname(openapi.file).length) + ".html" : undefined);
-  const changes = errors.length > 0 ? [] : planOpenApiFiles(root, document, {
-    file: toProjectPath(root, openapi.file),
-    ...(htmlFile !== undefined && { htmlFile: toProjectPath(root, htmlFile) }),
-  }, await getDocumentFormat(openapi.file));
-  for (const warning of warnings) output.warn(formatDiagnostic(warning));
+  const file = toProjectPath(root, openapi.file);
   warnOmitted(output, undescribed);
   if (tryIt !== undefined && errors.length === 0) {
     const { writeTryItFolder } = await import("../openapi/try_it_folder.ts");
@@ -101,11 +88,14 @@ async function run(context: CommandContext): Promise<CommandResult> {
   const components = Object.keys(document.components.schemas);
   return finishGenerated(generateOpenapi, context, {
     errors,
-    changes,
+    warnings,
+    changes: errors.length > 0
+      ? []
+      : [planDocument(root, document, file, MARKER, await getDocumentFormat(file))],
     summary: `${output.bold(count(operations.length, "operation"))}, ${
       count(components.length, "schema")
     }`,
-    result: { operations, components, warnings, undescribed },
+    result: { operations, components, undescribed },
   });
 }
 

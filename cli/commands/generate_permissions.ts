@@ -5,17 +5,16 @@ import type { Finding } from "../project/findings.ts";
 import { findMissingTables } from "../grants/missing_tables.ts";
 import { MARKER, renderPermissionFiles } from "../grants/permission_files.ts";
 import type { FunctionPermissions, PermissionsAnalysis } from "../grants/permissions.ts";
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import type { ResolvedConfig } from "../config/config.ts";
 import {
-  applyGeneratedFiles,
-  type FileChange,
-  planGeneratedFiles,
-  toProjectPath,
-} from "../generated_files.ts";
-import { count, formatDiagnostic, reportChanges } from "../generated_report.ts";
-import type { Output } from "../output.ts";
-import { readProject } from "../read_project.ts";
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { finishGenerated } from "../terminal/finish_generated.ts";
+import { planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
+import { readProject } from "../config/read_project.ts";
 
 /** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
@@ -33,6 +32,7 @@ export const generatePermissions: Command = {
     "stale generated files are removed.",
     "If a function cannot be loaded, or something is only known at run time, file and " +
     "line are reported and nothing is written. Tables and columns that no migration creates are warnings.",
+    "A hint names a query that a function may not need, and how to split the code that keeps it in the bundle.",
   ],
   options: [{ name: "check", description: "Write nothing; exit with 1 if a file is stale." }],
   examples: [
@@ -54,7 +54,7 @@ export const generatePermissions: Command = {
 };
 
 async function run(context: CommandContext): Promise<CommandResult> {
-  const { root, options, output } = context;
+  const { root, output } = context;
   // imported on demand: help does not need them
   const [{ analysePermissions }, { checkAuthTables }] = await Promise.all([
     import("../grants/permissions.ts"),
@@ -85,40 +85,31 @@ async function run(context: CommandContext): Promise<CommandResult> {
     marker: MARKER,
     ownFolders: [toProjectPath(root, config.permissions.dir)],
   });
-  const isStale = changes.some(({ change }) => change !== "unchanged");
-  const isBlocked = changes.some(({ change }) => change === "kept");
-  if (!options.check) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || missed.length > 0 || isBlocked || (options.check && isStale)
-    ? ExitCode.Found
-    : ExitCode.Done;
-
-  report(output, {
-    analysis,
-    roleCount: roles.size,
+  return finishGenerated(generatePermissions, context, {
     errors,
     missed,
     warnings,
+    hints: analysis.hints,
     changes,
-    isCheck: options.check === true,
-  });
-  return {
-    exitCode,
-    functions: functions.map(({ name, file, usesDatabase, tables }) => ({
-      name,
-      file,
-      role: usesDatabase ? roles.get(name) : null,
-      tables: tables.map(({ table, operations, columns, neededBy }) => ({
-        ...table,
-        operations,
-        columns,
-        neededBy,
+    kept: "error",
+    summary: `${
+      output.bold(`${functions.length} functions`)
+    }, ${analysis.queryCount} queries, ${roles.size} roles`,
+    advice: ". Correct them, or list the grants in permissions.functions of trellis.config.ts",
+    result: {
+      functions: functions.map(({ name, file, usesDatabase, tables }) => ({
+        name,
+        file,
+        role: usesDatabase ? roles.get(name) : null,
+        tables: tables.map(({ table, operations, columns, neededBy }) => ({
+          ...table,
+          operations,
+          columns,
+          neededBy,
+        })),
       })),
-    })),
-    files: changes.map(({ path, change }) => ({ path, change })),
-    unresolved: errors,
-    missed,
-    warnings,
-  };
+    },
+  });
 }
 
 /** Finds what no migration creates; nothing in a project without migrations. */
@@ -161,41 +152,4 @@ function applyExplicitGrants(
     missed: missed.filter((finding) => !isExplicit(finding)),
     warnings: [...warnings, ...unresolved.filter(isExplicit), ...missed.filter(isExplicit)],
   };
-}
-
-interface Report {
-  readonly analysis: PermissionsAnalysis;
-  readonly roleCount: number;
-  readonly errors: readonly Finding[];
-  readonly missed: readonly Finding[];
-  readonly warnings: readonly Finding[];
-  readonly changes: readonly FileChange[];
-  readonly isCheck: boolean;
-}
-
-function report(output: Output, report: Report): void {
-  const { analysis, roleCount, errors, missed, warnings, changes, isCheck } = report;
-  for (const warning of warnings) output.warn(formatDiagnostic(warning));
-  for (const error of [...missed, ...errors]) {
-    output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
-  }
-  if (errors.length > 0) {
-    return output.line(
-      `Nothing was written: ${count(errors.length, "error")}. ` +
-        "Correct them, or list the grants in permissions.functions of trellis.config.ts",
-    );
-  }
-  reportChanges(output, changes, isCheck, (path) =>
-    output.line(
-      `${output.red("error")} ${path} was not generated (its first line is different). Move it`,
-    ));
-  const { functions, queryCount } = analysis;
-  output.line(
-    `${output.bold(`${functions.length} functions`)}, ${queryCount} queries, ${roleCount} roles: ` +
-      (changes.every(({ change }) => change === "unchanged")
-        ? output.green("everything is up to date")
-        : isCheck
-        ? "run trellis generate permissions"
-        : "done"),
-  );
 }

@@ -1,8 +1,8 @@
 import { basename, relative, resolve } from "node:path";
 import process from "node:process";
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
-import { summarizeList } from "../generated_report.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
 import { TEMPLATE_NAMES, type TemplateName } from "../init/template_name.ts";
 import { listExistingFiles, writeProject } from "../init/write_project.ts";
 import type { ProjectRuntime } from "../init/project_runtime.ts";

@@ -1,8 +1,8 @@
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { checkJobId, withJobsDatabase } from "../database/with_jobs.ts";
-import { count } from "../generated_report.ts";
+import { count } from "../terminal/generated_report.ts";
 
 type Change = "retry" | "cancel";
 

@@ -1,9 +1,9 @@
-import type { Command, CommandContext, CommandResult } from "../command.ts";
-import { ExitCode, UsageError } from "../command.ts";
+import type { Command, CommandContext, CommandResult } from "../terminal/command.ts";
+import { ExitCode, UsageError } from "../terminal/command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { renderTable } from "../database/text_table.ts";
 import { withJobsDatabase } from "../database/with_jobs.ts";
-import { count } from "../generated_report.ts";
+import { count } from "../terminal/generated_report.ts";
 
 /** The command `trellis jobs list`. */
 export const jobsList: Command = {

@@ -1,4 +1,9 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { checkJobId, withJobsDatabase } from "../database/with_jobs.ts";
 

@@ -1,4 +1,9 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
 import { renderTable } from "../database/text_table.ts";
 import { readStageSecrets } from "../secrets/read_secrets.ts";
 import { STAGE_OPTION } from "../stages/stage_name.ts";

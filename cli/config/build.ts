@@ -1,4 +1,4 @@
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Location of source maps: next to the bundle, to a separate folder, or not at all. */

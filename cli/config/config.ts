@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { TablePermission } from "../../database/table_permission.ts";
+import type { TablePermission } from "../../database/queries/table_permission.ts";
 import type { FunctionKind } from "../discovery/function_kinds.ts";
 import { ASYNCAPI_SETTINGS, type AsyncapiSettings } from "./asyncapi.ts";
 import { AUTH_SCHEMA_SETTINGS, type AuthSchemaSettings } from "./auth.ts";

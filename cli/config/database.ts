@@ -1,6 +1,6 @@
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
-import type { Mask } from "../database/clone/clone_options.ts";
+import type { Mask } from "./clone.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Settings of `trellis db`, `trellis check` and `trellis dev`. Secrets stay in the environment. */

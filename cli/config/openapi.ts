@@ -18,11 +18,6 @@ export interface OpenapiSettings {
    */
   file?: string;
   /**
-   * A reference page that is generated and checked together with the document, like `--html`.
-   * @default none
-   */
-  htmlFile?: string;
-  /**
    * Title of the API.
    * @default the name in deno.json or package.json, else the folder's name
    */
@@ -76,10 +71,6 @@ export const OPENAPI_SETTINGS = {
     file: [
       "a file that ends in .json, .yaml or .yml",
       (value) => isText(value) && [".json", ".yaml", ".yml"].includes(extname(String(value))),
-    ],
-    htmlFile: [
-      "a file that ends in .html",
-      (value) => isText(value) && String(value).endsWith(".html"),
     ],
     title: ["a text", isText],
     version: ["a text", isText],

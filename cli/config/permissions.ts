@@ -1,4 +1,4 @@
-import type { DatabaseOperation } from "../../database/table_permission.ts";
+import type { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Operations that a function may perform on a table. */

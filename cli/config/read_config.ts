@@ -4,10 +4,10 @@ import { dirname, join, relative } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadEsbuild } from "../build/load_esbuild.ts";
-import { toBuildError, toLoadError } from "../dev/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
-import { importBundle } from "../import_bundle.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { toBuildError, toLoadError } from "../sources/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
+import { importBundle } from "../sources/import_bundle.ts";
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
 import { CONFIG_NAMES, findConfigFile } from "./config_file.ts";
 

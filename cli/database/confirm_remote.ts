@@ -1,7 +1,7 @@
 import process from "node:process";
-import type { DatabaseSettings } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { type CommandContext, type CommandOption, UsageError } from "../command.ts";
+import { type CommandContext, type CommandOption, UsageError } from "../terminal/command.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
 
 /** The option that confirms {@link confirmRemote} in advance. */

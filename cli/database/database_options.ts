@@ -1,4 +1,4 @@
-import type { CommandOption } from "../command.ts";
+import type { CommandOption } from "../terminal/command.ts";
 
 /** Prefix of the options of a database; `clone` has two databases. */
 export type DatabaseSide = "" | "from-" | "to-";

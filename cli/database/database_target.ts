@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { type CommandContext, UsageError } from "../command.ts";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { type DatabaseSide, getEnvironmentPrefix } from "./database_options.ts";
 import { readPostgresParts } from "./postgres_parts.ts";

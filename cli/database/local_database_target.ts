@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
-import { takeInstanceLock } from "../dev/instance_lock.ts";
+import { takeInstanceLock } from "../files/instance_lock.ts";
 import { findDatabase, requireDatabase, type TargetSources } from "./database_target.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
 

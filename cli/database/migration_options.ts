@@ -1,4 +1,4 @@
-import type { CommandOption } from "../command.ts";
+import type { CommandOption } from "../terminal/command.ts";
 import { databaseOptions } from "./database_options.ts";
 
 /** Returns the options of all commands for migrations. */

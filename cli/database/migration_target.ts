@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import process from "node:process";
 import type { MigrationTarget } from "../../database/migrations/run.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext } from "../terminal/command.ts";
 import { readConfig } from "../config/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { requireDatabase } from "./database_target.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../command.ts";
+import { UsageError } from "../terminal/command.ts";
 
 /**
  * Parses the option `--numeric`.

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { CommandContext, CommandOption } from "../command.ts";
-import { readProjectConfig } from "../read_project.ts";
+import type { CommandContext, CommandOption } from "../terminal/command.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 import { requireDatabase } from "./database_target.ts";
 import type { DatabaseTarget } from "./to_database_target.ts";
 

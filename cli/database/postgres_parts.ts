@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../../database/config.ts";
+import type { DatabaseSettings } from "../../database/config/config.ts";
 
 /** The fields of a `postgres` configuration that the environment sets besides the connection string. */
 export type PostgresParts = Pick<

@@ -1,6 +1,6 @@
 import type { PlanFinding } from "../../sql/plan_finding.ts";
-import { count } from "../generated_report.ts";
-import type { Output } from "../output.ts";
+import { count } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
 
 /**
  * Prints the findings of a plan to standard error: location, rule, beginning of the statement, and

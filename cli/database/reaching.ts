@@ -1,4 +1,4 @@
-import { closeDrizzleClient } from "../../database/client.ts";
+import { closeDrizzleClient } from "../../database/providers/client.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { causeChain } from "../../errors/cause_chain.ts";

@@ -1,4 +1,8 @@
-import type { DatabaseConfig, DatabaseProvider, DatabaseSettings } from "../../database/config.ts";
+import type {
+  DatabaseConfig,
+  DatabaseProvider,
+  DatabaseSettings,
+} from "../../database/config/config.ts";
 import { formatPostgresParts, type PostgresParts, withoutAddress } from "./postgres_parts.ts";
 import { relative, resolve } from "node:path";
 

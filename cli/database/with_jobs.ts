@@ -1,10 +1,10 @@
 import process from "node:process";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
-import { type CommandContext, UsageError } from "../command.ts";
-import { readProjectConfig } from "../read_project.ts";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
+import { readProjectConfig } from "../config/read_project.ts";
 import { findDatabaseOrLocal } from "./local_database_target.ts";
 
 /** Database of a command about jobs. */
@@ -27,7 +27,7 @@ export async function withJobsDatabase<T>(
   const { options, root } = context;
   const [{ withDatabase }, { getDrizzleClient }] = await Promise.all([
     import("./reaching.ts"),
-    import("../../database/client.ts"),
+    import("../../database/providers/client.ts"),
   ]);
   const { database: settings } = await readProjectConfig(context);
   const { target, release } = findDatabaseOrLocal(

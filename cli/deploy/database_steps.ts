@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { readBundledProject } from "../build/bundled_project.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../terminal/command.ts";
 import { findDatabase } from "../database/database_target.ts";
 import type { DatabaseTarget } from "../database/to_database_target.ts";
 import { substituteVariables } from "../../database/permissions/substitute.ts";
@@ -122,7 +122,7 @@ export async function grant(deployment: Deployment): Promise<string | undefined>
   if (found === undefined) return undefined;
   const [{ applyPermissions }, { closeDrizzleClient }] = await Promise.all([
     import("../../database/permissions/apply.ts"),
-    import("../../database/client.ts"),
+    import("../../database/providers/client.ts"),
   ]);
   const database = found.target.config;
   try {

@@ -1,5 +1,10 @@
-import { type Command, type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import { runCaptured } from "../run_captured.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandResult,
+  ExitCode,
+} from "../terminal/command.ts";
+import { runCaptured } from "../terminal/run_captured.ts";
 import type { FilePlan } from "../infra/plan_files.ts";
 import { getStageRegion, type ResolvedStage, resolveStage } from "../stages/stage_settings.ts";
 import { openSecretValues, type SecretValues } from "../secrets/secret_values.ts";

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { type DeclaredSchema, findObject } from "../../distsql/schema/declared_schema.ts";
 import { readDeclaredSchema } from "../../distsql/schema/read_declared.ts";
 import { readMigrationFolder } from "../../database/migrations/folder.ts";
 import type { SqlSession } from "../../sql/session.ts";
-import { withSession } from "../../database/session/with_session.ts";
+import { withSession } from "../../database/providers/with_session.ts";
 import { analysePermissions } from "../grants/permissions.ts";
 import { printTable, type TableName } from "../grants/table_name.ts";
-import type { Project } from "../read_project.ts";
+import type { Project } from "../config/read_project.ts";
 
 /**
  * Compares the database of a stage with its migrations: the tables that functions use, with all

@@ -6,7 +6,7 @@ import type {
   MigrationResponse,
   MigrationStatusResponse,
 } from "../../database/migrations/function/migration_request.ts";
-import { count } from "../generated_report.ts";
+import { count } from "../terminal/generated_report.ts";
 import { StepError } from "./deployment.ts";
 import type { InvocationOutcome, MigrationFunction } from "./migration_function.ts";
 

@@ -6,7 +6,7 @@ import type {
 } from "../../database/migrations/function/migration_request.ts";
 import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
-import { CLI_PACKAGES } from "../optional_packages.ts";
+import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { getStageRegion } from "../stages/stage_settings.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 

@@ -1,4 +1,4 @@
-import type { CommandOption } from "../command.ts";
+import type { CommandOption } from "../terminal/command.ts";
 
 /** The options of commands that run Terraform. */
 export const TERRAFORM_OPTIONS: readonly CommandOption[] = [

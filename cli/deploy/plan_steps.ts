@@ -1,4 +1,4 @@
-import { type CommandContext, UsageError } from "../command.ts";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
 import {
   describeChanges,
   type DescribedChange,

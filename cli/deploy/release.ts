@@ -3,8 +3,8 @@ import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { systemClock } from "../../core/async/clock.ts";
 import { limitClient } from "../../env/limit_request.ts";
 import { explainMissing } from "../../env/optional_package.ts";
-import { count } from "../generated_report.ts";
-import { CLI_PACKAGES } from "../optional_packages.ts";
+import { count } from "../terminal/generated_report.ts";
+import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 import { getStageRegion } from "../stages/stage_settings.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 

@@ -1,4 +1,4 @@
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 
 /** One step of a deployment. */
 export interface DeploymentStep {

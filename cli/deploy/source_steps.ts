@@ -1,5 +1,5 @@
-import type { Command, CommandContext } from "../command.ts";
-import { formatDiagnostic } from "../generated_report.ts";
+import type { Command, CommandContext } from "../terminal/command.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
 import { type Deployment, runCommand, StepError } from "./deployment.ts";
 
 /**

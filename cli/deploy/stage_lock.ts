@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { limitRequest, type RequestLimit } from "../../env/limit_request.ts";
-import { takeInstanceLock } from "../dev/instance_lock.ts";
-import { waitForStopSignal } from "../dev/stop_signals.ts";
+import { takeInstanceLock } from "../files/instance_lock.ts";
+import { waitForStopSignal } from "../terminal/stop_signals.ts";
 import { type Deployment, StepError } from "./deployment.ts";
 
 /** Lock of a stage: one deployment at a time. */

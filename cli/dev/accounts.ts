@@ -4,7 +4,7 @@ import { getLocalAccess, type LocalAuth } from "../../auth/accounts/local_access
 import { NotFoundError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { FunctionStore } from "./function_store.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { ProxyResult } from "../../core/http/lambda.ts";
 import { escapeHtml } from "../openapi/escape_html.ts";
-import { type BuildError, formatSourceError } from "./build_error.ts";
+import { type BuildError, formatSourceError } from "../sources/build_error.ts";
 
 const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem " +
   "auto;max-width:56rem;padding:0 1rem;color-scheme:light dark}" +

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { MARKER, planClientTypes } from "../client/client_types.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { applyGeneratedFiles } from "../generated_files.ts";
+import { applyGeneratedFiles } from "../files/generated_files.ts";
 import { buildProjectDocument } from "../openapi/project_document.ts";
 
 /** Keeps the generated types of a client up to date. */

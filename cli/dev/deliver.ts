@@ -10,8 +10,8 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
 import { kebabCase } from "../infra/names.ts";
 import { getResource } from "../infra/resources.ts";
-import type { SentMessage } from "./aws_sink.ts";
-import type { ObjectChange } from "./s3/s3_target.ts";
+import type { SentMessage } from "./aws/aws_sink.ts";
+import type { ObjectChange } from "./aws/s3_target.ts";
 import { type EventPattern, matchesPattern } from "./match_pattern.ts";
 
 /** The configuration `infra.functions`. */

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isInsideFolder } from "../inside_folder.ts";
+import { isInsideFolder } from "../files/inside_folder.ts";
 
 const MAX_CAUSES = 4;
 const MAX_FRAMES = 5;

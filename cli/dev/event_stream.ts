@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Call, DevEvent, Recorder } from "./recorder.ts";
+import type { Call, DevEvent, Recorder } from "./functions/recorder.ts";
 
 /** Sends recorded events to open pages as server-sent events. */
 export interface EventStream {

@@ -8,10 +8,10 @@ import {
   listenOnLoopback,
   readBody,
   sendResult,
-} from "./http_server.ts";
-import { answerPreflight, getRequestedMethod } from "./preflight.ts";
-import { createRouteTable, type LocalRoute } from "./route_table.ts";
-import { toRestApiEvent } from "./to_event.ts";
+} from "./http/http_server.ts";
+import { answerPreflight, getRequestedMethod } from "./http/preflight.ts";
+import { createRouteTable, type LocalRoute } from "./http/route_table.ts";
+import { toRestApiEvent } from "./http/to_event.ts";
 
 /** Options of {@link startGateway}. */
 export interface GatewayOptions {

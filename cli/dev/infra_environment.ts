@@ -4,9 +4,9 @@ import { join } from "node:path";
 import process from "node:process";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { EnvironmentValue } from "../config/environment_value.ts";
-import { AWS_PATH, LOCAL_ACCOUNT } from "./aws_sink.ts";
+import { AWS_PATH, LOCAL_ACCOUNT } from "./aws/aws_sink.ts";
 import { CONNECTIONS_PATH } from "./sockets/connections.ts";
-import { S3_PATH } from "./s3/s3_target.ts";
+import { S3_PATH } from "./aws/s3_target.ts";
 
 /**
  * Returns the environment variables that the configuration gives to deployed functions, with local

@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
-import { executeRows } from "../../database/execute.ts";
+import { executeRows } from "../../database/session/execute.ts";
 import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../distsql/server/server.ts";
-import { count } from "../generated_report.ts";
+import { count } from "../terminal/generated_report.ts";
 import { runSeed } from "./seed.ts";
 
 /**

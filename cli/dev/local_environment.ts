@@ -1,7 +1,7 @@
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { findManifestText } from "../manifest_text.ts";
-import { getStamp } from "./file_stamps.ts";
+import { findManifestText } from "../files/manifest_text.ts";
+import { getStamp } from "../sources/file_stamps.ts";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

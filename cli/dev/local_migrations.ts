@@ -4,8 +4,8 @@ import { formatPlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { isDeployedToDistSql } from "../database/deployed_to_distsql.ts";
-import { count } from "../generated_report.ts";
-import { getStamp } from "./file_stamps.ts";
+import { count } from "../terminal/generated_report.ts";
+import { getStamp } from "../sources/file_stamps.ts";
 import type { LocalDatabase } from "./local_database.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { FunctionStore } from "./function_store.ts";
-import { createRouteTable, type LocalRoute, type RouteMatch } from "./route_table.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
+import { createRouteTable, type LocalRoute, type RouteMatch } from "./http/route_table.ts";
 
 /** The function for a request. */
 export interface LocalMatch {

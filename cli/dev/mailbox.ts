@@ -1,6 +1,6 @@
 import { ValidationError } from "../../errors/http_errors.ts";
-import type { Recorder } from "./recorder.ts";
-import type { SentMail } from "./sent_mail.ts";
+import type { Recorder } from "./functions/recorder.ts";
+import type { SentMail } from "./functions/sent_mail.ts";
 
 /** The mails that functions sent to the local server. */
 export interface Mailbox {

@@ -1,8 +1,8 @@
-import type { SentMessage } from "./aws_sink.ts";
+import type { SentMessage } from "./aws/aws_sink.ts";
 import { findReceivers, toDeliveredEvent, type Wiring } from "./deliver.ts";
-import type { FunctionStore } from "./function_store.ts";
-import type { Invoker } from "./invoker.ts";
-import type { Recorder } from "./recorder.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
+import type { Invoker } from "./functions/invoker.ts";
+import type { Recorder } from "./functions/recorder.ts";
 
 /** A sent message with its receivers and outcomes. */
 export interface SentEntry extends SentMessage {

@@ -3,7 +3,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Cleanup } from "./cleanup.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
-import { FunctionStore } from "./function_store.ts";
+import { FunctionStore } from "./functions/function_store.ts";
 import {
   getAwsEnvironment,
   getBucketEnvironment,
@@ -13,7 +13,7 @@ import { type LocalDatabase, namesServer, openLocalDatabase } from "./local_data
 import { getProjectName, LocalEnvironment } from "./local_environment.ts";
 import { MAIL_PATH } from "./mailbox.ts";
 import { waitAtMost } from "./pending_work.ts";
-import { createRecorder, type Recorder } from "./recorder.ts";
+import { createRecorder, type Recorder } from "./functions/recorder.ts";
 
 /** Projects with at most this many functions load all of them at startup, to report errors early. */
 const MAX_PRELOADED = 100;

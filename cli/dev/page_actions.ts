@@ -1,11 +1,11 @@
 import type { ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { BuildError } from "./build_error.ts";
-import type { FunctionStore } from "./function_store.ts";
-import type { Invoker } from "./invoker.ts";
-import type { Recorder } from "./recorder.ts";
-import { toSafeOutput } from "./safe_copy.ts";
+import { BuildError } from "../sources/build_error.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
+import type { Invoker } from "./functions/invoker.ts";
+import type { Recorder } from "./functions/recorder.ts";
+import { toSafeOutput } from "./functions/safe_copy.ts";
 import { toTriggerEvent, type TriggerInput } from "./trigger_event.ts";
 
 /** Options of {@link createPageActions}. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DatabaseConfig } from "../../database/config.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import {
   ForbiddenError,
   MethodNotAllowedError,
@@ -10,17 +10,17 @@ import {
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { LocalAccounts } from "./accounts.ts";
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "../sources/build_error.ts";
 import { PAGE_POLICY, readAsset } from "./page_assets.ts";
 import { createEventStream, getSummary } from "./event_stream.ts";
-import type { FunctionStore } from "./function_store.ts";
-import { readBody } from "./http_server.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
+import { readBody } from "./http/http_server.ts";
 import type { LocalDatabase } from "./local_database.ts";
 import type { SentEntry } from "./message_bus.ts";
 import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { changePageJob, listPageJobs, readPageJob } from "./page_jobs.ts";
 import { REFERENCE_PATH, sendReference } from "./reference.ts";
-import type { SentMail } from "./sent_mail.ts";
+import type { SentMail } from "./functions/sent_mail.ts";
 import { listTables, readRows } from "./table_browser.ts";
 import { TRIGGER_FORMS } from "./trigger_event.ts";
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 
 /** A file of the page. */
@@ -41,18 +40,4 @@ export async function readAsset(name: string): Promise<Asset | undefined> {
     ? await readFile(url, "utf8")
     : await (await fetch(url)).text();
   return { text, contentType: TYPES[name] };
-}
-
-/**
- * Builds the policy of a self-contained page: it allows exactly its inline styles and scripts, by
- * hash.
- */
-export function getContentSecurityPolicy(html: string): string {
-  const hashes = (tag: string) =>
-    Array.from(
-      html.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, "g")),
-      ([, text]) => ` 'sha256-${createHash("sha256").update(text).digest("base64")}'`,
-    ).join("") || " 'none'";
-  return `default-src 'none'; style-src${hashes("style")}; script-src${hashes("script")}; ` +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 }

@@ -1,5 +1,5 @@
-import { getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { NotFoundError, ValidationError } from "../../errors/http_errors.ts";
 import {
   cancelJobs,

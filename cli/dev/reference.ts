@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isAppError } from "../../errors/app_error.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
-import { renderReferencePage } from "../openapi/reference_page.ts";
 import {
   findSwaggerUi,
   getTryItPolicy,
@@ -10,16 +9,15 @@ import {
   readTryItFile,
   renderTryItPage,
 } from "../openapi/try_it_page.ts";
-import { getContentSecurityPolicy } from "./page_assets.ts";
 
 /** Path of the API reference. */
 export const REFERENCE_PATH = "/_trellis/reference";
 
-const PURPOSE = "Sending requests from this page";
+const PURPOSE = "The API reference";
 
 /**
  * Serves the API reference of the local page: Swagger UI, whose requests go to this server with the
- * session of the browser. If swagger-ui-dist is not installed, a page without scripts says so.
+ * session of the browser. If swagger-ui-dist is not installed, a text says so.
  *
  * @param name The path below the page: `""` for the page itself.
  * @param readDocument Builds the document.
@@ -29,7 +27,7 @@ export async function sendReference(
   name: string,
   readDocument: () => Promise<OpenApiDocument>,
 ): Promise<void> {
-  if (name === "") return await sendPage(response, readDocument);
+  if (name === "") return await sendPage(response);
   const file = name === "openapi.json"
     ? toLocalFile(await readDocument())
     : await readTryItFile(name, PURPOSE);
@@ -37,17 +35,13 @@ export async function sendReference(
   send(response, file, getTryItPolicy());
 }
 
-async function sendPage(
-  response: ServerResponse,
-  readDocument: () => Promise<OpenApiDocument>,
-): Promise<void> {
-  const contentType = "text/html; charset=utf-8";
+async function sendPage(response: ServerResponse): Promise<void> {
   try {
     await findSwaggerUi(PURPOSE);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    const content = renderReferencePage(await readDocument(), { notice: error.message });
-    return send(response, { contentType, content }, getContentSecurityPolicy(content));
+    const content = `${error.message}\n\nThe document: ${REFERENCE_PATH}/openapi.json\n`;
+    return send(response, { contentType: "text/plain; charset=utf-8", content }, getTryItPolicy());
   }
   const content = renderTryItPage({
     title: "API reference",
@@ -55,7 +49,8 @@ async function sendPage(
     documentUrl: `${REFERENCE_PATH}/openapi.json`,
     keepsCredentials: true,
   });
-  send(response, { contentType, content }, `${getTryItPolicy()}; frame-ancestors 'self'`);
+  const page = { contentType: "text/html; charset=utf-8", content };
+  send(response, page, `${getTryItPolicy()}; frame-ancestors 'self'`);
 }
 
 /** Returns the document with this server in place of the configured ones. */

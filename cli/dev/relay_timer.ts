@@ -1,13 +1,13 @@
-import { getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
-import { executeRows } from "../../database/execute.ts";
+import { getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
+import { executeRows } from "../../database/session/execute.ts";
 import { sql } from "../../database/orm.ts";
 import { createScheduleEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import type { FunctionStore } from "./function_store.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
 import type { RelayResult } from "../../jobs/relay.ts";
-import type { Invoker } from "./invoker.ts";
-import type { Call } from "./recorder.ts";
+import type { Invoker } from "./functions/invoker.ts";
+import type { Call } from "./functions/recorder.ts";
 
 /** Options of {@link startRelayTimer}. */
 export interface RelayTimerOptions {

@@ -1,22 +1,22 @@
 import type { IncomingMessage } from "node:http";
 import type { ProxyResult } from "../../core/http/lambda.ts";
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "../sources/build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
-import type { FunctionStore } from "./function_store.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
 import {
   createServerSink,
   type LocalHandler,
   readBody,
   sendResult,
   toFailure,
-} from "./http_server.ts";
-import type { Invoker } from "./invoker.ts";
+} from "./http/http_server.ts";
+import type { Invoker } from "./functions/invoker.ts";
 import type { LocalEnvironment } from "./local_environment.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import type { PendingWork } from "./pending_work.ts";
-import { answerPreflight, getRequestedMethod } from "./preflight.ts";
-import type { Recorder } from "./recorder.ts";
-import { toRestApiEvent } from "./to_event.ts";
+import { answerPreflight, getRequestedMethod } from "./http/preflight.ts";
+import type { Recorder } from "./functions/recorder.ts";
+import { toRestApiEvent } from "./http/to_event.ts";
 
 /** Options of {@link createRouteHandler}. */
 export interface RouteHandlerOptions {

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { splitStatements } from "../../sql/statement.ts";
-import { executeRows } from "../../database/execute.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { executeRows } from "../../database/session/execute.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { importFile } from "../import_file.ts";
-import { bundleFunction } from "./bundle.ts";
+import { importFile } from "../sources/import_file.ts";
+import { bundleFunction } from "../sources/local_bundle.ts";
 
 /** Options of {@link runSeed}. */
 export interface SeedOptions {

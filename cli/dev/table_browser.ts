@@ -1,7 +1,7 @@
-import { getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
-import { executeRows } from "../../database/execute.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
+import { executeRows } from "../../database/session/execute.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";

@@ -1,10 +1,10 @@
 import process from "node:process";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { summarizeList } from "../generated_report.ts";
-import type { Output } from "../output.ts";
-import { type BuildError, renderSourceError } from "./build_error.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
+import type { Output } from "../terminal/output.ts";
+import { type BuildError, renderSourceError } from "../sources/build_error.ts";
 import { describeLogError } from "./describe_log_error.ts";
-import type { Call, DevEvent, LogLine } from "./recorder.ts";
+import type { Call, DevEvent, LogLine } from "./functions/recorder.ts";
 
 /** The terminal output of `trellis dev`. */
 export interface Terminal {

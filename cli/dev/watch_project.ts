@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { namesDistSql } from "../database/deployed_to_distsql.ts";
 import { type ClientWatch, createClientWatch } from "./client_watch.ts";
 import type { DevServerOptions } from "./dev_server_options.ts";
-import type { FunctionStore } from "./function_store.ts";
+import type { FunctionStore } from "./functions/function_store.ts";
 import { createMigrationWatch, type MigrationWatch } from "./local_migrations.ts";
 import type { LocalProject } from "./open_project.ts";
 import { createFolderWatcher, type FolderWatcher } from "./watch_folders.ts";

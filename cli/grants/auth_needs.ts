@@ -5,7 +5,7 @@ import { listWords } from "../../sql/list_words.ts";
 import type { Problem } from "../project/findings.ts";
 import { findInstanceUse, listInstanceUses } from "../project/find_runs.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
-import { readsEnvironment } from "../project/environment_use.ts";
+import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { Place } from "../project/source_map.ts";
 import { listMountedRoutes, MAIL_ROUTES } from "./auth_route_tables.ts";
@@ -135,11 +135,9 @@ export const ROUTES_ADVICE =
 function findVariableRoutes(fn: LoadedFunction): Problem[] {
   return fn.list("createAuthHandler").flatMap((definition): Problem[] => {
     const [, options] = (fn.findCall(definition)?.arguments ?? []) as AnyNode[];
-    const routes = (options?.properties as AnyNode[] | undefined)?.find(({ key }) =>
-      (key as AnyNode | undefined)?.name === "routes"
-    );
-    const node = (routes?.value ?? options) as AnyNode | undefined;
-    if (node === undefined || !readsEnvironment(fn.syntax, node)) return [];
+    const deciding = options === undefined ? [] : listDeciding(fn.syntax, options, "routes");
+    const node = deciding.find((each) => readsEnvironment(fn.syntax, each));
+    if (node === undefined) return [];
     return [{
       place: fn.getPlace(node),
       message: `the routes come from an environment variable, but ${ROUTES_ADVICE}`,

@@ -1,5 +1,5 @@
 import { isRouteMounted } from "../../auth/better_auth/auth_routes.ts";
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 

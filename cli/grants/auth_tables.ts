@@ -11,9 +11,9 @@ import {
 } from "../../auth/schema.ts";
 import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import { rateLimits } from "../../database/rate_limits/table.ts";
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { getMountedOperations, type OperationsByModel } from "./auth_route_tables.ts";
-import { TRELLIS } from "../project/resolve_module.ts";
+import { TRELLIS } from "../sources/resolve_module.ts";
 import type { TableColumn, TableColumns } from "./drizzle_values.ts";
 import type { TableName } from "./table_name.ts";
 

@@ -1,4 +1,4 @@
-import { getColumns, getTableNames, isTable } from "../../database/drizzle_table.ts";
+import { getColumns, getTableNames, isTable } from "../../database/session/drizzle_table.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { printTable, type TableName } from "./table_name.ts";
 

@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { IDEMPOTENCY_TABLE } from "../../idempotency/migration.ts";
 import { PARTS_TABLE, POSITIONS_TABLE } from "../../jobs/changes/migration.ts";
 import { SUBSCRIPTION_TABLE } from "../../realtime/migration.ts";

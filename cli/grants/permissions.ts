@@ -1,4 +1,4 @@
-import type { TablePermission } from "../../database/table_permission.ts";
+import type { TablePermission } from "../../database/queries/table_permission.ts";
 import { type Finding, Findings } from "../project/findings.ts";
 import { loadFunctions } from "../project/load_functions.ts";
 import { getModuleUrl } from "../project/module_url.ts";
@@ -34,6 +34,8 @@ export interface PermissionsAnalysis {
   readonly missed: readonly Finding[];
   /** Code that will fail at run time, and grants that are not needed. */
   readonly warnings: readonly Finding[];
+  /** Queries that functions may not need, and how to split the code that has them. */
+  readonly hints: readonly Finding[];
   readonly queryCount: number;
 }
 
@@ -67,6 +69,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
   const unresolved = new Findings();
   const missed = new Findings();
   const warnings = new Findings();
+  const hints = new Findings();
   const queries = new Set<string>();
   const functions = loaded.map(
     ({ name, path, facts, error, warnings: doubts = [] }): FunctionPermissions => {
@@ -78,6 +81,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
       unresolved.add(name, found.unresolved);
       missed.add(name, found.missed);
       warnings.add(name, found.warnings);
+      hints.add(name, found.hints);
       // a variable that decides which routes are mounted would leave grants out
       for (const { message, ...place } of doubts) {
         if (!found.limitsRoutes) warnings.add(name, [{ place, message }]);
@@ -105,6 +109,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     unresolved: unresolved.list(),
     missed: missed.list(),
     warnings: warnings.list(),
+    hints: hints.list(),
     queryCount: queries.size,
   };
 }

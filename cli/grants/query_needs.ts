@@ -1,11 +1,11 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import type { BuilderClient } from "../../database/queries/build_statement.ts";
 import type {
   DeclaredStatement,
   DefineStatementOptions,
 } from "../../database/queries/define_statement.ts";
 import type { QueryTable } from "../../database/queries/query_tables.ts";
-import { DrizzleClients } from "../../database/session/drizzle_clients.ts";
+import { DrizzleClients } from "../../database/session/client.ts";
 import { Dialect } from "../../database/session/dialect.ts";
 import type { BundleSyntax } from "../project/bundle_syntax.ts";
 import type { Problem } from "../project/findings.ts";
@@ -13,6 +13,7 @@ import type { LoadedFunction, PlacedDefinition } from "../project/loaded_functio
 import { type AnyNode, unwrap } from "../project/syntax_nodes.ts";
 import { findNameUse, findUse } from "../project/value_uses.ts";
 import { findTable, findTableName, listDefaults, listSerialSequences } from "./drizzle_values.ts";
+import { describeMember, findKeptQuery } from "./kept_queries.ts";
 import type { SqlReader, SqlSequence } from "./sql_access.ts";
 import { findTableAccesses } from "./table_accesses.ts";
 import { parseTable, printTable, type TableName } from "./table_name.ts";
@@ -30,6 +31,8 @@ export interface QueryNeeds {
   readonly missed: readonly Problem[];
   /** SQL for which the declaration cannot be checked. */
   readonly warnings: readonly Problem[];
+  /** Queries that the function may not need, and how to split the code that has them. */
+  readonly hints: readonly Problem[];
 }
 
 /** Collects what definitions of queries need. */
@@ -41,6 +44,7 @@ export class QueryNeedReader {
   readonly #unresolved: Problem[] = [];
   readonly #missed: Problem[] = [];
   readonly #warnings: Problem[] = [];
+  readonly #hints: Problem[] = [];
   readonly #queries: string[] = [];
   readonly #builder: BuilderClient = new DrizzleClients(new Dialect(), undefined)
     .createBuilder() as unknown as BuilderClient;
@@ -55,8 +59,8 @@ export class QueryNeedReader {
     for (const definition of fn.list("defineQuery")) {
       if (!this.#isUsed(definition)) continue;
       const { queryName } = definition.value as { queryName: string };
-      const { tables } = definition.args[0] as { tables: readonly QueryTable[] };
-      this.#addQuery(definition);
+      const { tables = [] } = definition.args[0] as { tables?: readonly QueryTable[] };
+      this.#addQuery(definition, queryName);
       this.#addDeclared(tables, `${queryName} (${definition.place.file})`);
       this.#compare(definition, queryName, tables);
     }
@@ -72,6 +76,7 @@ export class QueryNeedReader {
       unresolved: this.#unresolved,
       missed: this.#missed,
       warnings: this.#warnings,
+      hints: this.#hints,
     };
   }
 
@@ -79,8 +84,11 @@ export class QueryNeedReader {
     return findUse(this.#fn, definition, { metadata: METADATA }) !== "unused";
   }
 
-  #addQuery({ place }: PlacedDefinition): void {
+  #addQuery(definition: PlacedDefinition, name: string): void {
+    const { place } = definition;
     this.#queries.push(`${place.file}:${place.line}`);
+    const hint = findKeptQuery(this.#fn, definition, name);
+    if (hint !== undefined) this.#hints.push(hint);
   }
 
   #addDeclared(tables: readonly QueryTable[], reason: string): void {
@@ -188,7 +196,7 @@ export class QueryNeedReader {
       DeclaredStatement,
     ];
     const reason = `${name} (${place.file})`;
-    this.#addQuery(definition);
+    this.#addQuery(definition, name);
     const declared = options?.tables;
     if (declared !== undefined) this.#addDeclared(declared, reason);
     let text: string;
@@ -232,7 +240,10 @@ export class QueryNeedReader {
           isDecoration(syntax, node, parent),
       });
       // members of the class and of its instances are known by their names
-      if (use === "unused" && !syntax.memberNames.has(member)) return;
+      if (!syntax.memberNames.has(member)) {
+        if (use === "unused") return;
+        this.#hints.push({ place, message: describeMember(`${owner}.${member}`, member) });
+      }
     }
     this.#queries.push(`${place.file}:${place.line}`);
     this.#addDeclared(tables, `${owner ?? "class"}.${String(member)} (${place.file})`);

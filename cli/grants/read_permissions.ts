@@ -1,9 +1,9 @@
 import type { Problem } from "../project/findings.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { createWrapperCheck } from "../project/wrapper_packages.ts";
-import { toBareSpecifier } from "../project/package_specifier.ts";
-import { TRELLIS } from "../project/resolve_module.ts";
+import { createWrapperCheck } from "../sources/wrapper_packages.ts";
+import { toBareSpecifier } from "../sources/package_specifier.ts";
+import { TRELLIS } from "../sources/resolve_module.ts";
 import { readAuthNeeds } from "./auth_needs.ts";
 import { readOwnTableNeeds } from "./job_needs.ts";
 import { QueryNeedReader } from "./query_needs.ts";
@@ -22,6 +22,8 @@ export interface PermissionFacts {
   readonly unresolved: readonly Problem[];
   readonly missed: readonly Problem[];
   readonly warnings: readonly Problem[];
+  /** Queries that the function may not need, and how to split the code that has them. */
+  readonly hints: readonly Problem[];
 }
 
 let reader: Promise<SqlReader> | undefined;
@@ -61,6 +63,7 @@ export async function read(fn: LoadedFunction): Promise<PermissionFacts> {
     ],
     missed: [...queries.missed, ...findWrappers(fn)],
     warnings: [...auth.warnings, ...queries.warnings],
+    hints: queries.hints,
   };
 }
 
@@ -94,15 +97,15 @@ function findWrappers(fn: LoadedFunction): Problem[] {
 
 /** Merges the needs without and with optional environment variables: a function has the grants for both. */
 export function merge(facts: PermissionFacts, others: PermissionFacts): PermissionFacts {
-  const join = <T>(some: readonly T[], more: readonly T[]) => [...some, ...more];
   return {
     limitsRoutes: facts.limitsRoutes || others.limitsRoutes,
     usesDatabase: facts.usesDatabase || others.usesDatabase,
-    tables: join(facts.tables, others.tables),
-    sequences: join(facts.sequences, others.sequences),
-    queries: join(facts.queries, others.queries),
-    unresolved: join(facts.unresolved, others.unresolved),
-    missed: join(facts.missed, others.missed),
-    warnings: join(facts.warnings, others.warnings),
+    tables: [...facts.tables, ...others.tables],
+    sequences: [...facts.sequences, ...others.sequences],
+    queries: [...facts.queries, ...others.queries],
+    unresolved: [...facts.unresolved, ...others.unresolved],
+    missed: [...facts.missed, ...others.missed],
+    warnings: [...facts.warnings, ...others.warnings],
+    hints: [...facts.hints, ...others.hints],
   };
 }

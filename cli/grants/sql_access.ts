@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { TESTING_PACKAGES } from "../../distsql/server/optional_packages.ts";
 import { child, children, getText, type SyntaxNode } from "../../distsql/server/syntax_tree.ts";

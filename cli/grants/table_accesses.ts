@@ -1,5 +1,6 @@
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { quoteName } from "../../sql/quote.ts";
+import { findDeclaration, findProperty, listArguments } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
 import { findTableName } from "./drizzle_values.ts";
@@ -51,12 +52,8 @@ class AccessFinder {
   readonly #skipped: ReadonlySet<AnyNode>;
   readonly #found: TableAccess[] = [];
   readonly #seen = new Set<AnyNode>();
-  /** Initializers of the constants in the code, by name. */
-  readonly #locals = new Map<string, AnyNode>();
   /** Methods and members that patterns take: `const { delete: remove } = db`. */
   readonly #members = new Map<string, string>();
-  /** Functions with the names of their parameters. */
-  readonly #parameters = new Map<string, { owner: AnyNode; index: number }>();
 
   constructor(fn: LoadedFunction, readSql: SqlReader, skipped: ReadonlySet<AnyNode>) {
     this.#fn = fn;
@@ -80,17 +77,7 @@ class AccessFinder {
     this.#seen.add(node);
     if (isNaming(node)) return;
     nodes.push(node);
-    if (node.type === "VariableDeclarator") this.#addLocal(node);
-    if (/Function/.test(node.type)) {
-      (node.params as AnyNode[]).forEach((parameter, index) => {
-        const inner = parameter.type === "AssignmentPattern"
-          ? parameter.left as AnyNode
-          : parameter;
-        if (inner.type === "Identifier") {
-          this.#parameters.set(inner.name as string, { owner: node, index });
-        }
-      });
-    }
+    if (node.type === "VariableDeclarator") this.#addMembers(node);
     if (node.type === "Identifier") {
       const declared = this.#fn.syntax.declarations.get(node.name as string);
       if (declared !== undefined && /Function|^Class/.test(declared.type)) {
@@ -100,17 +87,13 @@ class AccessFinder {
     for (const child of listChildren(node)) this.#collect(child, nodes);
   }
 
-  #addLocal({ id, init }: AnyNode): void {
+  #addMembers({ id, init }: AnyNode): void {
     const pattern = id as AnyNode;
-    if (init === null) return;
-    if (pattern.type === "Identifier") {
-      this.#locals.set(pattern.name as string, unwrap(init as AnyNode));
-    } else if (pattern.type === "ObjectPattern") {
-      for (const property of pattern.properties as AnyNode[]) {
-        const key = (property.key as AnyNode | undefined)?.name as string | undefined;
-        const value = (property.value as AnyNode | undefined)?.name as string | undefined;
-        if (key !== undefined && value !== undefined) this.#members.set(value, key);
-      }
+    if (init === null || pattern.type !== "ObjectPattern") return;
+    for (const property of pattern.properties as AnyNode[]) {
+      const key = (property.key as AnyNode | undefined)?.name as string | undefined;
+      const value = (property.value as AnyNode | undefined)?.name as string | undefined;
+      if (key !== undefined && value !== undefined) this.#members.set(value, key);
     }
   }
 
@@ -179,11 +162,7 @@ class AccessFinder {
   /** Checks whether a lock with options concerns a table. */
   #locks(options: AnyNode | undefined, table: AnyNode): boolean {
     const resolved = options && this.#resolve(options);
-    const of = resolved?.type === "ObjectExpression"
-      ? (resolved.properties as AnyNode[]).find(({ key }) =>
-        (key as AnyNode | undefined)?.name === "of"
-      )?.value as AnyNode | undefined
-      : undefined;
+    const of = findProperty(resolved, "of");
     if (of === undefined) return true;
     const named = of.type === "ArrayExpression" ? of.elements as AnyNode[] : [of];
     const own = this.#findTable(table);
@@ -243,8 +222,7 @@ class AccessFinder {
     if (name === undefined) return;
     this.#found.push({ kind: "table", node, table: name, operations: [Select] });
     const resolved = options && this.#resolve(options);
-    if (resolved?.type !== "ObjectExpression") return;
-    const related = getValue(resolved, "with");
+    const related = findProperty(resolved, "with");
     if (related?.type !== "ObjectExpression") return;
     const relations = this.#getRelations(table);
     for (const { key, value } of related.properties as { key?: AnyNode; value: AnyNode }[]) {
@@ -290,10 +268,10 @@ class AccessFinder {
     if (text !== null) return this.#addSql(call, text);
     const node = this.#resolve(given);
     const parameter = node.type === "Identifier"
-      ? this.#parameters.get(node.name as string)
+      ? findDeclaration(this.#fn.syntax, node)
       : undefined;
-    if (parameter !== undefined) {
-      for (const argument of this.#listArguments(parameter)) {
+    if (parameter !== undefined && parameter.type !== "VariableDeclarator") {
+      for (const argument of listArguments(this.#fn.syntax, parameter) ?? []) {
         const value = this.#getSql(argument);
         if (value === undefined || value === null && this.#isUnknownCall(argument)) {
           this.#found.push({ kind: "opaque", node: argument });
@@ -308,21 +286,9 @@ class AccessFinder {
     const callee = node.callee as AnyNode;
     if (callee.type !== "Identifier") return false;
     const name = callee.name as string;
-    return !this.#fn.syntax.declarations.has(name) && !this.#locals.has(name) &&
-      !this.#parameters.has(name) && this.#fn.syntax.findExport(callee) === undefined;
-  }
-
-  /** Lists the arguments of a parameter in the calls of its function. */
-  #listArguments({ owner, index }: { owner: AnyNode; index: number }): AnyNode[] {
-    const { declarations, listReferences, getParent } = this.#fn.syntax;
-    const names = [...this.#locals, ...declarations].filter(([, node]) => node === owner)
-      .map(([name]) => name);
-    return names.flatMap(listReferences).flatMap((reference) => {
-      const call = getParent(reference);
-      const isCall = call?.type === "CallExpression" && call.callee === reference;
-      const argument = isCall ? (call.arguments as AnyNode[])[index] : undefined;
-      return argument === undefined ? [] : [argument];
-    });
+    const { syntax } = this.#fn;
+    return !syntax.declarations.has(name) && findDeclaration(syntax, callee) === undefined &&
+      syntax.findExport(callee) === undefined;
   }
 
   /** Returns true for an object of the project that has such a method: `shell.execute("ls")`. */
@@ -387,9 +353,9 @@ class AccessFinder {
   #resolve(given: AnyNode): AnyNode {
     let node = unwrap(given);
     for (let depth = 0; node.type === "Identifier" && depth < 5; depth++) {
-      const next = this.#locals.get(node.name as string);
-      if (next === undefined) break;
-      node = next;
+      const next = findDeclaration(this.#fn.syntax, node);
+      if (next?.type !== "VariableDeclarator") break;
+      node = unwrap(next.init as AnyNode);
     }
     return node.type === "AwaitExpression" ? this.#resolve(node.argument as AnyNode) : node;
   }
@@ -440,10 +406,4 @@ function getKey(member: AnyNode): string | undefined {
   const property = member.property as AnyNode;
   const name = member.computed ? property.value : property.name;
   return typeof name === "string" ? name : undefined;
-}
-
-function getValue(object: AnyNode, name: string): AnyNode | undefined {
-  return (object.properties as AnyNode[]).find(({ key }) =>
-    (key as AnyNode | undefined)?.name === name
-  )?.value as AnyNode | undefined;
 }

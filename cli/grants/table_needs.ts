@@ -1,5 +1,5 @@
-import { groupBy } from "../group_by.ts";
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { groupBy } from "../project/group_by.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { compareText } from "../project/findings.ts";
 import type { SequencePrivilege } from "./sql_access.ts";
 import { printTable, type TableName } from "./table_name.ts";

@@ -1,46 +1,8 @@
-import type { ApiInfra } from "../config/api_infra.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { isObject, isText } from "../config/settings.ts";
 import { type InfraFunction, listRoutes, type Problem, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 type Infra = Pick<ResolvedConfig["infra"], "api" | "release">;
-
-/** Settings that only REST APIs have. */
-const REST_ONLY = ["usagePlan", "quotaLimit"] as const satisfies (keyof ApiInfra)[];
-
-/** Checks the settings of `infra.api` that depend on the gateway. */
-export function checkApiSettings(api: ApiInfra): Problem[] {
-  const { type = "rest", jwt } = api;
-  const errors: Problem[] = [];
-  if (type !== "rest" && type !== "http") {
-    errors.push({
-      message: `infra.api.type must be "rest" or "http", got ${JSON.stringify(type)}`,
-    });
-  }
-  if (jwt !== undefined && !isJwt(jwt)) {
-    errors.push({
-      message: 'infra.api.jwt must be { issuer: "https://…", audience: ["…"] }, got ' +
-        JSON.stringify(jwt),
-    });
-  }
-  if (type === "http") {
-    for (const setting of REST_ONLY.filter((each) => api[each] !== undefined)) {
-      errors.push({
-        message: `infra.api.${setting} needs a REST API: remove it, or infra.api.type`,
-      });
-    }
-  } else if (jwt !== undefined) {
-    errors.push({ message: 'infra.api.jwt needs infra.api.type = "http"' });
-  }
-  return errors;
-}
-
-function isJwt(value: unknown): boolean {
-  return isObject(value) && Object.keys(value).length === 2 &&
-    /^https:\/\/[^\s?#]+$/.test(String(value.issuer)) &&
-    Array.isArray(value.audience) && value.audience.length > 0 && value.audience.every(isText);
-}
 
 /**
  * Finds functions that their gateway, or the lack of one, cannot serve.

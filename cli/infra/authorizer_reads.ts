@@ -1,7 +1,7 @@
+import { bindsName, findDeclaration } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
 import type { AuthorizerInputs } from "./infra_plan.ts";
-import { findDeclaration } from "./variable_reads.ts";
 
 /** Objects that contain parts of the request. */
 type Part = "request" | "event" | "headers" | "query";
@@ -139,7 +139,10 @@ class RequestTracker {
     this.#followed.add(declaration);
     const name = declaration.name as string;
     const visit = (node: AnyNode): void => {
-      if (node !== scope && hasParameter(node, name)) return;
+      // a parameter of the name hides that of the code around it
+      const isHidden = /Function/.test(node.type) &&
+        (node.params as AnyNode[]).some((each) => bindsName(each, name));
+      if (node !== scope && isHidden) return;
       if (node.type === "Identifier" && node.name === name && node !== declaration) {
         if (this.#isValue(node)) this.#followUse(node, part);
         return;
@@ -214,22 +217,6 @@ class RequestTracker {
     if (isPlain) this.followBinding(parameter, part, called!);
     else this.#lose(call);
   }
-}
-
-/** Checks whether a function has a parameter of a name, which hides that of the code around it. */
-function hasParameter(node: AnyNode, name: string): boolean {
-  if (!/Function/.test(node.type)) return false;
-  const names: unknown[] = [];
-  const visit = (pattern: AnyNode): void => {
-    if (pattern.type === "Identifier") names.push(pattern.name);
-    else if (pattern.type === "ObjectPattern") {
-      for (const each of pattern.properties as AnyNode[]) {
-        visit((each.value ?? each.argument) as AnyNode);
-      }
-    } else if (pattern.type === "AssignmentPattern") visit(pattern.left as AnyNode);
-  };
-  (node.params as AnyNode[]).forEach(visit);
-  return names.includes(name);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import { block, expression, type HclBlock, type HclValue, output, resource } from "./hcl.ts";
 import { listApiKeyHeaders, type TerraformVariable } from "./infra_plan.ts";
 import { NAMING } from "./names.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
@@ -37,7 +37,7 @@ export const CDN_VARIABLES: readonly TerraformVariable[] = [
 
 /** Renders the CDN in front of the API and of buckets, with the records of its domain. */
 export function renderCdn(
-  { routes, buckets, environments, infra: { cdn }, isHttp, getModule }: ResourcePlan,
+  { routes, buckets, environments, infra: { cdn }, isHttp, createModule }: ResourcePlan,
 ): HclBlock[] {
   if (cdn === undefined || routes.length === 0) return [];
   const apiKeyHeaders = listApiKeyHeaders(routes).filter((name) => name !== "authorization");
@@ -47,30 +47,24 @@ export function renderCdn(
     expression(`module.bucket_${buckets.ids.get(name)}.bucket_regional_domain_name`),
   ]);
   return [
-    block(
-      "module",
-      ["cdn"],
-      { source: getModule("cdn-api") },
-      NAMING,
-      {
-        origin_domain: expression("module.api.origin_domain"),
-        // the URL of an HTTP API has no stage
-        origin_path: isHttp ? undefined : expression('"/${module.api.stage_name}"'),
-        origin_secret: hasSecret ? expression(`var.${ORIGIN_SECRET}`) : undefined,
-        forwarded_headers: apiKeyHeaders.length === 0
-          ? undefined
-          : [...FORWARDED_HEADERS, ...apiKeyHeaders],
-        origin_headers: cdn.originHeaders && [...DEFAULT_HEADERS, ...cdn.originHeaders],
-        bucket_origins: origins.length === 0 ? undefined : Object.fromEntries(origins),
-        cache_max_seconds: cdn.cacheMaxSeconds,
-        price_class: cdn.priceClass,
-        aliases: expression("var.cdn_domain_name == null ? [] : [var.cdn_domain_name]"),
-        certificate_arn: expression("var.cdn_certificate_arn"),
-      },
-    ),
-    block(
-      "resource",
-      ["aws_route53_record", "cdn"],
+    createModule("cdn", "cdn-api", NAMING, {
+      origin_domain: expression("module.api.origin_domain"),
+      // the URL of an HTTP API has no stage
+      origin_path: isHttp ? undefined : expression('"/${module.api.stage_name}"'),
+      origin_secret: hasSecret ? expression(`var.${ORIGIN_SECRET}`) : undefined,
+      forwarded_headers: apiKeyHeaders.length === 0
+        ? undefined
+        : [...FORWARDED_HEADERS, ...apiKeyHeaders],
+      origin_headers: cdn.originHeaders && [...DEFAULT_HEADERS, ...cdn.originHeaders],
+      bucket_origins: origins.length === 0 ? undefined : Object.fromEntries(origins),
+      cache_max_seconds: cdn.cacheMaxSeconds,
+      price_class: cdn.priceClass,
+      aliases: expression("var.cdn_domain_name == null ? [] : [var.cdn_domain_name]"),
+      certificate_arn: expression("var.cdn_certificate_arn"),
+    }),
+    resource(
+      "aws_route53_record",
+      "cdn",
       {
         for_each: expression(
           'toset(var.cdn_domain_name == null || var.hosted_zone_id == null ? [] : ["A", "AAAA"])',
@@ -85,11 +79,12 @@ export function renderCdn(
         evaluate_target_health: false,
       }),
     ),
-    block("output", ["cdn_url"], {
-      description: "URL of the CDN.",
-      value: expression(
+    output(
+      "cdn_url",
+      "URL of the CDN.",
+      expression(
         '"https://${var.cdn_domain_name == null ? module.cdn.distribution_domain_name : var.cdn_domain_name}"',
       ),
-    }),
+    ),
   ];
 }

@@ -1,250 +1,271 @@
+import type { CdnInfra } from "../config/delivery_infra.ts";
+import type { FunctionInfra } from "../config/function_infra.ts";
 import type { InfraSettings } from "../config/infra.ts";
+import { isObject, isText } from "../config/settings.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
-import { checkApiSettings } from "./api_problems.ts";
-import { checkDelivery } from "./delivery_problems.ts";
-import { checkFunctionSettings } from "./function_settings.ts";
-import { getChangeTrigger } from "./change_consumers.ts";
-import { getDefaultSchedule } from "./job_files.ts";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { isStageName } from "../stages/stage_name.ts";
 import { ANY_STAGE } from "../stages/stage_settings.ts";
-import type { InfraFunction, Problem } from "./infra_plan.ts";
-import { checkQueueEvents } from "./queue_events.ts";
-import { findOverlaps } from "./notification_overlaps.ts";
-import { getResource } from "./resources.ts";
+import { getChangeTrigger } from "./change_consumers.ts";
+import { checkFunctionSettings } from "./function_settings.ts";
+import type { Problem } from "./infra_plan.ts";
+import { getDefaultSchedule } from "./job_files.ts";
+import {
+  BUCKET_NAME,
+  checkRules,
+  checkTable,
+  FLAG,
+  NUMBER,
+  oneOf,
+  range,
+  RESOURCE_NAME,
+  type Rule,
+  type Rules,
+  type TableRules,
+  TEXT,
+  TEXTS,
+  whole,
+} from "./setting_rules.ts";
 
-/** Keys that entries of these settings may have. */
-const KEYS = {
-  queues: [
-    "fifo",
-    "contentBasedDeduplication",
-    "visibilityTimeoutSeconds",
-    "maxReceiveCount",
-    "delaySeconds",
-    "retentionSeconds",
-    "events",
-  ],
-  topics: [],
-  buses: ["archiveDays"],
-  buckets: ["corsAllowedOrigins", "expirationDays"],
-  api: [
-    "type",
-    "jwt",
-    "description",
-    "authorizer",
-    "authorizerTtlSeconds",
-    "identitySources",
-    "throttleBurstLimit",
-    "throttleRateLimit",
-    "usagePlan",
-    "quotaLimit",
-  ],
-  websocket: ["authorizer", "identitySources"],
-  mail: ["identity"],
-  jobs: ["oldestJobSeconds"],
-  stages: [
-    "domain",
-    "hostedZoneId",
-    "certificateArn",
-    "cdnDomain",
-    "cdnCertificateArn",
-    "region",
-    "variables",
-  ],
-  state: ["bucket", "region", "kmsKeyId"],
-  release: ["percent", "minutes", "errorPercent"],
-} as const satisfies Partial<Record<keyof InfraSettings, readonly string[]>>;
+/** Names that become parts of Terraform names and of names in AWS. */
+const NAME: Rule = [
+  "lower-case letters, digits and single hyphens, at most 40",
+  (value) => /^(?=.{1,40}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(String(value)),
+];
 
-const NUMBERS = /Seconds$|Count$|Limit$|Days$/;
-const LISTS = /^identitySources$/;
-const BOOLEANS = /^(?:fifo|contentBasedDeduplication|usagePlan)$/;
+const STAGE_NAME: Rule = [
+  'lower-case letters, digits and single hyphens, at most 20, or "*"',
+  (value) => value === ANY_STAGE || isStageName(String(value)),
+];
+
+const PUSH_PLATFORM: Rule = [
+  '{ platform: "GCM" }, or { platform: "APNS", keyId, teamId, bundleId } ("APNS_SANDBOX" for development)',
+  (value) => {
+    const { platform, ...keys } = value as Record<string, unknown>;
+    if (platform === "GCM") return Object.keys(keys).length === 0;
+    return (platform === "APNS" || platform === "APNS_SANDBOX") &&
+      Object.keys(keys).sort().join() === "bundleId,keyId,teamId" &&
+      Object.values(keys).every(isText);
+  },
+];
+
+const ORIGINS: Rule = [
+  'a list of origins: "https://app.example.com", or { variable: "WEB_ORIGIN" }',
+  (value) =>
+    Array.isArray(value) &&
+    value.every((origin) =>
+      isText(origin) ||
+      isObject(origin) && isText(origin.variable) && Object.keys(origin).length === 1
+    ),
+];
+
+/** The rules of settings with named entries. */
+const TABLES = {
+  queues: {
+    name: RESOURCE_NAME,
+    rules: {
+      fifo: FLAG,
+      contentBasedDeduplication: FLAG,
+      visibilityTimeoutSeconds: NUMBER,
+      maxReceiveCount: NUMBER,
+      delaySeconds: NUMBER,
+      retentionSeconds: NUMBER,
+      events: [
+        'a list such as [{ pattern: { "detail-type": ["order.placed"] } }]',
+        (value) => Array.isArray(value) && value.length > 0,
+      ],
+    },
+  },
+  topics: { name: RESOURCE_NAME, rules: {} },
+  buses: { name: RESOURCE_NAME, rules: { archiveDays: NUMBER } },
+  buckets: { name: BUCKET_NAME, rules: { corsAllowedOrigins: ORIGINS, expirationDays: NUMBER } },
+  repositories: { name: NAME, rules: { keepImages: whole(1, 1000) } },
+  pushPlatforms: { name: NAME, entry: PUSH_PLATFORM },
+  stages: {
+    name: STAGE_NAME,
+    rules: {
+      domain: TEXT,
+      hostedZoneId: TEXT,
+      certificateArn: TEXT,
+      cdnDomain: TEXT,
+      cdnCertificateArn: TEXT,
+      region: TEXT,
+      variables: ["an object", isObject],
+    },
+  },
+} as const satisfies Partial<Record<keyof InfraSettings, TableRules>>;
+
+/** The rules of the other groups of settings. */
+const GROUPS = {
+  api: {
+    type: oneOf("rest", "http"),
+    jwt: ['{ issuer: "https://…", audience: ["…"] }', isJwt],
+    description: TEXT,
+    authorizer: TEXT,
+    authorizerTtlSeconds: NUMBER,
+    identitySources: TEXTS,
+    throttleBurstLimit: NUMBER,
+    throttleRateLimit: NUMBER,
+    usagePlan: FLAG,
+    quotaLimit: NUMBER,
+  },
+  websocket: {
+    authorizer: ["a name, or false", (value) => value === false || isText(value)],
+    identitySources: TEXTS,
+  },
+  mail: {
+    // it becomes a part of expressions
+    identity: [
+      "a domain or an address",
+      (value) => /^(?:[\w.+-]{1,64}@)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(String(value)),
+    ],
+  },
+  jobs: { oldestJobSeconds: NUMBER },
+  state: { bucket: TEXT, region: TEXT, kmsKeyId: TEXT },
+  release: { percent: range(1, 99), minutes: range(1, 1440), errorPercent: range(0.1, 100) },
+  cdn: {
+    buckets: ["an object", isObject],
+    cacheMaxSeconds: range(1, 31_536_000),
+    originHeaders: [
+      "at most three names of headers",
+      (value) =>
+        Array.isArray(value) && value.length <= 3 &&
+        value.every((header) => /^[A-Za-z0-9-]+$/.test(header)),
+    ],
+    priceClass: oneOf("PriceClass_100", "PriceClass_200", "PriceClass_All"),
+  },
+} as const satisfies Partial<Record<keyof InfraSettings, Rules>>;
+
+function isJwt(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 2 &&
+    /^https:\/\/[^\s?#]+$/.test(String(value.issuer)) &&
+    Array.isArray(value.audience) && value.audience.length > 0 && value.audience.every(isText);
+}
+
+/** A function with the settings that its file exports. */
+type CheckedFunction = FunctionFile & {
+  readonly definer?: string;
+  readonly settings?: FunctionInfra;
+};
 
 /**
- * Checks the settings of functions, queues, topics, buses, buckets and APIs.
+ * Checks the settings of `infra`.
  *
  * @returns Errors that name the setting and the fix.
  */
 export function checkSettings(
   settings: InfraSettings,
-  files: readonly (FunctionFile & { readonly definer?: string })[],
+  functions: readonly CheckedFunction[],
 ): Problem[] {
-  const errors: Problem[] = [];
-  const names = files.map(({ name }) => name);
-  for (const name of Object.keys(settings.functions ?? {})) {
-    if (names.includes(name)) continue;
+  const messages = [
+    ...Object.entries(TABLES).flatMap(([group, rules]) =>
+      checkTable(`infra.${group}`, settings[group as keyof typeof TABLES] ?? {}, rules)
+    ),
+    ...Object.entries(GROUPS).flatMap(([group, rules]) =>
+      checkRules(`infra.${group}`, settings[group as keyof typeof GROUPS] ?? {}, rules)
+    ),
+    ...Object.entries(settings.queues ?? {}).flatMap(([name, { events, fifo }]) =>
+      Array.isArray(events)
+        ? events.flatMap((each, at) =>
+          checkEvents(`infra.queues.${name}.events[${at}]`, each, fifo === true)
+        )
+        : []
+    ),
+    ...checkApi(settings.api ?? {}),
+    ...settings.cdn === undefined ? [] : checkCdn(settings.cdn, functions),
+  ];
+  return [...checkFunctions(settings, functions), ...messages.map((message) => ({ message }))];
+}
+
+function checkFunctions(
+  { functions: configured = {}, repositories = {} }: InfraSettings,
+  functions: readonly CheckedFunction[],
+): Problem[] {
+  const names = functions.map(({ name }) => name);
+  const unknown = Object.keys(configured).filter((name) => !names.includes(name)).map((name) => {
     const similar = names.find((each) =>
       snakeCase(each) === snakeCase(name) || each.toLowerCase() === name.toLowerCase()
     );
-    errors.push({
-      message: `infra.functions.${name} does not match a function${
-        similar === undefined ? "" : `: write ${similar}`
-      }`,
-    });
-  }
-  for (const { name, kind, definer } of files) {
+    const advice = similar === undefined ? "" : `: write ${similar}`;
+    return { message: `infra.functions.${name} does not match a function${advice}` };
+  });
+  const problems = functions.flatMap(({ name, kind, definer, settings }) => {
     const own = {
       schedule: getDefaultSchedule(definer),
       ...getChangeTrigger(definer),
-      ...settings.functions?.[name],
+      ...configured[name],
     };
-    for (const message of checkFunctionSettings(name, kind, own)) {
-      errors.push({ message, functionName: name });
+    const messages = checkFunctionSettings(name, kind, own);
+    const wanted = settings?.image?.repository;
+    if (wanted !== undefined && !Object.hasOwn(repositories, wanted)) {
+      messages.push(
+        `the image of ${name} is in the repository ${wanted}, which is not in ` +
+          `infra.repositories: add { "${wanted}": {} }`,
+      );
     }
+    return messages.map((message) => ({ functionName: name, message }));
+  });
+  return [...unknown, ...problems];
+}
+
+const EVENTS: Rules = {
+  bus: RESOURCE_NAME,
+  pattern: ["an object", isObject],
+  inputPaths: [
+    'JSON paths, such as { id: "$.detail.id" }',
+    (value) =>
+      isObject(value) && Object.values(value).every((path) => String(path).startsWith("$")),
+  ],
+  inputTemplate: TEXT,
+  messageGroupId: TEXT,
+};
+
+/** Checks the events of a queue. */
+function checkEvents(path: string, given: unknown, isFifo: boolean): string[] {
+  const events = isObject(given) ? given : {};
+  const { pattern = {}, inputPaths, inputTemplate, messageGroupId } = events;
+  const errors = checkRules(path, events, EVENTS);
+  if (isObject(pattern) && Object.keys(pattern).length === 0) {
+    errors.push(`${path} needs a pattern`);
   }
-  for (const [name, entry] of Object.entries(settings.queues ?? {})) {
-    errors.push(...checkQueueEvents(name, entry));
+  if (inputPaths !== undefined && inputTemplate === undefined) {
+    errors.push(`${path} has inputPaths without inputTemplate`);
   }
-  for (const group of ["queues", "topics", "buses", "buckets"] as const) {
-    for (const [name, entry] of Object.entries(settings[group] ?? {})) {
-      const isNamed = group === "buckets"
-        ? /^[a-z0-9][a-z0-9-]{0,39}$/
-        : /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
-      if (!isNamed.test(name)) {
-        errors.push({
-          message: `infra.${group} has "${name}": use at most 40 letters, digits and hyphens`,
-        });
-      }
-      errors.push(...checkKeys(`infra.${group}.${name}`, entry, KEYS[group]));
-    }
+  if (isFifo && messageGroupId === undefined) {
+    errors.push(`${path} needs messageGroupId: the queue is FIFO`);
   }
-  for (const [name, stage] of Object.entries(settings.stages ?? {})) {
-    if (name !== ANY_STAGE && !isStageName(name)) {
-      errors.push({
-        message: `infra.stages has "${name}": use lower-case letters, digits and single hyphens, ` +
-          'at most 20, or "*"',
-      });
-    }
-    errors.push(...checkKeys(`infra.stages.${name}`, stage, KEYS.stages));
-  }
-  errors.push(...checkRelease(settings.release ?? {}), ...checkApiSettings(settings.api ?? {}));
-  errors.push(...checkDelivery(settings, files));
-  if (settings.api?.quotaLimit !== undefined && !settings.api.usagePlan) {
-    errors.push({ message: "infra.api.quotaLimit needs usagePlan: true, whose keys it limits" });
-  }
-  for (const group of ["api", "websocket", "mail", "jobs", "state", "release"] as const) {
-    errors.push(...checkKeys(`infra.${group}`, settings[group] ?? {}, KEYS[group]));
-  }
-  const { identity } = settings.mail ?? {};
-  // it becomes a part of expressions
-  if (
-    identity !== undefined &&
-    !/^(?:[\w.+-]{1,64}@)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(identity)
-  ) {
-    errors.push({
-      message: `infra.mail.identity must be a domain or an address, got ${
-        JSON.stringify(identity)
-      }`,
-    });
+  if (!isFifo && messageGroupId !== undefined) {
+    errors.push(`${path} has messageGroupId without fifo`);
   }
   return errors;
 }
 
-/** Ranges of the numbers of `infra.release`. */
-const RELEASE_RANGES = {
-  percent: [1, 99],
-  minutes: [1, 1440],
-  errorPercent: [0.1, 100],
-} as const;
-
-function checkRelease(release: NonNullable<InfraSettings["release"]>): Problem[] {
-  return Object.entries(RELEASE_RANGES).flatMap(([key, [least, most]]): Problem[] => {
-    const value = release[key as keyof typeof RELEASE_RANGES];
-    if (value === undefined || value >= least && value <= most) return [];
-    const given = JSON.stringify(value);
-    return [{ message: `infra.release.${key} must be ${least} to ${most}, got ${given}` }];
-  });
-}
-
-function checkKeys(path: string, entry: object, known: readonly string[]): Problem[] {
-  return Object.entries(entry).flatMap(([key, value]): Problem[] => {
-    if (value === undefined) return [];
-    if (!known.includes(key)) {
-      const all = known.length === 0 ? "it has no settings" : `known settings: ${known.join(", ")}`;
-      return [{ message: `unknown setting ${path}.${key}; ${all}` }];
-    }
-    const expected = getExpectation(key, value);
-    return expected === undefined
-      ? []
-      : [{ message: `${path}.${key} must be ${expected}, got ${JSON.stringify(value)}` }];
-  });
-}
-
-/** Returns the expected kind of value if the value is invalid. */
-function getExpectation(key: string, value: unknown): string | undefined {
-  if (NUMBERS.test(key)) return typeof value === "number" ? undefined : "a number";
-  if (BOOLEANS.test(key)) return typeof value === "boolean" ? undefined : "true or false";
-  if (key === "corsAllowedOrigins") {
-    return Array.isArray(value) && value.every(isOrigin)
-      ? undefined
-      : 'a list of origins: "https://app.example.com", or { variable: "WEB_ORIGIN" }';
+/** Checks the settings that depend on the gateway. */
+function checkApi(api: NonNullable<InfraSettings["api"]>): string[] {
+  const errors = api.type !== "http" ? [] : (["usagePlan", "quotaLimit"] as const)
+    .filter((setting) => api[setting] !== undefined)
+    .map((setting) => `infra.api.${setting} needs a REST API: remove it, or infra.api.type`);
+  if (api.type !== "http" && api.jwt !== undefined) {
+    errors.push('infra.api.jwt needs infra.api.type = "http"');
   }
-  if (!LISTS.test(key)) return undefined;
-  const isList = Array.isArray(value) && value.length > 0 &&
-    value.every((item) => typeof item === "string" && item !== "");
-  return isList ? undefined : "a list of strings";
-}
-
-function isOrigin(value: unknown): boolean {
-  if (typeof value === "string") return value !== "";
-  const { variable, ...others } = (value ?? {}) as Record<string, unknown>;
-  return typeof variable === "string" && Object.keys(others).length === 0;
-}
-
-/** Maximum length of a function name including its prefix (Lambda, CreateFunction). */
-const MAX_FUNCTION_NAME = 64;
-/** Maximum length of a bucket name (S3, bucket naming rules). */
-const MAX_BUCKET_NAME = 63;
-const USUAL_STAGE = "staging";
-
-/**
- * Checks for errors that AWS would only report during apply: names that are too long, overlapping
- * notifications of a bucket.
- *
- * @param projectName Prefix of all names.
- */
-export function checkLimits(
-  functions: readonly InfraFunction[],
-  projectName: string,
-  { bucketPrefix, stages = {} }: Pick<InfraSettings, "bucketPrefix" | "stages">,
-): Problem[] {
-  const errors: Problem[] = [];
-  const byBucket = new Map<string, InfraFunction[]>();
-  const longestStage = Object.keys(stages).reduce(
-    (longest, name) => name.length > longest.length ? name : longest,
-    USUAL_STAGE,
-  );
-  for (const fn of functions) {
-    const whole = `${projectName}-${longestStage}-${fn.name}`;
-    if (whole.length > MAX_FUNCTION_NAME) {
-      errors.push({
-        functionName: fn.name,
-        message: `${whole} has ${whole.length} characters, but a function ` +
-          `name may have at most ${MAX_FUNCTION_NAME}: ` +
-          "set functionNames in trellis.config.ts, rename the file, or shorten infra.projectName",
-      });
-    }
-    const bucket = fn.kind === "storage" ? getResource(fn)! : undefined;
-    if (bucket !== undefined) byBucket.set(bucket, [...byBucket.get(bucket) ?? [], fn]);
+  if (api.quotaLimit !== undefined && !api.usagePlan) {
+    errors.push("infra.api.quotaLimit needs usagePlan: true, whose keys it limits");
   }
-  for (const [bucket, all] of byBucket) {
-    for (const { first, second } of findOverlaps(all)) {
-      errors.push({
-        functionName: second.name,
-        message: `${first.name} and ${second.name} have overlapping ` +
-          `notifications for the bucket ${bucket}, which S3 ` +
-          "rejects: set distinct prefixes or suffixes in " +
-          "infra.functions, or use a different bucket for one of them",
-      });
-    }
-    const whole = [bucketPrefix, projectName, longestStage, bucket].filter(Boolean).join("-");
-    if (whole.length > MAX_BUCKET_NAME) {
-      errors.push({
-        functionName: all[0].name,
-        message: `${whole} has ${whole.length} characters, but a bucket ` +
-          `name may have at most ${MAX_BUCKET_NAME}: ` +
-          `set infra.functions.${all[0].name}.bucket to a shorter name`,
-      });
-    }
+  return errors;
+}
+
+function checkCdn({ buckets = {} }: CdnInfra, functions: readonly CheckedFunction[]): string[] {
+  const errors = checkTable("infra.cdn.buckets", buckets, {
+    name: [
+      'a path pattern such as "/assets/*"',
+      (pattern) => /^\/[\w.$/~"'@:+*?-]+$/.test(String(pattern)) && pattern !== "/*",
+    ],
+    entry: BUCKET_NAME,
+  });
+  if (!functions.some(({ kind, settings }) => kind === "api" && settings?.url === undefined)) {
+    errors.push(
+      "infra.cdn needs an API to serve: api/ contains no function without a URL of its own",
+    );
   }
   return errors;
 }

@@ -1,7 +1,8 @@
-import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config.ts";
+import { DATABASE_PROVIDERS, type DatabaseProvider } from "../../database/config/config.ts";
+import { findDeclaration, findProperty, visitAll } from "../project/declarations.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
-import { findDeclaration, findProcessReads, findProperty, visitAll } from "./variable_reads.ts";
+import { findProcessReads } from "./variable_reads.ts";
 
 /** Fields of a `DatabaseConfig` that a deployment sets. */
 export const CLIENT_FIELDS = [

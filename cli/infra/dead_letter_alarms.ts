@@ -1,5 +1,5 @@
 import { TAGS } from "./names.ts";
-import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
+import { type Expression, expression, type HclBlock, resource } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 
 /** Variable with the topics of the alarms. */
@@ -26,7 +26,7 @@ export const ALARM_ACTIONS: Readonly<Record<string, Expression>> = {
 export function renderDeadLetterAlarms(names: readonly Expression[]): HclBlock[] {
   if (names.length === 0) return [];
   return [
-    block("resource", ["aws_cloudwatch_metric_alarm", "dead_letters"], {
+    resource("aws_cloudwatch_metric_alarm", "dead_letters", {
       for_each: expression(`toset([\n${names.map(({ hcl }) => `  ${hcl},\n`).join("")}])`),
     }, {
       alarm_name: expression('"${each.key}-not-empty"'),

@@ -6,6 +6,7 @@ import {
   type HclPart,
   type HclValue,
   jsonencode,
+  resource,
 } from "./hcl.ts";
 import { TAGS } from "./names.ts";
 import { DEFAULT_BUS, type Resources } from "./resources.ts";
@@ -33,16 +34,16 @@ export function renderRule(
   const module = bus === DEFAULT_BUS ? undefined : `module.bus_${buses.ids.get(bus)}`;
   const rule = `aws_cloudwatch_event_rule.${id}`;
   return [
-    block("resource", ["aws_cloudwatch_event_rule", id], {
+    resource("aws_cloudwatch_event_rule", id, {
       name,
       description,
       event_bus_name: module && expression(`${module}.bus_name`),
       tags: TAGS,
       event_pattern: jsonencode(pattern as HclValue),
     }),
-    block(
-      "resource",
-      ["aws_cloudwatch_event_target", id],
+    resource(
+      "aws_cloudwatch_event_target",
+      id,
       {
         rule: expression(`${rule}.name`),
         event_bus_name: expression(`${rule}.event_bus_name`),

@@ -1,7 +1,6 @@
 import { VPC_CONFIG } from "./database_access.ts";
 import { addOwnPolicy, getResourceArguments } from "./function_arguments.ts";
 import {
-  block,
   type Expression,
   expression,
   type HclArguments,
@@ -45,17 +44,16 @@ const MAX_QUEUE_NAME = 40;
 
 /** Renders the module of a function and its dead-letter queue. */
 export function renderFunction(fn: InfraFunction, plan: ResourcePlan): HclBlock[] {
-  const { infra, distDir, getModule } = plan;
+  const { infra, distDir, createModule } = plan;
   const { options, settings } = fn;
   const environment = plan.getEnvironment(fn.name);
   const deadLetters = getDeadLetterTarget(fn);
   const policies = addOwnPolicy(environment.policies, settings.policies);
   const alias = isRoute(fn) && infra.release !== undefined ? RELEASE_ALIAS : undefined;
   const hasImage = settings.image !== undefined;
-  const module = block(
-    "module",
-    [`fn_${fn.id}`],
-    { source: getModule("function") },
+  const module = createModule(
+    `fn_${fn.id}`,
+    "function",
     {
       function_name: fn.name,
       source_dir: hasImage ? "" : expression(`"\${path.module}/${distDir}/${fn.name}"`),
@@ -91,17 +89,12 @@ export function renderFunction(fn: InfraFunction, plan: ResourcePlan): HclBlock[
     },
   );
   if (!hasDeadLetters(fn)) return [module];
-  const queue = block(
-    "module",
-    [`dead_letters_${fn.id}`],
-    { source: getModule("queue") },
-    {
-      queue_name: shorten(`${fn.name}-failed`, MAX_QUEUE_NAME),
-      ...NAMING,
-      retention_seconds: 1_209_600,
-      enable_dlq_alarm: false,
-    },
-  );
+  const queue = createModule(`dead_letters_${fn.id}`, "queue", {
+    queue_name: shorten(`${fn.name}-failed`, MAX_QUEUE_NAME),
+    ...NAMING,
+    retention_seconds: 1_209_600,
+    enable_dlq_alarm: false,
+  });
   return [module, queue];
 }
 

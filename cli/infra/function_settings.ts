@@ -1,114 +1,83 @@
 import type { FunctionInfra } from "../config/function_infra.ts";
-import { type Check, isObject, isText } from "../config/settings.ts";
 import { type FunctionResources, RESOURCE_CHECKS } from "../config/function_resources.ts";
+import { isObject, isText } from "../config/settings.ts";
 import { FUNCTION_KINDS, type FunctionKind } from "../discovery/function_kinds.ts";
+import type { Findings } from "../project/findings.ts";
+import type { SourceValue } from "./read_infra.ts";
+import {
+  BUCKET_NAME,
+  checkRules,
+  FLAG,
+  oneOf,
+  RESOURCE_NAME,
+  type Rule,
+  TEXT,
+  whole,
+} from "./setting_rules.ts";
 
-interface Setting {
-  /** The kinds of functions that may have the setting. */
-  readonly kinds: readonly FunctionKind[];
-  readonly what: string;
-  readonly check: Check;
-}
-
-const isCount = (least: number, most: number): Check => (value) =>
-  Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-
-/** A setting with a whole number. */
-const whole = (kinds: readonly FunctionKind[], least: number, most: number): Setting => ({
-  kinds,
-  what: `a whole number from ${least} to ${most}`,
-  check: isCount(least, most),
-});
-
-/** A setting that is on or off. */
-const flag = (kinds: readonly FunctionKind[]): Setting => ({
-  kinds,
-  what: "true or false",
-  check: (value) => typeof value === "boolean",
-});
-
-/** Names of queues, topics and buckets become parts of longer names, whose length AWS limits. */
-const isName: Check = (value) =>
-  typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value);
-const NAME = "letters, digits, hyphens and underscores, at most 40";
+/** The kinds of functions that may have a setting, what it must be, and the check. */
+type Setting = readonly [kinds: readonly FunctionKind[], ...Rule];
 
 /** The kinds whose records have an order. */
 const STREAMS = ["stream", "table-stream", "kafka"] as const satisfies FunctionKind[];
 
-/** Settings of functions with any trigger. */
-const RESOURCES = Object.fromEntries(
-  Object.entries(RESOURCE_CHECKS).map((
-    [name, [what, check]],
-  ): [string, Setting] => [name, { kinds: FUNCTION_KINDS, what, check }]),
-) as Readonly<Record<keyof FunctionResources, Setting>>;
-
-const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Setting>> = {
-  queue: { kinds: ["queue"], what: NAME, check: isName },
-  batchSize: whole(["queue", ...STREAMS], 1, 10_000),
-  batchingWindowSeconds: whole(["queue", ...STREAMS], 0, 300),
-  maximumConcurrency: whole(["queue"], 2, 1000),
-  filters: {
-    kinds: ["queue", ...STREAMS],
-    what: 'a list of 1 to 10 patterns such as [{ body: { kind: ["order"] } }]',
-    check: (value) =>
+const SETTINGS: Readonly<Record<keyof FunctionInfra, Setting>> = {
+  queue: [["queue"], ...RESOURCE_NAME],
+  batchSize: [["queue", ...STREAMS], ...whole(1, 10_000)],
+  batchingWindowSeconds: [["queue", ...STREAMS], ...whole(0, 300)],
+  maximumConcurrency: [["queue"], ...whole(2, 1000)],
+  filters: [
+    ["queue", ...STREAMS],
+    'a list of 1 to 10 patterns such as [{ body: { kind: ["order"] } }]',
+    (value) =>
       Array.isArray(value) && value.length > 0 && value.length <= 10 && value.every(isPattern),
-  },
-  source: {
-    kinds: STREAMS,
-    what: 'an ARN, or { reference: "aws_kinesis_stream.orders.arn" }',
-    check: isSource,
-  },
-  kafka: {
-    kinds: ["kafka"],
-    what: 'an object such as { topic: "orders" }, with consumerGroup, bootstrapServers, access ' +
-      "and provisionedPollers",
-    check: isKafka,
-  },
-  startingPosition: {
-    kinds: STREAMS,
-    what: '"TRIM_HORIZON" or "LATEST"',
-    check: (value) => value === "TRIM_HORIZON" || value === "LATEST",
-  },
-  bisectOnError: flag(STREAMS),
-  maximumRetryAttempts: whole(STREAMS, -1, 10_000),
-  maximumRecordAgeSeconds: {
-    kinds: STREAMS,
-    what: "-1, or a whole number from 60 to 604800",
-    check: (value) => value === -1 || isCount(60, 604_800)(value),
-  },
-  parallelizationFactor: whole(["stream", "table-stream"], 1, 10),
-  topic: { kinds: ["topic"], what: NAME, check: isName },
-  filterPolicy: { kinds: ["topic"], what: "an object", check: isObject },
-  pattern: {
-    kinds: ["event"],
-    what: 'an object such as { "detail-type": ["note.created"] }',
-    check: isPattern,
-  },
-  bus: { kinds: ["event"], what: `"default", or ${NAME}`, check: isName },
-  schedule: {
-    kinds: ["schedule"],
-    what: '"rate(5 minutes)", "cron(0 3 * * ? *)" or "at(2030-01-31T12:00:00)"',
-    check: (value) => /^(?:rate|cron|at)\(.+\)$/.test(String(value)),
-  },
-  timezone: { kinds: ["schedule"], what: 'a time zone such as "Europe/Berlin"', check: isText },
-  bucket: {
-    kinds: ["storage"],
-    what: "lower-case letters, digits and hyphens, at most 40",
-    check: (value) => /^[a-z0-9][a-z0-9-]{0,39}$/.test(String(value)),
-  },
-  events: {
-    kinds: ["storage"],
-    what: 'a list such as ["s3:ObjectCreated:*"]',
-    check: (value) =>
+  ],
+  source: [STREAMS, 'an ARN, or { reference: "aws_kinesis_stream.orders.arn" }', isSource],
+  kafka: [
+    ["kafka"],
+    'an object such as { topic: "orders" }, with consumerGroup, bootstrapServers, access ' +
+    "and provisionedPollers",
+    isKafka,
+  ],
+  startingPosition: [STREAMS, ...oneOf("TRIM_HORIZON", "LATEST")],
+  bisectOnError: [STREAMS, ...FLAG],
+  maximumRetryAttempts: [STREAMS, ...whole(-1, 10_000)],
+  maximumRecordAgeSeconds: [
+    STREAMS,
+    "-1, or a whole number from 60 to 604800",
+    (value) => value === -1 || whole(60, 604_800)[1](value),
+  ],
+  parallelizationFactor: [["stream", "table-stream"], ...whole(1, 10)],
+  topic: [["topic"], ...RESOURCE_NAME],
+  filterPolicy: [["topic"], "an object", isObject],
+  pattern: [["event"], 'an object such as { "detail-type": ["note.created"] }', isPattern],
+  bus: [["event"], ...RESOURCE_NAME],
+  schedule: [
+    ["schedule"],
+    '"rate(5 minutes)", "cron(0 3 * * ? *)" or "at(2030-01-31T12:00:00)"',
+    (value) => /^(?:rate|cron|at)\(.+\)$/.test(String(value)),
+  ],
+  timezone: [["schedule"], 'a time zone such as "Europe/Berlin"', isText],
+  bucket: [["storage"], ...BUCKET_NAME],
+  events: [
+    ["storage"],
+    'a list such as ["s3:ObjectCreated:*"]',
+    (value) =>
       Array.isArray(value) && value.length > 0 &&
       value.every((each) => /^s3:\w+:/.test(String(each))),
-  },
-  provisionedConcurrency: whole(["api"], 0, 1000),
-  prefix: { kinds: ["storage"], what: "a text", check: isText },
-  suffix: { kinds: ["storage"], what: "a text", check: isText },
-  twoWay: flag(["websocket"]),
-  ...RESOURCES,
-  url: { ...RESOURCES.url, kinds: ["api"] },
+  ],
+  provisionedConcurrency: [["api"], ...whole(0, 1000)],
+  prefix: [["storage"], ...TEXT],
+  suffix: [["storage"], ...TEXT],
+  twoWay: [["websocket"], ...FLAG],
+  architecture: [FUNCTION_KINDS, ...RESOURCE_CHECKS.architecture],
+  layers: [FUNCTION_KINDS, ...RESOURCE_CHECKS.layers],
+  policies: [FUNCTION_KINDS, ...RESOURCE_CHECKS.policies],
+  onSuccess: [FUNCTION_KINDS, ...RESOURCE_CHECKS.onSuccess],
+  onFailure: [FUNCTION_KINDS, ...RESOURCE_CHECKS.onFailure],
+  image: [FUNCTION_KINDS, ...RESOURCE_CHECKS.image],
+  environment: [FUNCTION_KINDS, "an object", isObject],
+  url: [["api"], ...RESOURCE_CHECKS.url],
 };
 
 /** An attribute of a resource or module, in the syntax of Terraform. */
@@ -142,7 +111,7 @@ function isAccess(value: unknown): boolean {
 function isPollers(value: unknown): boolean {
   if (!isObject(value) || Object.keys(value).length !== 2) return false;
   const { minimum, maximum } = value;
-  return isCount(1, 200)(minimum) && isCount(1, 2000)(maximum) &&
+  return whole(1, 200)[1](minimum) && whole(1, 2000)[1](maximum) &&
     Number(minimum) <= Number(maximum);
 }
 
@@ -175,32 +144,23 @@ export function checkFunctionSettings(
   kind: FunctionKind,
   settings: FunctionInfra,
 ): string[] {
-  const errors: string[] = [];
-  for (const [key, value] of Object.entries(settings)) {
-    const place = `infra.functions.${name}.${key}`;
-    if (key === "environment" || value === undefined) continue;
-    const setting = Object.hasOwn(SETTINGS, key)
-      ? SETTINGS[key as keyof typeof SETTINGS]
-      : undefined;
-    if (setting === undefined) {
-      const known = Object.entries(SETTINGS).filter(([, { kinds }]) => kinds.includes(kind)).map((
-        [each],
-      ) => each);
-      errors.push(
-        `unknown setting ${place}; known settings of ${kind} functions: ${
-          [...known, "environment"].join(", ")
-        }`,
-      );
-    } else if (!setting.kinds.includes(kind)) {
-      errors.push(
-        `${place} only applies to functions in ${
-          setting.kinds.join(", ")
-        }/, but ${name} is in ${kind}/: remove it`,
-      );
-    } else if (!setting.check(value)) {
-      errors.push(`${place} must be ${setting.what}, got ${JSON.stringify(value)}`);
-    }
+  const path = `infra.functions.${name}`;
+  const rules: Record<string, Rule> = {};
+  const misplaced: Record<string, string> = {};
+  for (const [key, [kinds, ...rule]] of Object.entries(SETTINGS)) {
+    if (kinds.includes(kind)) rules[key] = rule;
+    else misplaced[key] = kinds.join(", ");
   }
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const known = given.filter(([key]) => !Object.hasOwn(misplaced, key));
+  const errors = [
+    ...given.filter(([key]) => Object.hasOwn(misplaced, key)).map(([key]) =>
+      `${path}.${key} only applies to functions in ${
+        misplaced[key]
+      }/, but ${name} is in ${kind}/: remove it`
+    ),
+    ...checkRules(path, Object.fromEntries(known), rules),
+  ];
   const needed = NEEDED[kind];
   if (needed !== undefined && settings[needed[0]] === undefined) {
     errors.push(
@@ -244,4 +204,29 @@ function checkKafka(name: string, settings: FunctionInfra): string[] {
     }
   }
   return errors;
+}
+
+/**
+ * Adds the resources that a function's file exports as `infra`.
+ *
+ * @param errors Gets values that are invalid, or set in both places.
+ * @returns The settings with the exported resources.
+ */
+export function addExportedResources(
+  name: string,
+  exported: SourceValue | undefined,
+  settings: FunctionInfra,
+  errors: Findings,
+): FunctionInfra {
+  if (exported === undefined) return settings;
+  const { place, value } = exported;
+  const messages = isObject(value)
+    ? [
+      ...checkRules("infra", value, RESOURCE_CHECKS),
+      ...Object.keys(value).filter((key) => settings[key as keyof FunctionInfra] !== undefined)
+        .map((key) => `infra.${key} is also set in the configuration: remove one of them`),
+    ]
+    : ["the export infra cannot be determined statically: use literal values"];
+  errors.add(name, messages.map((message) => ({ place, message })));
+  return messages.length > 0 ? settings : { ...value as FunctionResources, ...settings };
 }

@@ -1,4 +1,4 @@
-import { block, expression, type HclBlock } from "./hcl.ts";
+import { expression, type HclBlock, resource } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 
 /** Renders the URL of a function, and the right of everyone to call it if IAM does not decide. */
@@ -7,7 +7,7 @@ export function renderFunctionUrl(fn: InfraFunction): HclBlock[] {
   if (url === undefined) return [];
   const isOpen = url === true || url.authorization !== "iam";
   const function_name = expression(`module.fn_${id}.function_name`);
-  const address = block("resource", ["aws_lambda_function_url", id], {
+  const address = resource("aws_lambda_function_url", id, {
     function_name,
     authorization_type: isOpen ? "NONE" : "AWS_IAM",
     invoke_mode: options.streaming ? "RESPONSE_STREAM" : undefined,
@@ -17,14 +17,14 @@ export function renderFunctionUrl(fn: InfraFunction): HclBlock[] {
     address,
     // both are needed for URLs since October 2025 (Lambda developer guide, "Control access to Lambda
     // function URLs"); neither lets anyone invoke the function without its URL
-    block("resource", ["aws_lambda_permission", `${id}_url`], {
+    resource("aws_lambda_permission", `${id}_url`, {
       statement_id: "AllowUrl",
       action: "lambda:InvokeFunctionUrl",
       function_name,
       principal: "*",
       function_url_auth_type: "NONE",
     }),
-    block("resource", ["aws_lambda_permission", `${id}_url_invoke`], {
+    resource("aws_lambda_permission", `${id}_url_invoke`, {
       statement_id: "AllowInvokeByUrl",
       action: "lambda:InvokeFunction",
       function_name,

@@ -76,6 +76,16 @@ export function block(
   return new HclBlock(type, labels, body);
 }
 
+/** Creates a resource: `resource "aws_sqs_queue" "mail" { … }`. */
+export function resource(type: string, name: string, ...body: readonly HclPart[]): HclBlock {
+  return block("resource", [type, name], ...body);
+}
+
+/** Creates an output. */
+export function output(name: string, description: string, value: HclValue): HclBlock {
+  return block("output", [name], { description, value });
+}
+
 /**
  * Creates a comment for the following part.
  *

@@ -1,8 +1,9 @@
 import { NAMING } from "./names.ts";
-import { block, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import { type InfraFunction, listAnsweredPaths, usesAuthorizer } from "./infra_plan.ts";
+import { expression, type HclBlock, type HclValue } from "./hcl.ts";
+import { type InfraFunction, usesAuthorizer } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
-import { acceptsCookies } from "./preflights.ts";
+import { findPreflights } from "./preflights.ts";
+import { getCorsOrigin } from "./rest_api_file.ts";
 
 /** The authorization of a preflight request, which has no credentials. */
 const OPEN = "NONE";
@@ -11,35 +12,29 @@ const OPEN = "NONE";
  * Renders the HTTP API with the routes of its functions. Functions answer preflight requests
  * themselves, because the gateway would replace their CORS headers.
  */
-export function renderHttpApi(
-  { routes, authorizers: { api: authorizer }, infra: { api }, getModule }: ResourcePlan,
-): HclBlock {
+export function renderHttpApi(plan: ResourcePlan): HclBlock {
+  const { routes, authorizers: { api: authorizer }, infra: { api }, createModule } = plan;
+  const preflights = [...findPreflights(routes, getCorsOrigin(plan))];
   const sources = api.identitySources?.map(toHttpSource);
-  return block(
-    "module",
-    ["api"],
-    { source: getModule("http-api") },
-    NAMING,
-    {
-      description: api.description,
-      throttle_burst_limit: api.throttleBurstLimit,
-      throttle_rate_limit: api.throttleRateLimit,
-      domain_name: expression("var.domain_name"),
-      hosted_zone_id: expression("var.hosted_zone_id"),
-      certificate_arn: expression("var.certificate_arn"),
-      jwt: api.jwt && { issuer: api.jwt.issuer, audience: api.jwt.audience },
-      authorizer: authorizer && {
-        invoke_arn: getInvokeArn(authorizer.fn),
-        ...authorizer.admitsAnonymous
-          ? { identity_sources: [], ttl_seconds: 0 }
-          : { identity_sources: sources, ttl_seconds: api.authorizerTtlSeconds },
-      },
-      routes: Object.fromEntries([
-        ...routes.map((fn) => [getRouteKey(fn), toRoute(fn, getAuthorization(fn, authorizer))]),
-        ...findPreflights(routes).map((fn) => [`OPTIONS ${fn.path}`, toRoute(fn, OPEN)]),
-      ]),
+  return createModule("api", "http-api", NAMING, {
+    description: api.description,
+    throttle_burst_limit: api.throttleBurstLimit,
+    throttle_rate_limit: api.throttleRateLimit,
+    domain_name: expression("var.domain_name"),
+    hosted_zone_id: expression("var.hosted_zone_id"),
+    certificate_arn: expression("var.certificate_arn"),
+    jwt: api.jwt && { issuer: api.jwt.issuer, audience: api.jwt.audience },
+    authorizer: authorizer && {
+      invoke_arn: getInvokeArn(authorizer.fn),
+      ...authorizer.admitsAnonymous
+        ? { identity_sources: [], ttl_seconds: 0 }
+        : { identity_sources: sources, ttl_seconds: api.authorizerTtlSeconds },
     },
-  );
+    routes: Object.fromEntries([
+      ...routes.map((fn) => [getRouteKey(fn), toRoute(fn, getAuthorization(fn, authorizer))]),
+      ...preflights.map(([path, fn]) => [`OPTIONS ${path}`, toRoute(fn, OPEN)]),
+    ]),
+  });
 }
 
 function getRouteKey({ method, path }: InfraFunction): string {
@@ -60,23 +55,6 @@ function toRoute(fn: InfraFunction, authorization: string): HclValue {
 
 function getInvokeArn({ id, owner = id }: InfraFunction): HclValue {
   return expression(`module.fn_${owner}.invoke_arn`);
-}
-
-/**
- * Finds the function that answers the preflight requests of each path: that which accepts cookies,
- * else the first one that allows other origins.
- */
-function findPreflights(routes: readonly InfraFunction[]): InfraFunction[] {
-  const answered = listAnsweredPaths(routes);
-  const found = new Map<string, InfraFunction>();
-  for (const fn of routes) {
-    const known = found.get(fn.path!);
-    if (answered.has(fn.path) || fn.definer === undefined || fn.options.cors === false) continue;
-    if (known === undefined || !acceptsCookies(known) && acceptsCookies(fn)) {
-      found.set(fn.path!, fn);
-    }
-  }
-  return [...found.values()];
 }
 
 /** Converts an identity source of a REST API: `method.request.header.X` to `$request.header.X`. */

@@ -8,7 +8,9 @@ import {
   expression,
   type HclBlock,
   jsonencode,
+  output,
   renderPolicy,
+  resource,
 } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 
@@ -64,7 +66,7 @@ export function renderJobAlarms(
   // a relay that runs each minute and reports nothing has stopped
   const silence = relay.settings.schedule === undefined ? "breaching" : "notBreaching";
   return [
-    block("resource", ["aws_cloudwatch_metric_alarm", `${relay.id}_oldest_job`], {
+    resource("aws_cloudwatch_metric_alarm", `${relay.id}_oldest_job`, {
       alarm_name: named("oldest-job"),
       alarm_description:
         `The oldest job has been waiting for more than ${oldestJobSeconds} seconds, or the relay has stopped.`,
@@ -72,7 +74,7 @@ export function renderJobAlarms(
       threshold: oldestJobSeconds,
       treat_missing_data: silence,
     }, shared),
-    block("resource", ["aws_cloudwatch_metric_alarm", `${relay.id}_dead_jobs`], {
+    resource("aws_cloudwatch_metric_alarm", `${relay.id}_dead_jobs`, {
       alarm_name: named("dead-jobs"),
       alarm_description: "Jobs have failed for the last time: see trellis jobs list --state dead.",
       metric_name: "DeadJobs",
@@ -93,20 +95,15 @@ export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
   const name = expression(`"\${module.core.name_prefix}-changes"`);
   const stream = expression(CHANGE_STREAM);
   return [
-    block(
-      "resource",
-      ["aws_kinesis_stream", "changes"],
-      {
-        name,
-        encryption_type: "KMS",
-        kms_key_id: "alias/aws/kinesis",
-        // a larger record would stop the change stream; Aurora DSQL splits records at 9 MiB
-        max_record_size_in_kib: 10_240,
-        tags,
-      },
-      block("stream_mode_details", [], { stream_mode: "ON_DEMAND" }),
-    ),
-    block("resource", ["aws_iam_role", "changes"], {
+    resource("aws_kinesis_stream", "changes", {
+      name,
+      encryption_type: "KMS",
+      kms_key_id: "alias/aws/kinesis",
+      // a larger record would stop the change stream; Aurora DSQL splits records at 9 MiB
+      max_record_size_in_kib: 10_240,
+      tags,
+    }, block("stream_mode_details", [], { stream_mode: "ON_DEMAND" })),
+    resource("aws_iam_role", "changes", {
       name,
       tags,
       permissions_boundary: hasBoundary ? BOUNDARY : undefined,
@@ -121,7 +118,7 @@ export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
         },
       }),
     }),
-    block("resource", ["aws_iam_role_policy", "changes"], {
+    resource("aws_iam_role_policy", "changes", {
       name: "write-changes",
       role: expression("aws_iam_role.changes.name"),
       policy: renderStreamPolicy("WriteChanges", [
@@ -131,14 +128,15 @@ export function renderChangeStream(hasBoundary: boolean): HclBlock[] {
         "kinesis:ListShards",
       ]),
     }),
-    block("output", ["change_stream_command"], {
-      description: "Command that connects the database to the Kinesis stream, once.",
-      value: expression(
+    output(
+      "change_stream_command",
+      "Command that connects the database to the Kinesis stream, once.",
+      expression(
         '"aws dsql create-stream --cluster-identifier ${module.database.cluster_identifier} --ordering UNORDERED --format JSON ' +
           "--target-definition '${jsonencode({ kinesis = { streamArn = " + stream.hcl +
           ", roleArn = aws_iam_role.changes.arn } })}'\"",
       ),
-    }),
+    ),
   ];
 }
 
@@ -157,9 +155,9 @@ export const CHANGES_READER: Expression = renderStreamPolicy("ReadChanges", [
  */
 export function renderChangesTrigger({ id }: InfraFunction): HclBlock {
   const pattern = { data: { op: ["c"], source: { table: ["trellis_jobs"] } } };
-  return block(
-    "resource",
-    ["aws_lambda_event_source_mapping", `${id}_changes`],
+  return resource(
+    "aws_lambda_event_source_mapping",
+    `${id}_changes`,
     {
       event_source_arn: expression(CHANGE_STREAM),
       function_name: expression(`module.fn_${id}.function_name`),

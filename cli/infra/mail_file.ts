@@ -1,5 +1,5 @@
 import { TAGS } from "./names.ts";
-import { block, expression, type HclBlock, renderPolicy } from "./hcl.ts";
+import { block, expression, type HclBlock, output, renderPolicy, resource } from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
 import { DEFAULT_BUS, getResource, type Resources } from "./resources.ts";
 
@@ -58,18 +58,14 @@ export function renderMail(
         ],
       }),
     }),
-    block(
-      "resource",
-      ["aws_sesv2_email_identity", "mail"],
-      {
-        count: expression(`var.${IDENTITY_VARIABLE.name} ? 1 : 0`),
-        email_identity: identity,
-        tags,
-      },
-    ),
-    block(
-      "resource",
-      ["aws_sesv2_configuration_set", "mail"],
+    resource("aws_sesv2_email_identity", "mail", {
+      count: expression(`var.${IDENTITY_VARIABLE.name} ? 1 : 0`),
+      email_identity: identity,
+      tags,
+    }),
+    resource(
+      "aws_sesv2_configuration_set",
+      "mail",
       { configuration_set_name: name, tags },
       block("delivery_options", [], { tls_policy: "REQUIRE" }),
       block("reputation_options", [], { reputation_metrics_enabled: true }),
@@ -92,9 +88,9 @@ function renderDestination(fn: InfraFunction, topics: Resources): HclBlock {
         '"arn:${data.aws_partition.mail.partition}:events:${module.core.region}:${module.core.account_id}:event-bus/default"',
       ),
     });
-  return block(
-    "resource",
-    ["aws_sesv2_configuration_set_event_destination", fn.id],
+  return resource(
+    "aws_sesv2_configuration_set_event_destination",
+    fn.id,
     {
       configuration_set_name: expression(CONFIGURATION_SET),
       event_destination_name: fn.name,
@@ -114,13 +110,14 @@ function renderDestination(fn: InfraFunction, topics: Resources): HclBlock {
 function renderIdentityOutput(identity: string): HclBlock[] {
   if (identity.includes("@")) return [];
   return [
-    block("output", ["mail_dkim_records"], {
-      description: `CNAME records that ${identity} needs, by name, before mails can be sent.`,
-      value: expression(
+    output(
+      "mail_dkim_records",
+      `CNAME records that ${identity} needs, by name, before mails can be sent.`,
+      expression(
         "{ for token in flatten(aws_sesv2_email_identity.mail[*].dkim_signing_attributes[*].tokens) : " +
           `"\${token}._domainkey.${identity}" => "\${token}.dkim.amazonses.com" }`,
       ),
-    }),
+    ),
   ];
 }
 

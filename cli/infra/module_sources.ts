@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { toPortablePath } from "../inside_folder.ts";
-import { listParentFolders } from "../parent_folders.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
+import { listParentFolders } from "../files/parent_folders.ts";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 
 /** Locations of the Terraform modules, as seen from the generated files. */

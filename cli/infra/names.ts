@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { type Expression, expression } from "./hcl.ts";
 
 /** The tags of all resources. */

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { toPortablePath } from "../inside_folder.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
 import type { Finding } from "../project/findings.ts";
 import { readConfig } from "../config/read_config.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext } from "../terminal/command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles } from "../discovery/function_files.ts";
-import { type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
-import { summarizeList } from "../generated_report.ts";
+import { type FileChange, planGeneratedFiles, toProjectPath } from "../files/generated_files.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
 import { checkSettings } from "./check_settings.ts";
 import { listRoutes, type Problem, type TerraformVariable } from "./infra_plan.ts";
 import { COPIES, findOwnModules, type ModuleSources, planModuleSources } from "./module_sources.ts";

@@ -2,6 +2,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { type Authorizers, chooseAuthorizers } from "./authorizers.ts";
 import { type Environments, planEnvironments } from "./environment.ts";
 import { type GatewayPaths, planPaths } from "./gateway_paths.ts";
+import { block, type HclBlock, type HclPart } from "./hcl.ts";
 import { type FunctionEnvironment, type InfraFunction, listRoutes } from "./infra_plan.ts";
 import { toIdentifier } from "./names.ts";
 import { DEFAULT_BUS, gatherResources, listQueueBuses, type Resources } from "./resources.ts";
@@ -37,10 +38,10 @@ export interface ResourcePlan extends Omit<PlanOptions, "moduleSource"> {
   readonly paths: GatewayPaths;
   readonly environments: Environments;
   getEnvironment(functionName: string): FunctionEnvironment;
-  /** The modules that were requested with `getModule`. */
+  /** The modules that were used with `createModule`. */
   readonly modules: ReadonlySet<string>;
-  /** Returns the `source` of a module block. */
-  getModule(name: string): string;
+  /** Creates a block that uses a module of this package. */
+  createModule(name: string, module: string, ...body: readonly HclPart[]): HclBlock;
 }
 
 /**
@@ -98,9 +99,9 @@ export function planResources(options: PlanOptions): ResourcePlan {
     environments,
     getEnvironment: (name) => environments.byFunction.get(name)!,
     modules,
-    getModule(name): string {
-      modules.add(name);
-      return moduleSource(name);
+    createModule(name, module, ...body): HclBlock {
+      modules.add(module);
+      return block("module", [name], { source: moduleSource(module) }, ...body);
     },
   };
 }

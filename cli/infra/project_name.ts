@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { PROJECT_NAME } from "../config/infra.ts";
-import { findManifestText } from "../manifest_text.ts";
+import { findManifestText } from "../files/manifest_text.ts";
 
 /**
  * Reads the project name for resource names: the name in deno.json or package.json without its

@@ -1,5 +1,12 @@
 import type { PushPlatformInfra } from "../config/delivery_infra.ts";
-import { block, type Expression, expression, type HclBlock, renderPolicy } from "./hcl.ts";
+import {
+  block,
+  type Expression,
+  expression,
+  type HclBlock,
+  renderPolicy,
+  resource,
+} from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 import { listIdentifiers } from "./names.ts";
 
@@ -33,7 +40,7 @@ export function renderPushPlatforms(platforms: Platforms): HclBlock[] {
   return [
     ...ids.map(([name, id]) => {
       const settings = platforms[name];
-      return block("resource", ["aws_sns_platform_application", id], {
+      return resource("aws_sns_platform_application", id, {
         name: expression(`"\${module.core.name_prefix}-${name}"`),
         platform: settings.platform,
         platform_credential: expression(`var.push_${id}_key`),

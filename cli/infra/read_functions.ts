@@ -6,10 +6,10 @@ import type { PermissionFacts } from "../grants/read_permissions.ts";
 import { type Finding, Findings } from "../project/findings.ts";
 import { type FunctionFacts, loadFunctions } from "../project/load_functions.ts";
 import { getModuleUrl } from "../project/module_url.ts";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 import { getChangeTrigger } from "./change_consumers.ts";
 import { joinDatabaseClients } from "./database_clients.ts";
-import { addExportedResources } from "./exported_resources.ts";
+import { addExportedResources } from "./function_settings.ts";
 import type { HandlerOptions, InfraFunction } from "./infra_plan.ts";
 import type { HandlerFacts, InfraFacts, RouteFacts } from "./read_infra.ts";
 

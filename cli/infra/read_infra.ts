@@ -1,4 +1,4 @@
-import { groupBy } from "../group_by.ts";
+import { groupBy } from "../project/group_by.ts";
 import { isDeepStrictEqual } from "node:util";
 import { type ApiKeyAuthOptions, resolveApiKeyOptions } from "../../auth/keys/api_key_options.ts";
 import type { AuthMethod } from "../../core/http/auth_method.ts";
@@ -11,6 +11,7 @@ import { nameRoute } from "../discovery/route_files.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction, PlacedDefinition } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";
+import { findProperty, visitAll } from "../project/declarations.ts";
 import { listDeciding, readsEnvironment } from "../project/environment_use.ts";
 import { findStandIn } from "../project/stand_ins.ts";
 import type { AnyNode } from "../project/syntax_nodes.ts";
@@ -23,10 +24,8 @@ import {
   type BucketAccess,
   type BucketUse,
   type EnvironmentVariable,
-  findProperty,
   findVariableReads,
   type VariableRead,
-  visitAll,
 } from "./variable_reads.ts";
 
 /** A value of the sources, which the environment must not decide. */

@@ -1,5 +1,5 @@
 import { TAGS } from "./names.ts";
-import { block, type Expression, expression, type HclBlock } from "./hcl.ts";
+import { type Expression, expression, type HclBlock, output, resource } from "./hcl.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
 /** Name of the aliases. */
@@ -12,7 +12,7 @@ export function renderRelease(
   if (release === undefined || routes.length === 0) return [];
   const { errorPercent = 5 } = release;
   return [
-    block("resource", ["aws_cloudwatch_metric_alarm", "release"], {
+    resource("aws_cloudwatch_metric_alarm", "release", {
       alarm_name: expression('"${module.core.name_prefix}-release"'),
       alarm_description: "Answers with a status from 500. Stops a release of trellis deploy.",
       namespace: "AWS/ApiGateway",
@@ -30,13 +30,10 @@ export function renderRelease(
       treat_missing_data: "notBreaching",
       tags: TAGS,
     }),
-    block("output", ["release"], {
-      description: "Aliases of the functions with their newest versions, for trellis deploy.",
-      value: {
-        alias: RELEASE_ALIAS,
-        alarm: expression("aws_cloudwatch_metric_alarm.release.alarm_name"),
-        functions: Object.fromEntries(routes.map(({ name, id }) => [name, describe(id)])),
-      },
+    output("release", "Aliases of the functions with their newest versions, for trellis deploy.", {
+      alias: RELEASE_ALIAS,
+      alarm: expression("aws_cloudwatch_metric_alarm.release.alarm_name"),
+      functions: Object.fromEntries(routes.map(({ name, id }) => [name, describe(id)])),
     }),
   ];
 }

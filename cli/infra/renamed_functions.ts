@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { relative } from "node:path/posix";
 import type { InfraFunction, Problem } from "./infra_plan.ts";
-import { snakeCase } from "../snake_case.ts";
+import { snakeCase } from "../discovery/snake_case.ts";
 
 /**
  * Finds functions whose names got a method because another file of the path was added. Terraform

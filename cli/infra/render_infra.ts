@@ -1,13 +1,12 @@
 import { findApiErrors } from "./api_problems.ts";
+import { checkConsumers, checkLimits } from "./aws_limits.ts";
 import { renderCdn } from "./cdn_file.ts";
 import { readsChanges } from "./change_consumers.ts";
-import { checkLimits } from "./check_settings.ts";
-import { checkConsumers } from "./consumer_problems.ts";
 import { renderDeadLetterAlarms } from "./dead_letter_alarms.ts";
 import { IDEMPOTENCY_POLICY } from "./environment_references.ts";
 import { isRoute, renderFunction } from "./function_file.ts";
 import { renderFunctionUrl } from "./function_url.ts";
-import { block, type Expression, type HclBlock, type HclValue, renderFile } from "./hcl.ts";
+import { type Expression, type HclBlock, type HclValue, renderFile } from "./hcl.ts";
 import { renderHttpApi } from "./http_api_file.ts";
 import {
   type InfraFunction,
@@ -168,14 +167,12 @@ function renderGateway(plan: ResourcePlan): HclBlock[] {
 
 /** Renders the DynamoDB table of idempotency records, if a function may use it. */
 function renderIdempotencyTable(
-  { functions, getEnvironment, getModule }: ResourcePlan,
+  { functions, getEnvironment, createModule }: ResourcePlan,
 ): HclBlock[] {
   const isUsed = functions.some(({ name }) =>
     Object.hasOwn(getEnvironment(name).policies, IDEMPOTENCY_POLICY)
   );
-  return isUsed
-    ? [block("module", ["idempotency"], { source: getModule("idempotency") }, NAMING)]
-    : [];
+  return isUsed ? [createModule("idempotency", "idempotency", NAMING)] : [];
 }
 
 function listFunctionBlocks(fn: InfraFunction, plan: ResourcePlan): HclBlock[] {

@@ -5,7 +5,9 @@ import {
   type HclBlock,
   type HclValue,
   jsonencode,
+  output,
   renderPolicy,
+  resource,
 } from "./hcl.ts";
 import type { InfraFunction, TerraformVariable } from "./infra_plan.ts";
 import { listIdentifiers, TAGS } from "./names.ts";
@@ -46,10 +48,11 @@ export function renderRepositories(repositories: Repositories): HclBlock[] {
   ]);
   return [
     ...ids.flatMap(([name, id]) => renderRepository(name, id, repositories[name])),
-    block("output", ["repository_urls"], {
-      description: "Addresses of the image repositories, for docker push.",
-      value: Object.fromEntries(urls),
-    }),
+    output(
+      "repository_urls",
+      "Addresses of the image repositories, for docker push.",
+      Object.fromEntries(urls),
+    ),
   ];
 }
 
@@ -60,9 +63,9 @@ function renderRepository(
 ): HclBlock[] {
   const repository = expression(`aws_ecr_repository.${id}.name`);
   return [
-    block(
-      "resource",
-      ["aws_ecr_repository", id],
+    resource(
+      "aws_ecr_repository",
+      id,
       {
         name: expression(`"\${module.core.name_prefix}/${name}"`),
         image_tag_mutability: "IMMUTABLE",
@@ -72,7 +75,7 @@ function renderRepository(
       block("image_scanning_configuration", [], { scan_on_push: true }),
       block("encryption_configuration", [], { encryption_type: "AES256" }),
     ),
-    block("resource", ["aws_ecr_lifecycle_policy", id], {
+    resource("aws_ecr_lifecycle_policy", id, {
       repository,
       policy: jsonencode({
         rules: [
@@ -90,7 +93,7 @@ function renderRepository(
         ],
       }),
     }),
-    block("resource", ["aws_ecr_repository_policy", id], {
+    resource("aws_ecr_repository_policy", id, {
       repository,
       policy: renderPolicy({
         Sid: "AllowFunctions",

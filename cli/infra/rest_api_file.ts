@@ -1,15 +1,15 @@
 import {
-  block,
   comment,
   type Expression,
   expression,
   type HclBlock,
   type HclValue,
+  resource,
 } from "./hcl.ts";
 import { type InfraFunction, listApiKeyHeaders, usesAuthorizer } from "./infra_plan.ts";
 import { NAMING } from "./names.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
-import { renderPreflights } from "./preflights.ts";
+import { findPreflights, PREFLIGHT_RESOURCES, renderPreflights } from "./preflights.ts";
 
 /** Renders the method and integration of a route of the REST API. */
 export function renderRoute(
@@ -19,7 +19,7 @@ export function renderRoute(
   const isAuthorized = authorizers.api !== undefined && usesAuthorizer(fn);
   const method = `aws_api_gateway_method.${fn.id}`;
   return [
-    block("resource", ["aws_api_gateway_method", fn.id], {
+    resource("aws_api_gateway_method", fn.id, {
       rest_api_id: expression("module.api.rest_api_id"),
       resource_id: paths.ids.get(fn.path === "/" ? "" : fn.path ?? ""),
       http_method: fn.method,
@@ -27,7 +27,7 @@ export function renderRoute(
       authorizer_id: isAuthorized ? expression("module.api.authorizer_id") : undefined,
       api_key_required: infra.api.usagePlan ? true : undefined,
     }),
-    block("resource", ["aws_api_gateway_integration", fn.id], {
+    resource("aws_api_gateway_integration", fn.id, {
       rest_api_id: expression(`${method}.rest_api_id`),
       resource_id: expression(`${method}.resource_id`),
       http_method: expression(`${method}.http_method`),
@@ -59,7 +59,7 @@ function renderTransfer({ id, owner = id, options }: InfraFunction): Record<stri
 export function renderRestApi(plan: ResourcePlan): HclBlock[] {
   const { routes, paths, authorizers: { api: authorizer }, infra: { api } } = plan;
   const corsOrigin = getCorsOrigin(plan);
-  const preflights = renderPreflights(routes, paths, corsOrigin, api.usagePlan === true);
+  const preflights = findPreflights(routes, corsOrigin, api.usagePlan);
   const apiKeyHeaders = listApiKeyHeaders(routes);
   const resources = [
     ...paths.parts.map(({ path }) => `aws_api_gateway_resource.${paths.names.get(path)}`),
@@ -67,13 +67,12 @@ export function renderRestApi(plan: ResourcePlan): HclBlock[] {
       `aws_api_gateway_method.${id}`,
       `aws_api_gateway_integration.${id}`,
     ]),
-    ...preflights.resources,
+    ...preflights.size === 0 ? [] : PREFLIGHT_RESOURCES,
   ];
   return [
-    block(
-      "module",
-      ["api"],
-      { source: plan.getModule("rest-api") },
+    plan.createModule(
+      "api",
+      "rest-api",
       NAMING,
       {
         cors_allow_origin: corsOrigin === undefined ? null : getFirstOrigin(corsOrigin),
@@ -107,13 +106,13 @@ export function renderRestApi(plan: ResourcePlan): HclBlock[] {
       },
     ),
     ...paths.parts.map(({ path, parent, part }) =>
-      block("resource", ["aws_api_gateway_resource", paths.names.get(path)!], {
+      resource("aws_api_gateway_resource", paths.names.get(path)!, {
         rest_api_id: expression("module.api.rest_api_id"),
         parent_id: paths.ids.get(parent),
         path_part: part,
       })
     ),
-    ...preflights.blocks,
+    ...renderPreflights(preflights, paths),
   ];
 }
 

@@ -2,7 +2,7 @@ import { CDN_VARIABLES } from "./cdn_file.ts";
 import { readsChanges } from "./change_consumers.ts";
 import { ALARM_VARIABLE } from "./dead_letter_alarms.ts";
 import { hasDeadLetters } from "./function_file.ts";
-import { block, comment, type Expression, expression, type HclBlock } from "./hcl.ts";
+import { block, comment, type Expression, expression, type HclBlock, output } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 import { isRelay } from "./job_files.ts";
 import { IDENTITY_VARIABLE } from "./mail_file.ts";
@@ -54,25 +54,22 @@ function needsLogRole({ routes, isHttp, sockets }: ResourcePlan): boolean {
 
 /** Renders names, tags and the database. */
 export function renderMain(plan: ResourcePlan): HclBlock[] {
-  const { projectName, getModule, infra: { permissionsBoundary } } = plan;
+  const { projectName, createModule, infra: { permissionsBoundary } } = plan;
   return [
-    block(
-      "module",
-      ["core"],
-      { source: getModule("core") },
-      { project_name: projectName, environment: expression("var.environment") },
-      {
-        manage_api_gateway_account: needsLogRole(plan)
-          ? expression("var.manage_api_gateway_account")
-          : undefined,
-        permissions_boundary_arn: permissionsBoundary === undefined ? undefined : BOUNDARY,
-      },
-    ),
+    createModule("core", "core", {
+      project_name: projectName,
+      environment: expression("var.environment"),
+    }, {
+      manage_api_gateway_account: needsLogRole(plan)
+        ? expression("var.manage_api_gateway_account")
+        : undefined,
+      permissions_boundary_arn: permissionsBoundary === undefined ? undefined : BOUNDARY,
+    }),
     ...permissionsBoundary === undefined ? [] : renderBoundary(permissionsBoundary),
     renderStageGuard(projectName),
     renderDisposable(),
     ...!hasDatabase(plan) ? [] : [
-      block("module", ["database"], { source: getModule("database/distsql") }, {
+      createModule("database", "database/distsql", {
         ...NAMING,
         deletion_protection: expression("!local.is_disposable"),
       }),
@@ -171,36 +168,37 @@ export function listDeadLetterQueues({ functions, ownBuses }: ResourcePlan): Exp
 /** Renders the outputs. */
 export function renderOutputs(plan: ResourcePlan): HclBlock[] {
   const { functions, withUrl, queues, routes, sockets } = plan;
-  const output = (name: string, description: string, value: string) =>
-    block("output", [name], { description, value: expression(value) });
+  const refer = (name: string, description: string, value: string) =>
+    output(name, description, expression(value));
   const urls = withUrl.map(({ name, id }) => [
     name,
     expression(`aws_lambda_function_url.${id}.function_url`),
   ]);
   return [
-    output(
+    refer(
       "resource_prefix",
       "Prefix of all names; set RESOURCE_PREFIX to it when grants are applied.",
       "module.core.name_prefix",
     ),
-    output("account_id", "AWS account of the stage.", "module.core.account_id"),
-    ...routes.length > 0 ? [output("api_url", "URL of the API.", "module.api.base_url")] : [],
+    refer("account_id", "AWS account of the stage.", "module.core.account_id"),
+    ...routes.length > 0 ? [refer("api_url", "URL of the API.", "module.api.base_url")] : [],
     ...urls.length === 0 ? [] : [
-      block("output", ["function_urls"], {
-        description: "URLs of functions that have one of their own.",
-        value: Object.fromEntries(urls),
-      }),
+      output(
+        "function_urls",
+        "URLs of functions that have one of their own.",
+        Object.fromEntries(urls),
+      ),
     ],
     ...sockets.length === 0
       ? []
-      : [output("websocket_url", "URL of the WebSocket API.", "module.websocket.invoke_url")],
+      : [refer("websocket_url", "URL of the WebSocket API.", "module.websocket.invoke_url")],
     ...!hasDatabase(plan) ? [] : [
-      output(
+      refer(
         "database_endpoint",
         "Host name of the database, for migrations and grants.",
         "module.database.cluster_endpoint",
       ),
-      output(
+      refer(
         "database_admin_policy_arn",
         "Policy for the role that applies migrations and grants.",
         "module.database.admin_connect_policy_arn",
@@ -216,6 +214,6 @@ export function renderOutputs(plan: ResourcePlan): HclBlock[] {
         ...listDeadLetterQueues(plan),
       ],
     }),
-    output("function_names", "Full names of the functions.", "local.function_names"),
+    refer("function_names", "Full names of the functions.", "local.function_names"),
   ];
 }

@@ -7,6 +7,7 @@ import {
   type HclValue,
   quote,
   renderPolicy,
+  resource,
 } from "./hcl.ts";
 
 /** The source of a variable: a secret of Secrets Manager, or a parameter of SSM. */
@@ -109,18 +110,14 @@ export function renderSources(sources: readonly PlannedSource[]): HclBlock[] {
   return [
     ...named ? [block("data", ["aws_partition", "sources"])] : [],
     ...secrets.map(({ id, variable, kmsKeyArn, users }) =>
-      block(
-        "resource",
-        ["aws_secretsmanager_secret", id],
-        {
-          name: expression(`"${PREFIX}/${variable}"`),
-          description: `${variable} of ${users.join(", ")}.`.slice(0, MAX_DESCRIPTION),
-          kms_key_id: kmsKeyArn,
-          // a preview stage can be created again under its name at once
-          recovery_window_in_days: expression("local.is_disposable ? 0 : 30"),
-          tags: TAGS,
-        },
-      )
+      resource("aws_secretsmanager_secret", id, {
+        name: expression(`"${PREFIX}/${variable}"`),
+        description: `${variable} of ${users.join(", ")}.`.slice(0, MAX_DESCRIPTION),
+        kms_key_id: kmsKeyArn,
+        // a preview stage can be created again under its name at once
+        recovery_window_in_days: expression("local.is_disposable ? 0 : 30"),
+        tags: TAGS,
+      })
     ),
   ];
 }

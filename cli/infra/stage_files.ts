@@ -1,5 +1,5 @@
 import { ANY_STAGE, hasStages, resolveStage, type StageSource } from "../stages/stage_settings.ts";
-import { block, comment, expression, type HclBlock, quote } from "./hcl.ts";
+import { block, comment, expression, type HclBlock, quote, resource } from "./hcl.ts";
 
 /** Renders the backend, whose address each stage gives at `terraform init`. */
 export function renderBackend(settings: StageSource): HclBlock[] {
@@ -13,9 +13,9 @@ export function renderBackend(settings: StageSource): HclBlock[] {
  * that it was created with; a plan for another one fails before anything is compared.
  */
 export function renderStageGuard(projectName: string): HclBlock {
-  return block(
-    "resource",
-    ["terraform_data", "stage"],
+  return resource(
+    "terraform_data",
+    "stage",
     { input: expression(`"${projectName}-\${var.environment}"`) },
     block(
       "lifecycle",

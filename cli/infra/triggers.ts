@@ -1,6 +1,6 @@
 import { ALARM_TOPICS } from "./dead_letter_alarms.ts";
 import { renderRule } from "./event_rule.ts";
-import { block, expression, type HclBlock, type HclValue, jsonencode } from "./hcl.ts";
+import { expression, type HclBlock, type HclValue, jsonencode, resource } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import { handlesMailEvents, MAIL_PUBLISHER } from "./mail_file.ts";
 import { NAMING } from "./names.ts";
@@ -20,31 +20,25 @@ function getVisibilitySeconds({ options, settings }: InfraFunction): number {
 }
 
 /** Renders the queues. */
-export function renderQueues({ queues, infra, getModule }: ResourcePlan): HclBlock[] {
+export function renderQueues({ queues, infra, createModule }: ResourcePlan): HclBlock[] {
   return [...queues.functions].map(([name, functions]) => {
     const settings = infra.queues[name] ?? {};
-    return block(
-      "module",
-      [`queue_${queues.ids.get(name)}`],
-      { source: getModule("queue") },
-      { queue_name: name, ...NAMING },
-      {
-        visibility_timeout_seconds: settings.visibilityTimeoutSeconds ??
-          Math.max(LEAST_VISIBILITY_SECONDS, ...functions.map(getVisibilitySeconds)),
-        fifo_queue: settings.fifo,
-        content_based_deduplication: settings.contentBasedDeduplication,
-        max_receive_count: settings.maxReceiveCount,
-        delay_seconds: settings.delaySeconds,
-        retention_seconds: settings.retentionSeconds,
-        allowed_senders: getEventSenders(queues.ids.get(name)!, settings),
-        alarm_sns_topic_arns: ALARM_TOPICS,
-      },
-    );
+    return createModule(`queue_${queues.ids.get(name)}`, "queue", { queue_name: name, ...NAMING }, {
+      visibility_timeout_seconds: settings.visibilityTimeoutSeconds ??
+        Math.max(LEAST_VISIBILITY_SECONDS, ...functions.map(getVisibilitySeconds)),
+      fifo_queue: settings.fifo,
+      content_based_deduplication: settings.contentBasedDeduplication,
+      max_receive_count: settings.maxReceiveCount,
+      delay_seconds: settings.delaySeconds,
+      retention_seconds: settings.retentionSeconds,
+      allowed_senders: getEventSenders(queues.ids.get(name)!, settings),
+      alarm_sns_topic_arns: ALARM_TOPICS,
+    });
   });
 }
 
 /** Renders the topics with their subscriptions. */
-export function renderTopics({ topics, infra, getModule }: ResourcePlan): HclBlock[] {
+export function renderTopics({ topics, infra, createModule }: ResourcePlan): HclBlock[] {
   return [...topics.functions].map(([name, functions]) => {
     const sendsMail = infra.mail.identity !== undefined && functions.some(handlesMailEvents);
     const subscriptions = functions.map((fn) => [fn.name, {
@@ -52,10 +46,9 @@ export function renderTopics({ topics, infra, getModule }: ResourcePlan): HclBlo
       endpoint: expression(`module.fn_${fn.id}.function_arn`),
       filter_policy: fn.settings.filterPolicy && jsonencode(fn.settings.filterPolicy as HclValue),
     }]);
-    return block(
-      "module",
-      [`topic_${topics.ids.get(name)}`],
-      { source: getModule("topic") },
+    return createModule(
+      `topic_${topics.ids.get(name)}`,
+      "topic",
       { topic_name: name, ...NAMING },
       sendsMail ? MAIL_PUBLISHER : {},
       { subscriptions: functions.length === 0 ? undefined : Object.fromEntries(subscriptions) },
@@ -64,10 +57,10 @@ export function renderTopics({ topics, infra, getModule }: ResourcePlan): HclBlo
 }
 
 /** Renders the event buses of the project. */
-export function renderBuses({ ownBuses, infra, getModule }: ResourcePlan): HclBlock[] {
+export function renderBuses({ ownBuses, infra, createModule }: ResourcePlan): HclBlock[] {
   return [...ownBuses].map(([name, id]) => {
     const { archiveDays } = infra.buses[name] ?? {};
-    return block("module", [`bus_${id}`], { source: getModule("event-bus") }, {
+    return createModule(`bus_${id}`, "event-bus", {
       bus_name: name,
       ...NAMING,
     }, {
@@ -79,37 +72,35 @@ export function renderBuses({ ownBuses, infra, getModule }: ResourcePlan): HclBl
 
 /** Renders the buckets. */
 export function renderBuckets(
-  { buckets, infra, environments, getModule }: ResourcePlan,
+  { buckets, infra, environments, createModule }: ResourcePlan,
 ): HclBlock[] {
   const inCdn = Object.values(infra.cdn?.buckets ?? {});
   return [...buckets.functions].map(([name, functions]) => {
     const { corsAllowedOrigins, expirationDays } = infra.buckets[name] ?? {};
-    return block(
-      "module",
-      [`bucket_${buckets.ids.get(name)}`],
-      { source: getModule("storage") },
-      { bucket_name: name, project_name: infra.bucketPrefix, ...NAMING },
-      {
-        force_destroy: expression("local.is_disposable"),
-        cors_allowed_origins: corsAllowedOrigins?.map((origin) =>
-          typeof origin === "string"
-            ? origin
-            : expression(`var.${environments.terraformNames.get(origin.variable)}`)
-        ),
-        expiration_days: expirationDays,
-        reader_distribution_arns: inCdn.includes(name)
-          ? [expression("module.cdn.distribution_arn")]
-          : undefined,
-        lambda_notifications: functions.length === 0
-          ? undefined
-          : functions.map(({ id, settings }) => ({
-            function_arn: expression(`module.fn_${id}.function_arn`),
-            events: settings.events,
-            filter_prefix: settings.prefix,
-            filter_suffix: settings.suffix,
-          })),
-      },
-    );
+    return createModule(`bucket_${buckets.ids.get(name)}`, "storage", {
+      bucket_name: name,
+      project_name: infra.bucketPrefix,
+      ...NAMING,
+    }, {
+      force_destroy: expression("local.is_disposable"),
+      cors_allowed_origins: corsAllowedOrigins?.map((origin) =>
+        typeof origin === "string"
+          ? origin
+          : expression(`var.${environments.terraformNames.get(origin.variable)}`)
+      ),
+      expiration_days: expirationDays,
+      reader_distribution_arns: inCdn.includes(name)
+        ? [expression("module.cdn.distribution_arn")]
+        : undefined,
+      lambda_notifications: functions.length === 0
+        ? undefined
+        : functions.map(({ id, settings }) => ({
+          function_arn: expression(`module.fn_${id}.function_arn`),
+          events: settings.events,
+          filter_prefix: settings.prefix,
+          filter_suffix: settings.suffix,
+        })),
+    });
   });
 }
 
@@ -117,7 +108,7 @@ export function renderBuckets(
 export function renderTrigger(fn: InfraFunction, { buses, topics }: ResourcePlan): HclBlock[] {
   if (fn.kind === "topic") {
     return [
-      block("resource", ["aws_lambda_permission", `${fn.id}_topic`], {
+      resource("aws_lambda_permission", `${fn.id}_topic`, {
         statement_id: "AllowTopic",
         action: "lambda:InvokeFunction",
         function_name: expression(`module.fn_${fn.id}.function_name`),

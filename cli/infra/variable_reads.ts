@@ -1,7 +1,8 @@
 import type { BundleSyntax, PackageUse } from "../project/bundle_syntax.ts";
 import type { Problem } from "../project/findings.ts";
 import type { LoadedFunction } from "../project/loaded_function.ts";
-import { type AnyNode, listChildren, unwrap } from "../project/syntax_nodes.ts";
+import { findDeclaration, findProperty, getKey, listArguments } from "../project/declarations.ts";
+import type { AnyNode } from "../project/syntax_nodes.ts";
 import { findStandIn } from "../project/stand_ins.ts";
 
 /** An environment variable that a function reads. */
@@ -158,18 +159,6 @@ function acceptsNothing(schema: unknown): boolean {
   return !(result instanceof Promise) && result.issues === undefined;
 }
 
-/** Returns a property of an object literal. */
-export function findProperty(object: AnyNode | undefined, name: string): AnyNode | undefined {
-  const property = (object?.properties as AnyNode[] | undefined)?.findLast(({ key, computed }) =>
-    !computed && getKey(key as AnyNode | undefined) === name
-  );
-  return property?.value as AnyNode | undefined;
-}
-
-function getKey(key: AnyNode | undefined): unknown {
-  return key?.name ?? key?.value;
-}
-
 /** Finds the values of an expression that names a variable, through the parameters of functions. */
 class NameFinder {
   readonly #fn: LoadedFunction;
@@ -206,82 +195,18 @@ class NameFinder {
       this.find(found.init as AnyNode);
       return true;
     }
-    const owner = this.#fn.syntax.getParent(found)!;
-    const position = (owner.params as AnyNode[]).indexOf(found);
-    const calls = listCalls(this.#fn.syntax, owner);
-    if (calls === undefined || calls.length === 0) {
+    const given = listArguments(this.#fn.syntax, found);
+    const { type } = (found.left ?? found) as AnyNode;
+    if (given === undefined || type !== "Identifier") {
       this.#refuse(
         found,
         "the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
       );
       return true;
     }
-    for (const call of calls) {
-      const given = (call.arguments as AnyNode[])[position] ??
-        (found.type === "AssignmentPattern" ? found.right as AnyNode : undefined);
-      this.find(given ?? call);
-    }
+    given.forEach((each) => this.find(each));
     return true;
   }
-}
-
-/**
- * Finds the declaration of a name in a function: the `VariableDeclarator` of a constant, or the parameter.
- *
- * @returns `undefined` for other names, such as those at the top level.
- */
-export function findDeclaration(syntax: BundleSyntax, node: AnyNode): AnyNode | undefined {
-  for (let at = syntax.getParent(node); at !== undefined; at = syntax.getParent(at)) {
-    if (/Function/.test(at.type)) {
-      const parameter = (at.params as AnyNode[]).find((each) =>
-        each.name === node.name || (each.left as AnyNode | undefined)?.name === node.name
-      );
-      if (parameter !== undefined) return parameter;
-    }
-    if (at.type !== "BlockStatement") continue;
-    for (const statement of at.body as AnyNode[]) {
-      if (statement.type !== "VariableDeclaration") continue;
-      const found = (statement.declarations as AnyNode[]).find(({ id, init }) =>
-        (id as AnyNode).name === node.name && init !== null
-      );
-      if (found !== undefined) return found;
-    }
-  }
-  return undefined;
-}
-
-/** Lists the calls of a function; `undefined` if it is handed on, or has no name. */
-export function listCalls(syntax: BundleSyntax, fn: AnyNode): AnyNode[] | undefined {
-  const name = findFunctionName(syntax, fn);
-  if (name === undefined) return undefined;
-  const calls: AnyNode[] = [];
-  for (const reference of syntax.listReferences(name)) {
-    const parent = syntax.getParent(reference)!;
-    if (parent.type === "CallExpression" && parent.callee === reference) calls.push(parent);
-    else if (!isHarmless(parent, reference)) return undefined;
-  }
-  return calls;
-}
-
-/** Checks for what esbuild adds: names of functions, and getters of modules. */
-function isHarmless(parent: AnyNode, reference: AnyNode): boolean {
-  if (parent.type === "CallExpression") {
-    return /^__name\d*$/.test(String((parent.callee as AnyNode).name));
-  }
-  return parent.type === "AssignmentExpression" && parent.left === reference;
-}
-
-/** Returns the name that a function is declared with, or that a constant gives it. */
-export function findFunctionName(syntax: BundleSyntax, fn: AnyNode): string | undefined {
-  if (fn.type === "FunctionDeclaration") return (fn.id as AnyNode).name as string;
-  let parent = syntax.getParent(fn);
-  while (parent !== undefined && unwrap(parent) === fn) parent = syntax.getParent(parent);
-  const holder = parent?.type === "VariableDeclarator"
-    ? parent.id as AnyNode
-    : parent?.type === "AssignmentExpression"
-    ? parent.left as AnyNode
-    : undefined;
-  return holder?.type === "Identifier" ? holder.name as string : undefined;
 }
 
 /** Finds the members of `process.env` that the code of a project reads. */
@@ -351,10 +276,4 @@ export function findProcessReads(
 
   for (const reference of syntax.listReferences("__trellisEnvironment")) follow(reference, false);
   return found;
-}
-
-/** Visits a node and everything in it. */
-export function visitAll(node: AnyNode, visit: (node: AnyNode) => void): void {
-  visit(node);
-  for (const child of listChildren(node)) visitAll(child, visit);
 }

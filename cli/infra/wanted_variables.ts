@@ -1,4 +1,4 @@
-import { summarizeList } from "../generated_report.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
 import { type Expression, expression } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 

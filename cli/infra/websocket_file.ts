@@ -1,5 +1,5 @@
 import { NAMING } from "./names.ts";
-import { block, expression, type HclBlock } from "./hcl.ts";
+import { expression, type HclBlock } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
 import type { ResourcePlan } from "./plan_resources.ts";
 
@@ -8,7 +8,7 @@ const STAGE = "live";
 
 /** Renders the WebSocket API with the routes of its functions. */
 export function renderWebSocket(
-  { sockets, authorizers: { websocket: authorizer }, infra, getModule }: ResourcePlan,
+  { sockets, authorizers: { websocket: authorizer }, infra, createModule }: ResourcePlan,
 ): HclBlock[] {
   if (sockets.length === 0) return [];
   const target = ({ id }: InfraFunction) => ({
@@ -16,23 +16,17 @@ export function renderWebSocket(
     invoke_arn: expression(`module.fn_${id}.invoke_arn`),
   });
   return [
-    block(
-      "module",
-      ["websocket"],
-      { source: getModule("websocket-api") },
-      {
-        ...NAMING,
-        stage_name: STAGE,
-      },
-      {
-        routes: Object.fromEntries(
-          sockets.map((
-            fn,
-          ) => [fn.routeKey!, { ...target(fn), two_way: fn.settings.twoWay ? true : undefined }]),
-        ),
-        authorizer: authorizer &&
-          { ...target(authorizer), identity_sources: infra.websocket.identitySources },
-      },
-    ),
+    createModule("websocket", "websocket-api", {
+      ...NAMING,
+      stage_name: STAGE,
+    }, {
+      routes: Object.fromEntries(
+        sockets.map((
+          fn,
+        ) => [fn.routeKey!, { ...target(fn), two_way: fn.settings.twoWay ? true : undefined }]),
+      ),
+      authorizer: authorizer &&
+        { ...target(authorizer), identity_sources: infra.websocket.identitySources },
+    }),
   ];
 }

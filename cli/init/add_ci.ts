@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readConfig } from "../config/read_config.ts";
 import { findDenoConfig } from "../build/deno_graph.ts";
-import { type CommandResult, ExitCode } from "../command.ts";
-import { summarizeList } from "../generated_report.ts";
+import { type CommandResult, ExitCode } from "../terminal/command.ts";
+import { summarizeList } from "../terminal/generated_report.ts";
 import { readProjectName } from "../infra/project_name.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../terminal/output.ts";
 import { ciFiles } from "./ci_files.ts";
 
 /**

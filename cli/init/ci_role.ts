@@ -95,6 +95,30 @@ const TEMPLATE =
 |
 |  # Stages that can be changed. The plan of a pull request only reads.
 |  deploying = setsubtract(var.environments, ["plan"])
+|
+|  # Configuration of resources that the plan of a pull request reads, by service.
+|  plan_reads = {
+|    acm            = ["DescribeCertificate", "ListTagsForCertificate"]
+|    cloudfront     = ["Get*", "List*"]
+|    cloudwatch     = ["DescribeAlarms", "GetDashboard", "ListTagsForResource"]
+|    dsql           = ["GetCluster", "GetVpcEndpointServiceName", "ListTagsForResource"]
+|    dynamodb       = ["Describe*", "ListTagsOfResource"]
+|    ec2            = ["DescribeNetworkInterfaces", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs"]
+|    ecr            = ["DescribeRepositories", "GetLifecyclePolicy", "GetRepositoryPolicy", "ListTagsForResource"]
+|    events         = ["Describe*", "List*"]
+|    iam            = ["GetPolicy", "GetPolicyVersion", "GetRole", "GetRolePolicy", "ListAttachedRolePolicies", "ListPolicyVersions", "ListRolePolicies"]
+|    kinesis        = ["DescribeStreamSummary", "ListTagsForResource", "ListTagsForStream"]
+|    kms            = ["DescribeKey", "GetKeyPolicy", "GetKeyRotationStatus", "ListAliases", "ListResourceTags"]
+|    lambda         = ["GetEventSourceMapping", "ListTags"]
+|    logs           = ["DescribeDeliveries", "DescribeLogGroups", "GetDelivery", "GetDeliveryDestination", "GetDeliverySource", "ListTagsForResource"]
+|    route53        = ["Get*", "List*"]
+|    s3             = ["GetAccelerateConfiguration", "GetBucket*", "GetEncryptionConfiguration", "GetLifecycleConfiguration", "GetReplicationConfiguration"]
+|    scheduler      = ["GetSchedule"]
+|    secretsmanager = ["DescribeSecret", "GetResourcePolicy"]
+|    ses            = ["GetConfigurationSet", "GetConfigurationSetEventDestinations", "GetEmailIdentity", "ListTagsForResource"]
+|    sns            = ["GetDataProtectionPolicy", "GetPlatformApplicationAttributes", "GetSubscriptionAttributes", "GetTopicAttributes", "ListTagsForResource"]
+|    sqs            = ["GetQueueAttributes", "GetQueueUrl", "ListQueueTags"]
+|  }
 |}
 |
 |resource "aws_s3_bucket" "state" {
@@ -204,77 +228,9 @@ const TEMPLATE =
 |    Version = "2012-10-17"
 |    Statement = [
 |      {
-|        Sid    = "ReadConfiguration"
-|        Effect = "Allow"
-|        Action = [
-|          "acm:DescribeCertificate",
-|          "acm:ListTagsForCertificate",
-|          "cloudfront:Get*",
-|          "cloudfront:List*",
-|          "cloudwatch:DescribeAlarms",
-|          "cloudwatch:GetDashboard",
-|          "cloudwatch:ListTagsForResource",
-|          "dsql:GetCluster",
-|          "dsql:GetVpcEndpointServiceName",
-|          "dsql:ListTagsForResource",
-|          "dynamodb:Describe*",
-|          "dynamodb:ListTagsOfResource",
-|          "ec2:DescribeNetworkInterfaces",
-|          "ec2:DescribeSecurityGroups",
-|          "ec2:DescribeSubnets",
-|          "ec2:DescribeVpcs",
-|          "ecr:DescribeRepositories",
-|          "ecr:GetLifecyclePolicy",
-|          "ecr:GetRepositoryPolicy",
-|          "ecr:ListTagsForResource",
-|          "events:Describe*",
-|          "events:List*",
-|          "iam:GetPolicy",
-|          "iam:GetPolicyVersion",
-|          "iam:GetRole",
-|          "iam:GetRolePolicy",
-|          "iam:ListAttachedRolePolicies",
-|          "iam:ListPolicyVersions",
-|          "iam:ListRolePolicies",
-|          "kinesis:DescribeStreamSummary",
-|          "kinesis:ListTagsForResource",
-|          "kinesis:ListTagsForStream",
-|          "kms:DescribeKey",
-|          "kms:GetKeyPolicy",
-|          "kms:GetKeyRotationStatus",
-|          "kms:ListAliases",
-|          "kms:ListResourceTags",
-|          "lambda:GetEventSourceMapping",
-|          "lambda:ListTags",
-|          "logs:DescribeDeliveries",
-|          "logs:DescribeLogGroups",
-|          "logs:GetDelivery",
-|          "logs:GetDeliveryDestination",
-|          "logs:GetDeliverySource",
-|          "logs:ListTagsForResource",
-|          "route53:Get*",
-|          "route53:List*",
-|          "s3:GetAccelerateConfiguration",
-|          "s3:GetBucket*",
-|          "s3:GetEncryptionConfiguration",
-|          "s3:GetLifecycleConfiguration",
-|          "s3:GetReplicationConfiguration",
-|          "scheduler:GetSchedule",
-|          "secretsmanager:DescribeSecret",
-|          "secretsmanager:GetResourcePolicy",
-|          "ses:GetConfigurationSet",
-|          "ses:GetConfigurationSetEventDestinations",
-|          "ses:GetEmailIdentity",
-|          "ses:ListTagsForResource",
-|          "sns:GetDataProtectionPolicy",
-|          "sns:GetPlatformApplicationAttributes",
-|          "sns:GetSubscriptionAttributes",
-|          "sns:GetTopicAttributes",
-|          "sns:ListTagsForResource",
-|          "sqs:GetQueueAttributes",
-|          "sqs:GetQueueUrl",
-|          "sqs:ListQueueTags",
-|        ]
+|        Sid      = "ReadConfiguration"
+|        Effect   = "Allow"
+|        Action   = flatten([for service, actions in local.plan_reads : formatlist("\${service}:%s", actions)])
 |        Resource = "*"
 |      },
 |      {

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import { explainMissing } from "../../env/optional_package.ts";
-import { CLI_PACKAGES } from "../optional_packages.ts";
+import { CLI_PACKAGES } from "../terminal/optional_packages.ts";
 
 /** The text form of a generated document. */
 export interface DocumentFormat {

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join, posix } from "node:path";
+import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type FileChange, planGeneratedFiles } from "../generated_files.ts";
-import { findManifestText } from "../manifest_text.ts";
-import type { OpenApiDocument, OpenApiInfo } from "../../validation/openapi/document.ts";
+import type { FileChange } from "../files/generated_files.ts";
+import { findManifestText } from "../files/manifest_text.ts";
+import type { OpenApiInfo } from "../../validation/openapi/document.ts";
 import type { DocumentFormat } from "./document_format.ts";
-import { renderReferencePage } from "./reference_page.ts";
 
 const ADVICE = "Do not edit. Without this line the file is not overwritten.";
 /** Text that identifies a generated document or page, in all versions. */
@@ -15,47 +14,9 @@ export const NOTICE = `${MARKER}. ${ADVICE}`;
 /** JSON has no comments, so the marker is an extension field, which formatters keep. */
 const MARKER_KEY = "x-generated-by";
 
-/** Paths of the files, relative to the project. */
-export interface OpenApiFiles {
-  readonly file: string;
-  readonly htmlFile?: string;
-}
-
 /**
- * Compares a document and its page with the files on disk. Writes nothing. A document that differs
- * only in whitespace is unchanged, so that it may be formatted.
- *
- * @param files The paths.
- * @param format The form of the document.
- * @returns One entry for each file.
- */
-export function planOpenApiFiles(
-  root: string,
-  document: OpenApiDocument,
-  { file, htmlFile }: OpenApiFiles,
-  format: DocumentFormat,
-): FileChange[] {
-  const changes = [planDocument(root, document, file, MARKER, format)];
-  if (htmlFile !== undefined) {
-    const documentUrl = posix.relative(dirname(htmlFile), file) || basename(file);
-    const page = renderReferencePage(document, { documentUrl }).replace(
-      "\n",
-      ` <!-- ${NOTICE} -->\n`,
-    );
-    changes.push(
-      ...planGeneratedFiles({
-        root,
-        files: new Map([[htmlFile, page]]),
-        marker: MARKER,
-        ownFolders: [],
-      }),
-    );
-  }
-  return changes;
-}
-
-/**
- * Compares a document with the file on disk. Its first field stays the first one.
+ * Compares a document with the file on disk. Its first field stays the first one. A document that differs
+ * only in whitespace is unchanged, so that it may be formatted. Writes nothing.
  *
  * @param file The path, relative to the project.
  * @param marker Text that identifies a generated document, in all versions.

@@ -1,5 +1,5 @@
-import { groupBy } from "../group_by.ts";
-import { dropTrailingDigits } from "../build/syntax.ts";
+import { groupBy } from "../project/group_by.ts";
+import { dropTrailingDigits } from "../sources/syntax.ts";
 import { readFileSync } from "node:fs";
 import type { LoadedFunction } from "../project/loaded_function.ts";
 import type { Place } from "../project/source_map.ts";

@@ -1,7 +1,8 @@
-import { parseSyntax } from "../build/syntax.ts";
-import { listOwnModules } from "../dev/own_modules.ts";
+import { parseSyntax } from "../sources/syntax.ts";
+import { listOwnModules } from "../sources/own_modules.ts";
 import type { FunctionBundle } from "./bundle_functions.ts";
 import { type BundleSyntax, type PackageUse, readBundleSyntax } from "./bundle_syntax.ts";
+import { findFunctionName } from "./declarations.ts";
 import type { Runs } from "./mark_definitions.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
@@ -144,7 +145,7 @@ function findValueUse(syntax: BundleSyntax, node: AnyNode, seen: Set<AnyNode>): 
     }
     case "ArrowFunctionExpression":
     case "ReturnStatement": {
-      const owner = findFunctionName(syntax, parent);
+      const owner = findFunctionName(syntax, findFunction(syntax, parent));
       if (owner === undefined) return "routes";
       return combine(
         syntax.listReferences(owner).map((reference) => {
@@ -180,15 +181,8 @@ function findArgumentUse(syntax: BundleSyntax, node: AnyNode): InstanceUse {
     : "routes";
 }
 
-/** Returns the name of the function that a statement or an arrow function returns from. */
-function findFunctionName(syntax: BundleSyntax, node: AnyNode): string | undefined {
-  let at: AnyNode | undefined = node;
-  while (at !== undefined && !/Function/.test(at.type)) at = syntax.getParent(at);
-  if (at === undefined) return undefined;
-  if (at.type === "FunctionDeclaration") return (at.id as AnyNode).name as string;
-  let owner = syntax.getParent(at);
-  if (owner?.type === "CallExpression") owner = syntax.getParent(owner);
-  return owner?.type === "VariableDeclarator" && (owner.id as AnyNode).type === "Identifier"
-    ? (owner.id as AnyNode).name as string
-    : undefined;
+function findFunction(syntax: BundleSyntax, node: AnyNode): AnyNode {
+  let at = node;
+  while (!/Function/.test(at.type)) at = syntax.getParent(at)!;
+  return at;
 }

@@ -10,10 +10,10 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { type Definition, RECORDER, type Recorder } from "../../env/recording.ts";
-import { parseSyntax } from "../build/syntax.ts";
-import { listOwnModules } from "../dev/own_modules.ts";
-import { importFile } from "../import_file.ts";
-import { toPortablePath } from "../inside_folder.ts";
+import { parseSyntax } from "../sources/syntax.ts";
+import { listOwnModules } from "../sources/own_modules.ts";
+import { importFile } from "../sources/import_file.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
 import { type BundleSyntax, readBundleSyntax } from "./bundle_syntax.ts";
 import { createEvaluate } from "./evaluate_node.ts";
 import type {

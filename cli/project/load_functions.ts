@@ -12,8 +12,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { toPortablePath } from "../inside_folder.ts";
-import { BuildError } from "../dev/build_error.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
+import { BuildError } from "../sources/build_error.ts";
 import {
   bundleFunctions,
   findBundleError,

@@ -10,12 +10,12 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { nameEntryPoints } from "../build/entry_points.ts";
-import { loadEsbuild } from "../build/load_esbuild.ts";
-import { BuildError, toBuildError } from "../dev/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
+import { nameEntryPoints } from "../sources/entry_points.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { BuildError, toBuildError } from "../sources/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
 import { SOURCE } from "../discovery/source_files.ts";
-import { toPortablePath } from "../inside_folder.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
 import { loadFunctions } from "./load_functions.ts";
 import type { LoadError } from "./load_protocol.ts";
 import { findStandIn } from "./stand_ins.ts";

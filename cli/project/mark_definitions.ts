@@ -1,4 +1,4 @@
-import type { Edit } from "../build/syntax.ts";
+import type { Edit } from "../sources/syntax.ts";
 import { type AnyNode, listChildren } from "./syntax_nodes.ts";
 
 /** Code that only some functions run. In others it is emptied: who enqueues a job does not run it. */

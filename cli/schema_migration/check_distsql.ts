@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import type { DistSqlOptions } from "../../distsql/translate/options.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import { planMigrationFolder } from "../../database/migrations/plan_folder.ts";
-import type { FileChange } from "../generated_files.ts";
+import type { FileChange } from "../files/generated_files.ts";
 
 /**
  * Finds what Aurora DSQL refuses in a planned migration, before the file is written.

@@ -1,4 +1,4 @@
-import { UsageError } from "../command.ts";
+import { UsageError } from "../terminal/command.ts";
 
 /** What the developer decided about tables and columns that the schema does not declare. */
 export interface Decisions {

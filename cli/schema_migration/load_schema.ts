@@ -2,11 +2,11 @@ import type { BuildResult } from "esbuild";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { loadEsbuild } from "../build/load_esbuild.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { toBuildError } from "../dev/build_error.ts";
-import { LOCAL_BUILD, localResolver } from "../dev/bundle.ts";
-import { importBundle } from "../import_bundle.ts";
+import { toBuildError } from "../sources/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
+import { importBundle } from "../sources/import_bundle.ts";
 
 const COMMAND = "trellis generate migration";
 const DEFAULT_FILE = "src/schema.ts";

@@ -1,5 +1,5 @@
-import { type CommandContext, type CommandResult, ExitCode } from "../command.ts";
-import { formatDiagnostic } from "../generated_report.ts";
+import { type CommandContext, type CommandResult, ExitCode } from "../terminal/command.ts";
+import { formatDiagnostic } from "../terminal/generated_report.ts";
 import type { PlannedSource } from "../infra/sources.ts";
 import { readStage } from "../stages/stage_name.ts";
 import { openSecretValues, type SecretValues } from "./secret_values.ts";

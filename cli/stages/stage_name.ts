@@ -1,4 +1,4 @@
-import { type CommandContext, UsageError } from "../command.ts";
+import { type CommandContext, UsageError } from "../terminal/command.ts";
 
 /** Valid stage names; the core module has the same rule. */
 const STAGE_NAME = /^(?=.{1,20}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;

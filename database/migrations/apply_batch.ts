@@ -49,52 +49,44 @@ export function groupMigrations(
   return groups;
 }
 
-/** Result of a batch. */
-export interface BatchResult {
-  /** Milliseconds by tag of the applied migrations: all, or those before the one that failed. */
-  durations: ReadonlyMap<string, number>;
-  /** True if one migration failed. It was rolled back, and the following ones were not started. */
-  failed: boolean;
-}
-
 /**
  * Applies migrations in one message to the server. Each migration has its own transaction, which
- * also records it. If one fails, the migrations before it stay applied. The caller runs the failed
- * one separately to find the statement.
+ * also records it. If one fails, it is rolled back, the migrations before it stay applied, and the
+ * following ones are not started. The caller runs the failed one separately to find the statement.
  *
  * @param batch Atomic migrations in order.
  * @param context Shared state of the run.
- * @returns The applied migrations.
+ * @returns Milliseconds by tag of the applied migrations.
  * @throws {MigrationError} If the connection was lost.
  */
 export async function applyBatch(
   batch: readonly PlannedMigration[],
   context: MigrationContext,
-): Promise<BatchResult> {
+): Promise<ReadonlyMap<string, number>> {
   const { session, tables, clock } = context;
   const [first, last] = [batch[0].file.tag, batch[batch.length - 1].file.tag];
-  let failed = false;
   try {
     await session.script(batch.flatMap((_, index) => toTransaction(batch, index, tables)));
   } catch (error) {
     // without a SQLSTATE the server may have committed some; the next run reads which
     if (findSqlState(error) === undefined) {
-      throw new MigrationError(
-        `The connection was lost while ${first}.sql to ${last}.sql ran: run the migrations ` +
-          "again, they continue where they stopped",
-        { tag: first, cause: error },
-      );
+      throw connectionLost(`${first}.sql to ${last}.sql`, first, error);
     }
-    failed = true;
     await session.script(["ROLLBACK"]); // the failed transaction is still open
   }
   const tags = batch.map(({ file }) => quoteLiteral(file.tag)).join(", ");
   const select = `SELECT tag, duration_ms FROM ${tables.migrations} WHERE tag IN (${tags})`;
   const rows = await retryIdempotent(() => session.query(select), clock);
-  return {
-    durations: new Map(rows.map(({ tag, duration_ms }) => [String(tag), Number(duration_ms)])),
-    failed,
-  };
+  return new Map(rows.map(({ tag, duration_ms }) => [String(tag), Number(duration_ms)]));
+}
+
+/** Creates the error of a connection that ended while migrations ran. */
+export function connectionLost(files: string, tag: string, cause: unknown): MigrationError {
+  return new MigrationError(
+    `The connection was lost while ${files} ran: run the migrations again, they continue where ` +
+      "they stopped",
+    { tag, cause },
+  );
 }
 
 function toTransaction(

@@ -1,9 +1,12 @@
 import { monotonicNow } from "../../core/async/clock.ts";
-import { applyAtomic, applyOneByOne } from "./apply_atomic.ts";
-import { applyBatch, groupMigrations } from "./apply_batch.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { findSqlState } from "../../errors/driver_error.ts";
+import { applyBatch, connectionLost, groupMigrations } from "./apply_batch.ts";
 import { applyStepwise } from "./apply_stepwise.ts";
-import type { MigrationContext } from "./context.ts";
+import { type MigrationContext, toMigrationError } from "./context.ts";
 import type { PlannedMigration } from "./steps.ts";
+import type { HistoryTables } from "./history.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 
 /** Migration that was applied by a run. */
 export interface MigratedFile {
@@ -39,21 +42,52 @@ export async function applyPending(
     const [first, last] = [group[0].file.tag, group[group.length - 1].file.tag];
     if (group.length > 1) logger(`${first} to ${last}: ${group.length} migrations in one message`);
     const batch = group.length > 1 ? await applyBatch(group, context) : undefined;
-    let isSuspect = batch?.failed === true;
     for (const migration of group) {
       const { tag, hash } = migration.file;
-      let durationMs = batch?.durations.get(tag);
+      let durationMs = batch?.get(tag);
       if (durationMs === undefined) {
         const startedAt = monotonicNow(clock);
-        const applyWhole = isSuspect ? applyOneByOne : applyAtomic;
-        if (migration.atomic) await applyWhole(migration, context);
+        if (migration.atomic) await applyAtomic(migration, context);
         else if (!await applyStepwise(migration, context)) return migrations;
         durationMs = monotonicNow(clock) - startedAt;
-        isSuspect = false;
       }
       migrations.push({ tag, hash, durationMs });
       logger(`${tag}: applied in ${durationMs} ms`);
     }
   }
   return migrations;
+}
+
+/**
+ * Applies a migration and records it in one transaction: both happen or neither.
+ *
+ * @param planned The migration.
+ * @param context Shared state of the run.
+ * @throws {MigrationError} If a statement fails: names the statement. The migration is rolled back.
+ */
+export async function applyAtomic(
+  planned: PlannedMigration,
+  context: MigrationContext,
+): Promise<void> {
+  const { session, tables, lock } = context;
+  let index = 0;
+  try {
+    await session.transaction(async (tx) => {
+      if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) await lock.check();
+      for (; index < planned.steps.length; index++) await tx.query(planned.steps[index].sql);
+      await tx.query(writeAppliedNow(planned, tables));
+    });
+  } catch (error) {
+    // without a SQLSTATE the server may have committed; the next run reads the outcome
+    if (!isAppError(error) && findSqlState(error) === undefined) {
+      throw connectionLost(`${planned.file.tag}.sql`, planned.file.tag, error);
+    }
+    throw toMigrationError(planned, Math.min(index, planned.steps.length - 1), error);
+  }
+}
+
+function writeAppliedNow({ file, steps }: PlannedMigration, { migrations }: HistoryTables): string {
+  return `INSERT INTO ${migrations} (tag, hash, statements, duration_ms, executed) ` +
+    `VALUES (${quoteLiteral(file.tag)}, ${quoteLiteral(file.hash)}, ${steps.length}, ` +
+    "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000)::integer, true)";
 }

@@ -1,11 +1,10 @@
 import { monotonicNow } from "../../core/async/clock.ts";
 import { type MigrationContext, summarizeStatement, toMigrationError } from "./context.ts";
 import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
+import { inTransaction, noteDone, StepRun } from "./step_run.ts";
 import { MigrationError } from "./migration_error.ts";
 import { resolveStep } from "./resolve_step.ts";
 import { assertNoSearchPath, getSettings, withSettings } from "./session_settings.ts";
-import { StepRun } from "./step_run.ts";
-import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { PlannedMigration } from "./steps.ts";
 import { retryIdempotent } from "../../sql/retry_idempotent.ts";
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/async/clock.ts";
 import { findDriverError } from "../../errors/driver_error.ts";
-import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { HistoryTables } from "./history.ts";
 import type { MigrationLock } from "./lock.ts";
 import { MigrationError } from "./migration_error.ts";

@@ -1,10 +1,11 @@
 import { stripMark } from "../../sql/text_position.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "./sha256.ts";
 import { STATEMENT_BREAKPOINT } from "../../sql/statement.ts";
 import { tokenize } from "../../sql/tokenize.ts";
 import { MigrationError } from "./migration_error.ts";
+import type { Buffer } from "node:buffer";
+import { builtinModule } from "../../env/builtin_module.ts";
 
 /** Migration file. */
 export interface MigrationFile {
@@ -131,4 +132,15 @@ export function isSameButLineEndings(sql: string, hash: string): boolean {
   return [unix, windows, `\ufeff${unix}`, `\ufeff${windows}`].some((text) =>
     hashText(text) === hash
   );
+}
+
+/**
+ * Returns the SHA-256 of a text. Loads `node:crypto` on first use, so that functions that never
+ * migrate do not pay for it.
+ *
+ * @param text The text; its UTF-8 bytes are hashed.
+ * @returns 32 bytes.
+ */
+export function sha256(text: string): Buffer {
+  return builtinModule("node:crypto")!.createHash("sha256").update(text).digest();
 }

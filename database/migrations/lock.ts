@@ -5,9 +5,11 @@ import type { SqlSession } from "../../sql/session.ts";
 import { isOccError } from "../../sql/sqlstate.ts";
 import { createTables, type HistoryTables } from "./history.ts";
 import { MigrationError, MigrationLockedError } from "./migration_error.ts";
-import { sha256 } from "./sha256.ts";
+import { sha256 } from "./files.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 import { isConnectionLost, retryIdempotent } from "../../sql/retry_idempotent.ts";
+import { openShared } from "../providers/client.ts";
+import { type DatabaseSettings, getConnectionKey } from "../config/config.ts";
 
 /** Lock that allows one run at a time to migrate a database. */
 export interface MigrationLock {
@@ -60,7 +62,7 @@ async function waitFor(
       throw new MigrationLockedError(
         "Another run is migrating this database and did not finish within " +
           `${Math.round(timeoutMs / 1000)} s: try again later, or raise ` +
-          "lockTimeout",
+          "lockTimeoutSeconds",
       );
     }
     // with jitter, so that runs that started together do not poll together
@@ -199,4 +201,53 @@ function beat(options: LockOptions, renew: (on: SqlSession) => Promise<void>): (
 
 function newOwner(): string {
   return crypto.randomUUID();
+}
+
+/** Settings of the lock of a run. */
+export interface LockSettings {
+  tables: HistoryTables;
+  logger: (message: string) => void;
+  clock: Clock;
+  lockTimeoutMs: number;
+  lockTtlMs: number;
+}
+
+const NO_LOCK: Omit<MigrationLock, "owner"> = {
+  fence: undefined,
+  check: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+};
+
+/**
+ * Takes the lock that suits the database: of this process, of the session, or a lease.
+ *
+ * @param config The database, and whether runs lock.
+ * @param settings The settings of the lock.
+ * @param session The session of the run.
+ * @throws {MigrationError} If another run takes too long.
+ */
+export async function takeRunLock(
+  config: { readonly database: DatabaseSettings; readonly useLock?: boolean },
+  settings: LockSettings,
+  session: DedicatedSession,
+): Promise<MigrationLock> {
+  if (config.useLock === false) return { ...NO_LOCK, owner: crypto.randomUUID() };
+  const options = {
+    timeoutMs: settings.lockTimeoutMs,
+    ttlMs: settings.lockTtlMs,
+    logger: settings.logger,
+    clock: settings.clock,
+    openSession: async () => (await openShared(config.database, { check: false })).openSession(),
+  };
+  if (config.database.provider === "embedded-pg") {
+    return await takeProcessLock(
+      `${getConnectionKey(config.database)} ${settings.tables.migrations}`,
+      options,
+    );
+  }
+  return await (session.keepsSession ? takeAdvisoryLock : takeLease)(
+    session,
+    settings.tables,
+    options,
+  );
 }

@@ -5,8 +5,8 @@ import { JOURNAL_FILE } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlanFinding } from "../../sql/plan_finding.ts";
 import type { MigrationTarget } from "./run.ts";
-import { runWithRetry } from "../retry.ts";
-import { withSession } from "../session/with_session.ts";
+import { runWithRetry } from "../session/retry.ts";
+import { withSession } from "../providers/with_session.ts";
 
 /** Options of {@link markMigrationApplied}. */
 export interface MarkAppliedConfig extends MigrationTarget {

@@ -17,7 +17,8 @@ export interface MigrationErrorOptions extends AppErrorOptions {
  *
  * @example
  * ```ts
- * import { MigrationError, readMigrationFiles } from "@trellis/fn/database";
+ * import { readMigrationFiles } from "@trellis/fn/database";
+ * import { MigrationError } from "@trellis/fn/database/migrate";
  *
  * try {
  *   readMigrationFiles("./no-such-folder");
@@ -59,7 +60,7 @@ export class MigrationLockedError extends MigrationError {
  *
  * @example
  * ```ts
- * import { MigrationPlanError } from "@trellis/fn/database";
+ * import { MigrationPlanError } from "@trellis/fn/database/migrate";
  *
  * function report(error: unknown): void {
  *   if (!(error instanceof MigrationPlanError)) throw error;

@@ -1,5 +1,5 @@
 import type { DistSqlOptions } from "../../distsql/engine.ts";
-import type { DatabaseProvider } from "../config.ts";
+import type { DatabaseProvider } from "../config/config.ts";
 import type { MigrationFile } from "./files.ts";
 import { readMigrationFolder } from "./folder.ts";
 import { planMigrations } from "./plan.ts";
@@ -28,7 +28,7 @@ export interface FolderPlan {
  *
  * @example
  * ```ts
- * import { planMigrationFolder } from "@trellis/fn/database";
+ * import { planMigrationFolder } from "@trellis/fn/database/migrate";
  * import { mkdtempSync, writeFileSync } from "node:fs";
  *
  * const folder = mkdtempSync("/tmp/migrations-");
@@ -60,7 +60,7 @@ export async function planMigrationFolder(
  *
  * @example
  * ```ts
- * import { checkMigrationFolder } from "@trellis/fn/database";
+ * import { checkMigrationFolder } from "@trellis/fn/database/migrate";
  * import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
  *
  * const folder = mkdtempSync("/tmp/migrations-");

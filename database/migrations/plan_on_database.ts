@@ -4,7 +4,7 @@ import {
   type RowChangeRefusal,
   UNBATCHABLE,
 } from "../../distsql/engine.ts";
-import type { DatabaseProvider } from "../config.ts";
+import type { DatabaseProvider } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import type { MigrationFolder } from "./folder.ts";
 import { type HistoryTables, readDoneSteps } from "./history.ts";

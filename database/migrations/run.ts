@@ -1,10 +1,11 @@
 import type { DistSqlOptions } from "../../distsql/engine.ts";
 import { type Clock, monotonicNow, systemClock, toMonotonic } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { checkDatabaseConfig } from "../check_config.ts";
-import { openShared } from "../client.ts";
-import type { DatabaseConfig } from "../config.ts";
-import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
+import { checkDatabaseConfig } from "../config/check_config.ts";
+import { openShared } from "../providers/client.ts";
+import type { DatabaseConfig } from "../config/config.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, summarizeStatement, type UndecidedStatement } from "./context.ts";
@@ -14,10 +15,10 @@ import { MigrationPlanError } from "./migration_error.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
 import { describeFinding, formatPlanFinding, type PlanFinding } from "../../sql/plan_finding.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
-import { type LockSettings, takeRunLock } from "./run_lock.ts";
+import { type LockSettings, takeRunLock } from "./lock.ts";
 import { assertNoSharedSettings } from "./session_settings.ts";
 import type { PlannedMigration } from "./steps.ts";
-import { withSession } from "../session/with_session.ts";
+import { withSession } from "../providers/with_session.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 
@@ -59,20 +60,20 @@ export interface MigrateConfig extends MigrationTarget {
    * Seconds to wait for another run.
    * @default 600
    */
-  lockTimeout?: number;
+  lockTimeoutSeconds?: number;
   /**
    * Seconds after which the lease of a dead run expires, where the lock does not end with its
    * connection.
    * @default 60
    */
-  lockTtl?: number;
+  lockTtlSeconds?: number;
   /**
    * Maximum duration in seconds of a background job of `distsql` (an index, a validation), and of
    * each statement of a migration: a `CREATE INDEX`, an `UPDATE`, the copy of a table. The runner's
    * own statements are limited by `DatabaseConfig.statementTimeoutSeconds`.
    * @default 3600
    */
-  jobTimeout?: number;
+  jobTimeoutSeconds?: number;
   /**
    * Time in epoch milliseconds after which no further file or statement begins. A later run continues. A
    * file that is one transaction is never interrupted.
@@ -185,14 +186,16 @@ interface Settings extends LockSettings {
 
 function resolve(config: MigrateConfig): Settings {
   const {
-    lockTimeout = 600,
-    lockTtl = 60,
-    jobTimeout = 3600,
+    lockTimeoutSeconds = 600,
+    lockTtlSeconds = 60,
+    jobTimeoutSeconds = 3600,
     logger = () => {},
     clock = systemClock,
     stopAtMs = Infinity,
   } = config;
-  for (const [name, value] of Object.entries({ lockTimeout, lockTtl, jobTimeout })) {
+  for (
+    const [name, value] of Object.entries({ lockTimeoutSeconds, lockTtlSeconds, jobTimeoutSeconds })
+  ) {
     if (!(value > 0 && value < 1e6)) {
       throw new ConfigurationError(
         `MigrateConfig.${name} must be a number of seconds above 0, got ${value}`,
@@ -204,9 +207,9 @@ function resolve(config: MigrateConfig): Settings {
     tables: nameTables(config.migrationsTable, config.migrationsSchema),
     logger,
     clock,
-    lockTimeoutMs: lockTimeout * 1000,
-    lockTtlMs: lockTtl * 1000,
-    jobTimeoutMs: jobTimeout * 1000,
+    lockTimeoutMs: lockTimeoutSeconds * 1000,
+    lockTtlMs: lockTtlSeconds * 1000,
+    jobTimeoutMs: jobTimeoutSeconds * 1000,
     stopMs: toMonotonic(stopAtMs, clock),
   };
 }

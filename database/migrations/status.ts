@@ -3,7 +3,7 @@ import { nameTables, readApplied, readUnfinished } from "./history.ts";
 import { type MigrationStatus, planMigrations } from "./plan.ts";
 import { planOnDatabase } from "./plan_on_database.ts";
 import type { MigrationTarget } from "./run.ts";
-import { withSession } from "../session/with_session.ts";
+import { withSession } from "../providers/with_session.ts";
 
 /**
  * Returns the state of a database's migrations: applied, pending, changed since, unfinished, and
@@ -15,7 +15,8 @@ import { withSession } from "../session/with_session.ts";
  *
  * @example
  * ```ts
- * import { closeDrizzleClient, getMigrationStatus } from "@trellis/fn/database";
+ * import { closeDrizzleClient } from "@trellis/fn/database";
+ * import { getMigrationStatus } from "@trellis/fn/database/migrate";
  * import { mkdtempSync, writeFileSync } from "node:fs";
  *
  * const migrationsFolder = mkdtempSync("/tmp/migrations-");

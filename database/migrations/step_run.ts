@@ -1,5 +1,5 @@
 import { findSqlState, hasSqlState } from "../../errors/driver_error.ts";
-import { runWithRetry } from "../retry.ts";
+import { runWithRetry } from "../session/retry.ts";
 import { waitForJob } from "./async_jobs.ts";
 import { notBatchable, queryRunner, runInBatches } from "./backfill.ts";
 import type { MigrationContext } from "./context.ts";
@@ -7,11 +7,11 @@ import { clearStep, readSteps, type StepRow, writeStep } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { dropNotNullChecks } from "./not_null.ts";
 import { indexOf, lookUpStatement } from "./recover.ts";
-import { recreateTable } from "./recreate.ts";
-import { inTransaction } from "./step_transaction.ts";
-import type { MigrationStep } from "./steps.ts";
+import { recreateTable } from "./recreation.ts";
+import type { MigrationStep, PlannedMigration } from "./steps.ts";
 import { decideChange, isOverLimit, needsBatches } from "../../distsql/engine.ts";
 import { isConnectionLost, retryIdempotent } from "../../sql/retry_idempotent.ts";
+import type { SqlSession } from "../../sql/session.ts";
 
 /** Maximum attempts of a statement whose connection is lost. */
 const MAX_ATTEMPTS = 12;
@@ -194,11 +194,11 @@ export class StepRun {
    */
   async #execute(mayHaveRun: boolean): Promise<string | undefined> {
     const { session, clock } = this.#context;
-    let tries = 0;
+    let attempts = 0;
     for (;;) {
       try {
         const rows = await runWithRetry(() => {
-          tries++;
+          attempts++;
           return session.query(this.#step.sql);
         }, { maxRetries: 8, clock });
         const id = rows[0]?.job_id;
@@ -207,7 +207,7 @@ export class StepRun {
         if (this.#isIgnored(error)) return mayHaveRun ? undefined : ALREADY_THERE;
         const isLost = isConnectionLost(error);
         mayHaveRun ||= isLost;
-        if ((!isLost && tries === 1) || tries > MAX_ATTEMPTS) throw error;
+        if ((!isLost && attempts === 1) || attempts > MAX_ATTEMPTS) throw error;
         if (await this.#wasRun()) return undefined;
         if (!isLost) throw error;
       }
@@ -278,4 +278,41 @@ export class StepRun {
     const { ignores } = this.#step;
     return ignores !== undefined && hasSqlState(error, ignores);
   }
+}
+
+/** Runs work in a transaction and retries it after a conflict; fails if another run took over. */
+export function inTransaction(
+  context: MigrationContext,
+  fn: (tx: SqlSession) => Promise<void>,
+): Promise<void> {
+  const { session, lock, clock } = context;
+  return runWithRetry(() =>
+    session.transaction(async (tx) => {
+      if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) {
+        throw new MigrationError(
+          "Another run took over the migrations of this database, so this run stops",
+        );
+      }
+      await fn(tx);
+    }), { maxRetries: 8, clock });
+}
+
+/**
+ * Records a range of steps as done in one transaction, because a step that completes a skipped one
+ * must never run separately.
+ */
+export function noteDone(
+  { file, steps }: PlannedMigration,
+  from: number,
+  to: number,
+  context: MigrationContext,
+): Promise<void> {
+  const { tables, lock } = context;
+  return inTransaction(context, async (tx) => {
+    for (let step = from; step < to; step++) {
+      await tx.query(
+        writeStep(tables, file.tag, lock.owner, { step, hash: steps[step].hash, state: "done" }),
+      );
+    }
+  });
 }

@@ -11,7 +11,7 @@ import {
   type TranslatedStatement,
   translateSources,
 } from "../../distsql/engine.ts";
-import type { DatabaseProvider } from "../config.ts";
+import type { DatabaseProvider } from "../config/config.ts";
 import { findCommentedKeys } from "../../sql/commented_keys.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { parseStatement, StatementReader } from "../../sql/statement_reader.ts";

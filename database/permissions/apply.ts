@@ -2,10 +2,10 @@ import { environment } from "../../env/get_env.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { findDriverError } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
-import { withDistSqlRetry } from "../retry.ts";
-import { withSession } from "../session/with_session.ts";
+import { withDistSqlRetry } from "../session/retry.ts";
+import { withSession } from "../providers/with_session.ts";
 import {
   type DeclaredGrant,
   type DeclaredGrants,

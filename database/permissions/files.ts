@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { WHOLE_TABLE_COMMENT } from "../table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { splitStatements } from "../../sql/statement.ts";
 import { StatementReader } from "../../sql/statement_reader.ts";
@@ -8,6 +7,7 @@ import {
   isPermissionStatement,
   type PermissionStatement,
   readAction,
+  WHOLE_TABLE_COMMENT,
 } from "./permission_statement.ts";
 import {
   type PermissionVariables,

@@ -55,6 +55,12 @@ export interface PermissionStatement {
   isWholeTableOnDistSql: boolean;
 }
 
+/**
+ * Comment before a GRANT or REVOKE of columns in a permission file. On the distributed provider,
+ * which is not known to support column grants, the statement then applies to whole tables.
+ */
+export const WHOLE_TABLE_COMMENT = "-- distsql: whole table";
+
 const ROLE_OBJECTS: ReadonlySet<string> = new Set(["ROLE", "USER", "GROUP"]);
 
 /**

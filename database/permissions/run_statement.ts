@@ -2,7 +2,7 @@ import { sanitizeForDistSql } from "../../distsql/engine.ts";
 import { hasSqlState } from "../../errors/driver_error.ts";
 import { writeName } from "../../sql/sql_name.ts";
 import type { SqlSession } from "../../sql/session.ts";
-import { withDistSqlRetry } from "../retry.ts";
+import { withDistSqlRetry } from "../session/retry.ts";
 import type { DeclaredGrant } from "./declared_grants.ts";
 import { type Grant, grantKey, iamKey, type LiveGrants, readGrantKey } from "./live_grants.ts";
 import type { PermissionStatement } from "./permission_statement.ts";

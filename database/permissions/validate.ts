@@ -1,7 +1,7 @@
 import { environment } from "../../env/get_env.ts";
-import type { DatabaseConfig, DatabaseSettings } from "../config.ts";
+import type { DatabaseConfig, DatabaseSettings } from "../config/config.ts";
 import type { SqlSession } from "../../sql/session.ts";
-import { withDistSqlRetry } from "../retry.ts";
+import { withDistSqlRetry } from "../session/retry.ts";
 import { type DeclaredGrants, declareGrants, differs } from "./declared_grants.ts";
 import { readPermissionFiles } from "./files.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import type { PermissionObjectType, PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
 import { findRolesWithoutIam } from "./rds_iam.ts";
-import { withSession } from "../session/with_session.ts";
+import { withSession } from "../providers/with_session.ts";
 
 /** Options of {@link validatePermissions}. */
 export interface ValidatePermissionsConfig {

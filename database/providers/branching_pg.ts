@@ -1,18 +1,17 @@
 import type { Client } from "@neondatabase/serverless";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
-import { getPoolSize } from "../pool_size.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+import { getPoolSize } from "../config/pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
-import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";
+import { runTransaction, toSqlDriver } from "./branching_pg_driver.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { loadNeon } from "./load_neon.ts";
-import type { ConnectRetry } from "./postgres_js_driver.ts";
-import { limitStatements, rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
+import { connectClient, createSender, NeonConnection, NeonPool } from "./neon_pool.ts";
 import type { Connection, DedicatedSession, Invalidate } from "./provider.ts";
 import type { Row, SqlSession } from "../../sql/session.ts";
-import { getLimit, type StatementLimit } from "./statement_limit.ts";
+import { getLimit } from "./statement_limit.ts";
 
 /**
  * Opens Neon with its own driver: PostgreSQL's protocol in a WebSocket, with a connection pool and
@@ -53,7 +52,6 @@ export async function openBranchingPg(
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
   const connectRetry = createConnectRetry(config);
-  watchPool(pool, connectRetry, getLimit(config));
   let isClosing = false;
   // without a listener, an idle connection that ends would crash the process
   pool.on("error", (error: unknown) => {
@@ -61,13 +59,13 @@ export async function openBranchingPg(
   });
   // the same for a connection in use; its statement is rejected separately
   pool.on("connect", (client: Client) => void client.on("error", () => {}));
-  const run = createRunner(neon.Client);
-  const driver = toSqlDriver(pool, run);
+  const send = createSender(neon.Client);
+  const driver = toSqlDriver(new NeonPool(pool, send, connectRetry, getLimit(config)));
   const slots = new ConnectionSlots(maxConnections);
   return {
     async check(): Promise<void> {
       try {
-        await pool.query("select 1");
+        await driver.run({ text: "select 1", params: [], name: undefined });
       } catch (error) {
         isClosing = true;
         await pool.end();
@@ -77,14 +75,32 @@ export async function openBranchingPg(
     },
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, { schema })),
     async openSession(): Promise<DedicatedSession> {
-      const client = await connectClient(() => new neon.Client(settings), connectRetry);
-      return toDedicatedSession(client, run, isPooled(config.connectionString), getLimit(config));
+      const client = await connectClient(() => connect(new neon.Client(settings)), connectRetry);
+      const limit = getLimit(config);
+      const connection = new NeonConnection(client, send, limit);
+      const session = toSession(connection);
+      const isShared = isPooled(config.connectionString);
+      return {
+        ...session,
+        keepsSession: !isShared,
+        isPooled: isShared,
+        limitStatements: (ms) => void (limit.ms = ms),
+        transaction: (fn) => runTransaction(connection, () => fn(session)),
+        close: () => client.end(),
+      };
     },
     async close(): Promise<void> {
       isClosing = true;
       await pool.end();
     },
   };
+}
+
+/** Connects a client, whose lost connection is reported by the next statement. */
+async function connect(client: Client): Promise<Client> {
+  client.on("error", () => {});
+  await client.connect();
+  return client;
 }
 
 /**
@@ -94,65 +110,11 @@ function isPooled(connectionString: string | undefined): boolean {
   return /@[^/?@]*-pooler\./.test(connectionString ?? "");
 }
 
-function toSession(client: Client, run: NeonRunner): SqlSession {
+function toSession(connection: NeonConnection): SqlSession {
   return {
     async query(text, params = []): Promise<Row[]> {
-      return (await run<Row>(client, { text, values: [...params] })).rows;
+      return (await connection.run<Row>({ text, values: [...params] })).rows;
     },
-    async script(statements): Promise<void> {
-      await client.query(statements.join("\n;\n"));
-    },
-  };
-}
-
-/** Connects a client, and discards it on failure. */
-async function connectClient(
-  createClient: () => Client,
-  connectRetry: ConnectRetry,
-): Promise<Client> {
-  const startedAt = performance.now();
-  for (let attempt = 1;; attempt++) {
-    const client = createClient();
-    // a lost connection is reported by the next statement
-    client.on("error", () => {});
-    try {
-      await client.connect();
-      return client;
-    } catch (thrown) {
-      const error = toError(thrown);
-      const delayMs = connectRetry(error, attempt, performance.now() - startedAt);
-      if (delayMs === undefined) throw error;
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
-    }
-  }
-}
-
-function toDedicatedSession(
-  client: Client,
-  run: NeonRunner,
-  isPooled: boolean,
-  limit: StatementLimit,
-): DedicatedSession {
-  limitStatements(client, limit);
-  rejectWithErrors(client);
-  const session = toSession(client, run);
-  return {
-    ...session,
-    keepsSession: !isPooled,
-    isPooled,
-    limitStatements: (ms) => void (limit.ms = ms),
-    async transaction(fn): Promise<never> {
-      await session.query("begin");
-      let result: unknown;
-      try {
-        result = await fn(session);
-      } catch (error) {
-        await session.query("rollback").catch(() => {});
-        throw error;
-      }
-      await session.query("commit");
-      return result as never;
-    },
-    close: () => client.end(),
+    script: (statements) => connection.script(statements.join("\n;\n")),
   };
 }

@@ -1,4 +1,3 @@
-import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
 import { builtinModule } from "../../env/builtin_module.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 import {
@@ -10,137 +9,86 @@ import {
   withSavepoints,
 } from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
-import { toError } from "./neon_pool.ts";
-
-/** Result of a statement of Neon's driver, as in node-postgres. */
-export interface NeonResult<R> {
-  /** The columns. */
-  fields: { name: string; dataTypeID: number }[];
-  /** Rows, as objects or as arrays. */
-  rows: R[];
-  /** First word of the command tag. */
-  command: string;
-  /** Rows in the command tag. */
-  rowCount: number | null;
-}
-
-/** Statement in the form of Neon's driver. */
-export interface NeonStatement {
-  /** The SQL. */
-  text: string;
-  /** The parameters. */
-  values: unknown[];
-  /** The name of a prepared statement. */
-  name?: string;
-  /** Return rows as arrays. */
-  rowMode?: "array";
-  /** Parsers of values. */
-  types?: object;
-}
-
-/** Runs one statement on a connection. */
-export type NeonRunner = <R>(
-  client: Client | PoolClient,
-  statement: NeonStatement,
-) => Promise<NeonResult<R>>;
-
-type Callback = (error: unknown, result: never) => void;
-
-/** Constructor of Neon's query objects, which its types omit. */
-type QueryClass = new (statement: NeonStatement, callback: Callback) => object;
-
-/**
- * Runs statements with the extended protocol, also without parameters, so that a second statement
- * in the text is rejected.
- *
- * @param ClientClass The client of `@neondatabase/serverless`.
- * @returns The runner. It rejects with an Error, never with a WebSocket event.
- */
-export function createRunner(ClientClass: typeof Client): NeonRunner {
-  const { Query } = ClientClass as typeof Client & { Query: QueryClass };
-  class ExtendedQuery extends Query {
-    requiresPreparation(): boolean {
-      return true;
-    }
-  }
-  return function runExtended(client, statement) {
-    return new Promise((resolve, reject) => {
-      const complete: Callback = (error, result) =>
-        error ? reject(toError(error)) : resolve(result);
-      client.query(new ExtendedQuery(statement, complete) as never);
-    });
-  };
-}
+import type { NeonConnection, NeonPool, NeonResult, NeonStatement } from "./neon_pool.ts";
 
 /**
  * Creates a driver for Neon's pool.
  *
- * @param pool The pool.
- * @param run Runs statements.
+ * @param pool The connections.
  * @returns The driver.
  */
-export function toSqlDriver(pool: Pool, run: NeonRunner): SqlDriver {
+export function toSqlDriver(pool: NeonPool): SqlDriver {
   const names = new StatementNames();
 
-  function on(client: PoolClient): StatementRunner {
+  function on(connection: NeonConnection): StatementRunner {
     return {
-      run: async (statement) => toResult(await run(client, toNeonStatement(statement, names))),
+      run: async (statement) => toResult(await connection.run(toNeonStatement(statement, names))),
     };
   }
   return {
-    client: pool,
+    client: pool.pool,
     async run(statement): Promise<StatementResult> {
-      const client = await pool.connect();
+      const { connection, release } = await pool.take();
       let isUsable = false;
       try {
-        const result = await on(client).run(statement);
+        const result = await on(connection).run(statement);
         isUsable = true;
         return result;
       } catch (error) {
         isUsable = getSqlState(error) !== undefined;
         throw error;
       } finally {
-        client.release(!isUsable);
+        release(isUsable);
       }
     },
     async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
-      const client = await pool.connect();
-      return await runTransaction(client, () => work(withSavepoints(on(client))));
+      const { connection, release } = await pool.take();
+      // a connection whose transaction may still be open must not be reused
+      let isOver = false;
+      try {
+        return await runTransaction(
+          connection,
+          () => work(withSavepoints(on(connection))),
+          () => isOver = true,
+        );
+      } finally {
+        release(isOver);
+      }
     },
   };
 }
 
-async function runTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  // a connection whose transaction may still be open must not be reused
-  let isOver = false;
-  try {
-    await client.query("begin");
-    let result: T;
-    try {
-      result = await work();
-    } catch (error) {
-      await client.query("rollback").then(() => isOver = true, () => {});
-      throw error;
-    }
-    await commit(client, () => isOver = true);
-    return result;
-  } finally {
-    client.release(!isOver);
-  }
-}
-
 /**
- * Sends COMMIT. An error of the server also ends the transaction; without an answer its state is
- * unknown.
+ * Runs work between BEGIN and COMMIT. An error of the server at COMMIT also ends the transaction;
+ * without an answer its state is unknown.
+ *
+ * @param connection The connection.
+ * @param work The work.
+ * @param onOver Called when no transaction is open any more.
+ * @returns The result of the work.
  */
-async function commit(client: PoolClient, onOver: () => void): Promise<void> {
+export async function runTransaction<T>(
+  connection: NeonConnection,
+  work: () => Promise<T>,
+  onOver: () => void = () => {},
+): Promise<T> {
+  const execute = (text: string) => connection.run({ text, values: [] });
+  await execute("begin");
+  let result: T;
   try {
-    await client.query("commit");
+    result = await work();
+  } catch (error) {
+    await execute("rollback").then(onOver, () => {});
+    throw error;
+  }
+  try {
+    await execute("commit");
     onOver();
   } catch (error) {
     if (getSqlState(error) !== undefined) onOver();
     throw error;
   }
+  return result;
 }
 
 function toNeonStatement({ text, params, name }: Statement, names: StatementNames): NeonStatement {

@@ -5,8 +5,45 @@ import { findSqlState } from "../../errors/driver_error.ts";
 import { ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { metrics } from "../../observability/metrics.ts";
-import type { DatabaseSettings } from "../config.ts";
-import type { ConnectRetry } from "./postgres_js_driver.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+
+/**
+ * Retry policy for a connection that could not be opened; no statement was sent on it.
+ *
+ * @param error The server's answer.
+ * @param attempt Number of the failed attempt, from 1.
+ * @param elapsedMs Milliseconds since the first attempt.
+ * @returns Milliseconds to wait before the next attempt, or `undefined` to give up.
+ */
+export type ConnectRetry = (
+  error: unknown,
+  attempt: number,
+  elapsedMs: number,
+) => number | undefined;
+
+/**
+ * Runs work, and runs it again as long as a policy says so.
+ *
+ * @param work The work.
+ * @param policy Returns the delay before the next attempt. What it throws replaces the error.
+ * @returns The result of the work.
+ * @throws The last error.
+ */
+export async function retryRefused<T>(
+  work: () => PromiseLike<T>,
+  policy: ConnectRetry,
+): Promise<T> {
+  const startedAt = performance.now();
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const delayMs = policy(error, attempt, performance.now() - startedAt);
+      if (delayMs === undefined) throw error;
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    }
+  }
+}
 
 /** Retry policy for one kind of refused connection. */
 interface Refusal {

@@ -2,16 +2,20 @@ import type { RDSDataClient } from "@aws-sdk/client-rds-data";
 import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
-import type { DatabaseSettings } from "../config.ts";
-import { NO_DEADLINE, onDeadline } from "./deadline.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+import { NO_DEADLINE, onDeadline } from "../session/deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/client.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
 import { getRunner, toSqlDriver } from "./data_api_driver.ts";
-import { createConnectRetry, isUnreachable } from "./connect_retry.ts";
+import {
+  type ConnectRetry,
+  createConnectRetry,
+  isUnreachable,
+  retryRefused,
+} from "./connect_retry.ts";
 import { readFailure } from "./data_api_error.ts";
-import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "../../env/idle_timer.ts";
 import { loadRdsData } from "./load_rds_data.ts";
@@ -173,23 +177,19 @@ function toApi(
     // closes its sockets; the next request opens a new one
     if (underWay === 0 && idle.elapsedMs > MAX_IDLE_MS) client.destroy();
     underWay++;
-    const startedAt = performance.now();
     try {
-      for (let attempt = 1;; attempt++) {
-        try {
-          const answer = runOutsideInvocation(() => request({ abortSignal: abort.signal }));
-          return await (hasDeadline
-            ? answer
-            : withinLimit(answer, limit, isInTransaction ? lastAnswerMs : undefined));
-        } catch (error) {
-          if (isSilent(error)) abort.abort();
-          const failure = readFailure(error);
-          const elapsedMs = performance.now() - startedAt;
-          const delayMs = isUnsent(error) ? connectRetry(failure, attempt, elapsedMs) : undefined;
-          if (delayMs === undefined) throw failure;
-          await new Promise((resolve) => setTimeout(resolve, delayMs));
-        }
-      }
+      return await retryRefused(() => {
+        const answer = runOutsideInvocation(() => request({ abortSignal: abort.signal }));
+        return hasDeadline
+          ? answer
+          : withinLimit(answer, limit, isInTransaction ? lastAnswerMs : undefined);
+      }, (error, attempt, elapsedMs) => {
+        if (isSilent(error)) abort.abort();
+        const failure = readFailure(error);
+        const delayMs = isUnsent(error) ? connectRetry(failure, attempt, elapsedMs) : undefined;
+        if (delayMs === undefined) throw failure;
+        return delayMs;
+      });
     } finally {
       forget();
       underWay--;

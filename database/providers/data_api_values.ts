@@ -5,7 +5,7 @@ import type {
   SqlParameter,
 } from "@aws-sdk/client-rds-data";
 import type { PgColumn } from "drizzle-orm/pg-core";
-import { isKind } from "../drizzle_table.ts";
+import { isKind } from "../session/drizzle_table.ts";
 import { formatArray } from "../session/array_literal.ts";
 import { toHexText, toParameterText, toTimestampText } from "../session/parameter_text.ts";
 

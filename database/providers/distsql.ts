@@ -1,10 +1,9 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
-import { type DatabaseSettings, getRegion, splitEndpoint } from "../config.ts";
-import { createConnectRetry } from "./connect_retry.ts";
+import { type DatabaseSettings, getRegion, splitEndpoint } from "../config/config.ts";
+import { type ConnectRetry, createConnectRetry } from "./connect_retry.ts";
 import { createDsqlToken } from "./dsql_token.ts";
 import { openPostgres } from "./postgres_js.ts";
-import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
 /**

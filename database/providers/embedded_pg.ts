@@ -1,9 +1,9 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { explainMissing } from "../../env/optional_package.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { createSessionClient } from "../session/client.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
 import type { Connection, DedicatedSession } from "./provider.ts";
@@ -20,7 +20,9 @@ function isInMemory(folder: string): boolean {
  * @returns The connection.
  */
 export async function openEmbeddedPg(config: DatabaseSettings): Promise<Connection> {
-  const { PGlite } = await loadPglite();
+  const { PGlite } = await import("@electric-sql/pglite").catch(
+    explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", "Provider embedded-pg"),
+  );
   const folder = config.connectionString ?? "memory://";
   const isNew = isInMemory(folder) || await makeFolder(folder);
   const loadDataDir = isNew ? await loadEmbeddedSnapshot() : undefined;
@@ -66,13 +68,4 @@ function openSession(pglite: PGlite): DedicatedSession {
     transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
     close: () => Promise.resolve(),
   };
-}
-
-async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, "@electric-sql/pglite", "Provider embedded-pg")(error);
-  }
 }

@@ -1,5 +1,5 @@
 import { explainMissing } from "../../env/optional_package.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 
 /**
  * Loads Neon's driver on first use. `trellis build` replaces this file by a static import if the
@@ -8,11 +8,7 @@ import { DATABASE_PACKAGES } from "../optional_packages.ts";
  * @throws {ConfigurationError} If it is not installed.
  */
 export async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
-  const name = "@neondatabase/serverless";
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("@neondatabase/serverless");
-  } catch (error) {
-    return explainMissing(DATABASE_PACKAGES, name, "Provider branching-pg")(error);
-  }
+  return await import("@neondatabase/serverless").catch(
+    explainMissing(DATABASE_PACKAGES, "@neondatabase/serverless", "Provider branching-pg"),
+  );
 }

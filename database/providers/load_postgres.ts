@@ -1,5 +1,5 @@
 import { explainMissing } from "../../env/optional_package.ts";
-import { DATABASE_PACKAGES } from "../optional_packages.ts";
+import { DATABASE_PACKAGES } from "../config/optional_packages.ts";
 
 /**
  * Loads postgres.js on first use. `trellis build` replaces this file by a static import if the
@@ -8,11 +8,7 @@ import { DATABASE_PACKAGES } from "../optional_packages.ts";
  * @throws {ConfigurationError} If it is not installed.
  */
 export async function loadPostgres(): Promise<{ readonly default: typeof import("postgres") }> {
-  try {
-    // inside of `try`, bundlers tolerate a package that is not installed
-    return await import("postgres");
-  } catch (error) {
-    const purpose = "A connection to PostgreSQL or Aurora DSQL";
-    return explainMissing(DATABASE_PACKAGES, "postgres", purpose)(error);
-  }
+  return await import("postgres").catch(
+    explainMissing(DATABASE_PACKAGES, "postgres", "A connection to PostgreSQL or Aurora DSQL"),
+  );
 }

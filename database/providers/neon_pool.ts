@@ -1,13 +1,68 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
-import {
-  currentInvocation,
-  resumeInvocation,
-  runOutsideInvocation,
-} from "../../observability/invocation_context.ts";
-import { NO_DEADLINE, onDeadline } from "./deadline.ts";
-import type { ConnectRetry } from "./postgres_js_driver.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
+import { isSilent } from "../../sql/sqlstate.ts";
+import { NO_DEADLINE, onDeadline } from "../session/deadline.ts";
+import { type ConnectRetry, retryRefused } from "./connect_retry.ts";
 import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
-import { type StatementLimit, StatementWatch } from "./statement_limit.ts";
+import { type StatementLimit, withinLimit } from "./statement_limit.ts";
+
+/** Result of a statement of Neon's driver, as in node-postgres. */
+export interface NeonResult<R> {
+  /** The columns. */
+  fields: { name: string; dataTypeID: number }[];
+  /** Rows, as objects or as arrays. */
+  rows: R[];
+  /** First word of the command tag. */
+  command: string;
+  /** Rows in the command tag. */
+  rowCount: number | null;
+}
+
+/** Statement in the form of Neon's driver. */
+export interface NeonStatement {
+  /** The SQL. */
+  text: string;
+  /** The parameters. */
+  values: unknown[];
+  /** The name of a prepared statement. */
+  name?: string;
+  /** Return rows as arrays. */
+  rowMode?: "array";
+  /** Parsers of values. */
+  types?: object;
+}
+
+/** Sends one statement on a connection. */
+export type SendStatement = <R>(
+  client: Client | PoolClient,
+  statement: NeonStatement,
+) => Promise<NeonResult<R>>;
+
+type Callback = (error: unknown, result: never) => void;
+
+/** Constructor of Neon's query objects, which its types omit. */
+type QueryClass = new (statement: NeonStatement, callback: Callback) => object;
+
+/**
+ * Sends statements with the extended protocol, also without parameters, so that a second statement
+ * in the text is rejected.
+ *
+ * @param ClientClass The client of `@neondatabase/serverless`.
+ */
+export function createSender(ClientClass: typeof Client): SendStatement {
+  const { Query } = ClientClass as typeof Client & { Query: QueryClass };
+  class ExtendedQuery extends Query {
+    requiresPreparation(): boolean {
+      return true;
+    }
+  }
+  return function send(client, statement) {
+    return new Promise((resolve, reject) => {
+      const complete: Callback = (error, result) => error ? reject(error) : resolve(result);
+      client.query(new ExtendedQuery(statement, complete) as never);
+    });
+  };
+}
 
 /**
  * Returns an Error for a rejection of Neon's driver. A failed WebSocket rejects with an event,
@@ -15,7 +70,7 @@ import { type StatementLimit, StatementWatch } from "./statement_limit.ts";
  *
  * @param thrown An error or an event.
  */
-export function toError(thrown: unknown): Error {
+function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   const { message, error } = thrown as { message?: unknown; error?: unknown };
   const text = typeof message === "string" && message !== ""
@@ -25,177 +80,148 @@ export function toError(thrown: unknown): Error {
 }
 
 /**
- * Rejects failed statements with an Error instead of a WebSocket event, which a log could not
- * describe.
+ * Opens a connection, and retries refused ones.
  *
- * @param target A pool or a connection.
+ * @param connect Opens it.
+ * @param connectRetry Retry policy.
+ * @throws {Error} Never a WebSocket event.
  */
-export function rejectWithErrors(target: Pool | Client): void {
-  const query = target.query.bind(target) as (...args: unknown[]) => unknown;
-  target.query = function queryWithErrors(...args: unknown[]): unknown {
-    const result = query(...args);
-    return result instanceof Promise
-      ? result.catch((thrown) => Promise.reject(toError(thrown)))
-      : result;
-  } as Pool["query"];
+export function connectClient<T>(
+  connect: () => Promise<T>,
+  connectRetry: ConnectRetry,
+): Promise<T> {
+  return retryRefused(async () => {
+    try {
+      return await runOutsideInvocation(connect);
+    } catch (thrown) {
+      throw toError(thrown);
+    }
+  }, connectRetry);
 }
 
-type Done = (...result: unknown[]) => void;
-
-/** Connections without a statement limit, because an invocation with a deadline uses them. */
-const unlimited: WeakSet<object> = new WeakSet();
-
-/**
- * Rejects statements that the database does not answer in time, and closes their connection.
- *
- * @param client A connection; changed in place.
- * @param limit Maximum duration of a statement.
- */
-export function limitStatements(client: Client, limit: StatementLimit): void {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const failing: Set<(error: Error) => void> = new Set();
-  let silence: Error | undefined;
-  const watch = new StatementWatch(limit, (error) => {
-    silence = error;
-    for (const fail of [...failing]) fail(error);
-    void client.end().catch(() => {});
-  });
-  client.once("end", () => watch.close());
+/** An open connection. Rejects with Errors only, and closes if a statement is not answered in time. */
+export class NeonConnection {
+  readonly #client: Client | PoolClient;
+  readonly #send: SendStatement;
+  readonly #limit: StatementLimit | undefined;
+  #answeredMs = 0;
 
   /**
-   * Registers a statement and returns the callback to use instead of `done`; `undefined` if the
-   * connection is closed.
+   * @param client The connection.
+   * @param send Sends statements.
+   * @param limit Maximum duration of a statement; `undefined` if an invocation's deadline applies.
    */
-  function begin(done: Done): Done | undefined {
-    if (silence !== undefined) return void done(silence);
-    function complete(...result: unknown[]): void {
-      if (!failing.delete(complete)) return;
-      watch.ended();
-      done(...result);
-    }
-    failing.add(complete);
-    watch.sent();
-    return complete;
+  constructor(
+    client: Client | PoolClient,
+    send: SendStatement,
+    limit: StatementLimit | undefined,
+  ) {
+    this.#client = client;
+    this.#send = send;
+    this.#limit = limit;
   }
-  client.query = function queryWithinLimit(...args: unknown[]): unknown {
-    if (unlimited.has(client)) return query(...args);
-    const [first] = args as [Submittable | undefined];
-    if (typeof first?.submit === "function") {
-      const complete = begin(first.callback);
-      if (complete !== undefined) query(Object.assign(first, { callback: complete }));
-      return first;
+
+  /** Runs one statement. */
+  run<R>(statement: NeonStatement): Promise<NeonResult<R>> {
+    return this.#await(this.#send<R>(this.#client, statement));
+  }
+
+  /** Runs several statements as one message. */
+  async script(text: string): Promise<void> {
+    await this.#await(this.#client.query(text));
+  }
+
+  async #await<T>(answer: Promise<T>): Promise<T> {
+    const limit = this.#limit;
+    try {
+      return await (limit === undefined
+        ? answer
+        : withinLimit(answer, limit, () => this.#answeredMs));
+    } catch (thrown) {
+      const error = toError(thrown);
+      if (isSilent(error)) void (this.#client as Client).end().catch(() => {});
+      throw error;
+    } finally {
+      this.#answeredMs = performance.now();
     }
-    const done = args.at(-1);
-    if (typeof done === "function") {
-      const complete = begin(done as Done);
-      return complete && query(...args.slice(0, -1), complete);
-    }
-    return new Promise((resolve, reject) => {
-      const complete = begin((error, result) => error ? reject(error) : resolve(result));
-      if (complete !== undefined) query(...args, complete);
-    });
-  } as Client["query"];
+  }
 }
 
-/** Statement object of node-postgres, with its own callback. */
-interface Submittable {
-  submit: unknown;
-  callback: Done;
+/** A connection that is taken out of the pool. */
+export interface TakenConnection {
+  readonly connection: NeonConnection;
+  /**
+   * Returns the connection to the pool, or closes it.
+   *
+   * @param isUsable False if a transaction may be open on it.
+   */
+  release(isUsable: boolean): void;
 }
-
-type Taken = (
-  error: Error | undefined,
-  client: PoolClient | undefined,
-  release: (error?: unknown) => void,
-) => void;
 
 /**
- * Guards a pool:
- * - removes a connection when its invocation reaches the deadline, since a silent network or slow
+ * The connections of a pool:
+ * - one is closed when its invocation reaches the deadline, since a silent network or slow
  *   statement would block later invocations
- * - removes a connection when it ends: drizzle 0.45.4 does not release a connection whose BEGIN
- *   failed
- * - checks connections after a pause, because Neon ends them when the database suspends
- * - retries refused connections
- * - rejects only with Errors
- *
- * @param pool Changed in place.
- * @param connectRetry Retry policy for refused connections.
- * @param limit Maximum duration of a statement outside of invocations.
+ * - after a pause they are checked, because Neon ends them when the database suspends
+ * - refused ones are retried
  */
-export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: StatementLimit): void {
-  rejectWithErrors(pool);
-  pool.on("connect", (client: Client) => {
-    limitStatements(client, limit);
-    rejectWithErrors(client);
-  });
-  const connect = pool.connect.bind(pool) as (taken: Taken) => void;
-  const rest = new IdleConnectionGuard(dropSilent);
+export class NeonPool {
+  /** Neon's pool. */
+  readonly pool: Pool;
+  readonly #send: SendStatement;
+  readonly #connectRetry: ConnectRetry;
+  readonly #limit: StatementLimit;
+  readonly #rest = new IdleConnectionGuard(() => this.#dropSilent());
 
-  async function dropSilent(): Promise<void> {
+  /**
+   * @param pool Neon's pool.
+   * @param send Sends statements.
+   * @param connectRetry Retry policy for refused connections.
+   * @param limit Maximum duration of a statement outside of invocations.
+   */
+  constructor(
+    pool: Pool,
+    send: SendStatement,
+    connectRetry: ConnectRetry,
+    limit: StatementLimit,
+  ) {
+    this.pool = pool;
+    this.#send = send;
+    this.#connectRetry = connectRetry;
+    this.#limit = limit;
+  }
+
+  /** Takes a connection, and opens one if there is none. */
+  async take(): Promise<TakenConnection> {
+    const { pool } = this;
+    const waking = pool.idleCount === pool.totalCount ? this.#rest.wake() : undefined;
+    if (waking !== undefined) await waking;
+    const client = await connectClient(() => pool.connect(), this.#connectRetry);
+    let isTaken = true;
+    let forget = NO_DEADLINE;
+    const release = (isUsable: boolean): void => {
+      // a second release would make the pool throw
+      if (!isTaken) return;
+      isTaken = false;
+      forget();
+      this.#rest.used();
+      client.removeListener("end", drop);
+      client.release(!isUsable);
+    };
+    const drop = (): void => release(false);
+    client.once("end", drop);
+    forget = onDeadline(drop);
+    const limit = forget === NO_DEADLINE ? this.#limit : undefined;
+    return { connection: new NeonConnection(client, this.#send, limit), release };
+  }
+
+  async #dropSilent(): Promise<void> {
     let isSilent = false;
-    while (pool.idleCount > 0) {
-      const client = await (connect as () => Promise<PoolClient>)();
+    while (this.pool.idleCount > 0) {
+      const client = await this.pool.connect();
       isSilent ||= !await isAnswered(client.query("select 1"));
       client.release(isSilent);
       if (!isSilent) return;
     }
   }
-  function connectWatched(taken: Taken): void {
-    const invocation = currentInvocation();
-    const startedAt = performance.now();
-    let attempt = 1;
-    let cut = (): void => {};
-    const forget = onDeadline(() => cut());
-    tryOnce();
-
-    function tryOnce(): void {
-      runOutsideInvocation(() => connect(watch));
-    }
-    function delayAfter(error: unknown): number | undefined {
-      const ask = () => connectRetry(error, attempt++, performance.now() - startedAt);
-      return invocation === undefined ? ask() : resumeInvocation(invocation, ask);
-    }
-    function refuse(error: Error): void {
-      let failure = error;
-      try {
-        const delayMs = delayAfter(error);
-        if (delayMs !== undefined) return void setTimeout(tryOnce, delayMs);
-      } catch (thrown) {
-        failure = thrown as Error;
-      }
-      forget();
-      taken(failure, undefined, () => {});
-    }
-    function watch(...[error, client, release]: Parameters<Taken>): void {
-      if (client === undefined) return refuse(toError(error));
-      let isHeld = true;
-      // a second release would make the pool throw
-      function releaseOnce(error?: unknown): void {
-        if (!isHeld) return;
-        isHeld = false;
-        forget();
-        rest.used();
-        client?.removeListener("end", cut);
-        release(error);
-      }
-      cut = () => releaseOnce(true);
-      if (forget === NO_DEADLINE) unlimited.delete(client);
-      else unlimited.add(client);
-      client.once("end", cut);
-      client.release = releaseOnce;
-      taken(error, client, releaseOnce);
-    }
-  }
-  function connectAwake(taken: Taken): void {
-    const waking = pool.idleCount === pool.totalCount ? rest.wake() : undefined;
-    if (waking === undefined) connectWatched(taken);
-    else waking.then(() => connectWatched(taken), (error) => taken(error, undefined, () => {}));
-  }
-  pool.connect = function connectEither(taken?: Taken): Promise<PoolClient> | void {
-    if (taken !== undefined) return connectAwake(taken);
-    return new Promise((resolve, reject) =>
-      connectAwake((error, client) => client === undefined ? reject(error) : resolve(client))
-    );
-  } as Pool["connect"];
 }

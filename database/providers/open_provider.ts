@@ -1,4 +1,4 @@
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings } from "../config/config.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
 /**

@@ -1,14 +1,16 @@
 import { causeChain } from "../../errors/cause_chain.ts";
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
+import type { DatabaseSettings, PoolerMode } from "../config/config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { type PostgresAddress, readPostgresAddress } from "./postgres_address.ts";
-import { isLoopback, openPostgres } from "./postgres_js.ts";
+import { openPostgres } from "./postgres_js.ts";
 import type { PostgresOptions } from "./postgres_js_pool.ts";
-import { isPooled } from "./postgres_pooler.ts";
-import { loadRdsToken } from "./load_rds_token.ts";
+import { createRdsToken } from "./rds_token.ts";
 import type { Connection, Invalidate } from "./provider.ts";
+import type { RowList } from "postgres";
+import type { StatementRunner } from "./postgres_js_driver.ts";
+import type { Row } from "../../sql/session.ts";
 
 /**
  * Opens a PostgreSQL server by its address, such as RDS, Supabase or a container. The certificate
@@ -46,6 +48,8 @@ export async function openPostgresServer(
   );
 }
 
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
+
 function getTls(
   { host, sslMode }: PostgresAddress,
   ca: string | undefined,
@@ -55,7 +59,7 @@ function getTls(
       "DatabaseConfig.ca must be certificates in PEM format, not the path of a file: read the file",
     );
   }
-  const mode = sslMode ?? (isLoopback(host) && ca === undefined ? "disable" : "verify-full");
+  const mode = sslMode ?? (LOOPBACK.test(host) && ca === undefined ? "disable" : "verify-full");
   if (mode === "disable") return false;
   // postgres.js does not pass on an IP address, which would be verified as "localhost"
   const verified = { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }), host };
@@ -85,7 +89,6 @@ async function getPassword(
       "DatabaseConfig.iamAuth needs TLS: RDS refuses its tokens on plain connections",
     );
   }
-  const { createRdsToken } = await loadRdsToken();
   return await createRdsToken({ host, port, username, region: config.region });
 }
 
@@ -132,4 +135,26 @@ function findAdvice(
       "rds-db:connect on the database user, and the user needs GRANT rds_iam";
   }
   return undefined;
+}
+
+/**
+ * Finds out whether the server must be treated as shared with other clients between two
+ * transactions.
+ *
+ * A server tells each connection its process id when it starts. A pooler sends another number,
+ * because the connection has no server process yet. So a connection whose process has another id
+ * goes through a pooler. Its mode cannot be seen: only transaction mode loses sessions, but what
+ * works there works in session mode too.
+ *
+ * @param run Runs a statement.
+ * @param configured The configured mode; asks the server if it is `undefined`.
+ * @returns True for a pooler that may be in transaction mode.
+ */
+export async function isPooled(
+  run: StatementRunner,
+  configured?: PoolerMode,
+): Promise<boolean> {
+  const answer = await run((sql) => sql.unsafe("select pg_backend_pid() as pid")) as RowList<Row[]>;
+  if (configured !== undefined) return configured === "transaction";
+  return Number(answer[0].pid) !== answer.state.pid;
 }

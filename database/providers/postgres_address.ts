@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings, PoolerMode, SslMode } from "../config.ts";
+import type { DatabaseSettings, PoolerMode, SslMode } from "../config/config.ts";
 
 /** Server, user and connection settings of a `postgres` configuration. */
 export interface PostgresAddress {

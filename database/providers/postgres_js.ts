@@ -1,23 +1,27 @@
+import type { Sql, TransactionSql } from "postgres";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DatabaseSettings } from "../config.ts";
-import { getPoolSize } from "../pool_size.ts";
+import type { DatabaseSettings } from "../config/config.ts";
+import { getPoolSize } from "../config/pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import type { TransactionRules } from "../session/transaction_state.ts";
 import { createSessionClient } from "../session/client.ts";
+import type { ConnectRetry } from "./connect_retry.ts";
 import { loadPostgres } from "./load_postgres.ts";
-import { loadPostgresSession } from "./load_postgres_session.ts";
 import {
   begin,
-  type ConnectRetry,
-  queryRows,
+  createRowQuery,
+  readRows,
   runOnPool,
   ServerState,
+  type StatementRunner,
   toSqlDriver,
 } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
-import type { Connection, DedicatedSession, DrizzleClient, Invalidate } from "./provider.ts";
-import { getLimit } from "./statement_limit.ts";
-import type { StatementRunner } from "./statement_runner.ts";
+import type { StatementGate } from "./postgres_js_transaction.ts";
+import type { Connection, DedicatedSession, Invalidate } from "./provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import { getLimit, type StatementLimit } from "./statement_limit.ts";
+import type { Row, SqlSession } from "../../sql/session.ts";
 
 /** Differences between a provider's server and PostgreSQL. */
 export interface ServerTraits {
@@ -119,23 +123,10 @@ export async function openPostgres(
       return Promise.resolve(createSessionClient(limited, slots, { schema, rules }));
     },
     async openSession(): Promise<DedicatedSession> {
-      const { openDedicatedSession } = await loadPostgresSession();
-      const limit = getLimit(config);
-      return await openDedicatedSession({
-        open(onEnd) {
-          const own = new PostgresPool(postgres, { ...common, max: 1 }, onEnd);
-          return {
-            pool: own,
-            run: runOnPool(own, connectRetry, limit),
-            begin: (fn) => begin(own, connectRetry, limit, fn),
-          };
-        },
-        query: queryRows,
-        limit,
-        explain,
-        keepsSession,
-        isPooled,
-      });
+      const traits = { explain, keepsSession, isPooled, limit: getLimit(config) };
+      const createPool = (onEnd: () => void) =>
+        new PostgresPool(postgres, { ...common, max: 1 }, onEnd);
+      return await openDedicatedSession(createPool, connectRetry, traits);
     },
     close: () => pool.close(),
   };
@@ -164,35 +155,88 @@ function asText(text: string): string {
   return text;
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/;
-
-/** Checks for an address of this machine. */
-export function isLoopback(host: string): boolean {
-  return LOOPBACK.test(host);
+/** Properties of a dedicated session. */
+interface SessionTraits extends Required<Pick<ServerTraits, "explain" | "keepsSession">> {
+  readonly isPooled: ServerTraits["isPooled"];
+  /** Maximum duration of a statement, which the session may change. */
+  readonly limit: StatementLimit;
 }
 
 /**
- * Reads the TLS settings of a `postgres://` URL. Refuses `require`, `prefer` and `allow`, which
- * encrypt without verifying the server; accepts `disable`.
+ * Opens a dedicated session, for migrations.
  *
- * @param url The URL; its `sslmode` is removed.
- * @param ca Certificate authorities to trust in addition to the runtime's.
- * @returns The `ssl` option of postgres.js.
- * @throws {ConfigurationError} If `sslmode` would not verify the server.
+ * @param createPool Creates the session's own pool of one connection.
+ * @param connectRetry Retry policy for refused connections.
+ * @param traits Properties of the session.
+ * @returns The session.
  */
-export function readTls(url: URL, ca: string | undefined): PostgresOptions["ssl"] {
-  const isLocal = isLoopback(url.hostname) && ca === undefined;
-  // reading searchParams costs a new process 0.2 ms
-  const given = url.search === "" ? null : url.searchParams.get("sslmode");
-  if (given !== null) url.searchParams.delete("sslmode");
-  const mode = given ?? (isLocal ? "disable" : "verify-full");
-  if (mode === "disable") return false;
-  if (mode !== "verify-full") {
-    throw new ConfigurationError(
-      `sslmode=${mode} in DatabaseConfig.connectionString does not verify the server: leave ` +
-        "it out or use verify-full, and set DatabaseConfig.ca if the runtime does not know the " +
-        "server's certificate authority",
-    );
+async function openDedicatedSession(
+  createPool: (onEnd: () => void) => PostgresPool,
+  connectRetry: ConnectRetry,
+  { explain, keepsSession, isPooled, limit }: SessionTraits,
+): Promise<DedicatedSession> {
+  let isKept = keepsSession;
+  let hasWorked = false;
+  let isLost = false;
+  const pool = createPool(() => {
+    // a connection that never worked held no locks
+    if (isKept && hasWorked) isLost = true;
+  });
+  const run = runOnPool(pool, connectRetry, limit);
+  const isShared = await isPooled?.(run).catch(async (error) => {
+    await pool.close();
+    throw explain(error);
+  });
+  if (isShared) {
+    isKept = false;
+    pool.stopPreparing();
   }
-  return ca === undefined ? true : { rejectUnauthorized: true, ca };
+
+  /** Returns the connection, unless it replaced a lost one. */
+  function own<T extends Sql | TransactionSql>(sql: T): T {
+    if (!isLost) return sql;
+    throw Object.assign(new Error("The session's connection was lost"), {
+      code: "CONNECTION_CLOSED",
+    });
+  }
+  async function explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work();
+      hasWorked = true;
+      return result;
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+  function toTransactionSession(tx: TransactionSql, gate: StatementGate): SqlSession {
+    return {
+      async query(text, params): Promise<Row[]> {
+        return readRows(await gate.run(() => createRowQuery(tx, text, params)));
+      },
+      async script(statements): Promise<void> {
+        await gate.run(() => tx.unsafe(joinStatements(statements)));
+      },
+    };
+  }
+  return {
+    async query(text, params): Promise<Row[]> {
+      return readRows(await explained(() => run((sql) => createRowQuery(own(sql), text, params))));
+    },
+    async script(statements): Promise<void> {
+      await explained(() => run((sql) => own(sql).unsafe(joinStatements(statements))));
+    },
+    transaction: (fn) =>
+      explained(() =>
+        begin(pool, connectRetry, limit, (tx, gate) => fn(toTransactionSession(own(tx), gate)))
+      ),
+    keepsSession: isKept,
+    isPooled: isShared,
+    limitStatements: (ms) => void (limit.ms = ms),
+    close: () => pool.close(),
+  };
+}
+
+/** Joins statements by newlines, because a statement may end in a comment. */
+function joinStatements(statements: readonly string[]): string {
+  return statements.join("\n;\n");
 }

@@ -1,4 +1,5 @@
 import type { PendingQuery, Sql, TransactionSql } from "postgres";
+import { type ConnectRetry, retryRefused } from "./connect_retry.ts";
 import { isConnectFailure, isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
 import type {
   SqlDriver,
@@ -10,23 +11,7 @@ import { toQueryResult } from "../session/decode_rows.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { Row } from "../../sql/session.ts";
-import type { StatementRunner } from "./statement_runner.ts";
-import { createTextQuery } from "./text_query.ts";
 import { type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
-
-/**
- * Retry policy for a connection that could not be opened; no statement was sent on it.
- *
- * @param error The server's answer.
- * @param attempt Number of the failed attempt, from 1.
- * @param elapsedMs Milliseconds since the first attempt.
- * @returns Milliseconds to wait before the next attempt, or `undefined` to give up.
- */
-export type ConnectRetry = (
-  error: unknown,
-  attempt: number,
-  elapsedMs: number,
-) => number | undefined;
 
 /** Statements whose plan is worth keeping; DDL and SET run once. */
 const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
@@ -44,51 +29,17 @@ const MAX_PREPARED = 500;
  * @param connectRetry Retry policy.
  * @param send Runs the work; gets true if an invocation's deadline applies.
  * @param wasSent Returns true if the work may have been sent, after which it is not sent again.
- * @param read Reads the result.
  */
-function runUnlessRefused<T, R>(
+function runUnlessRefused<T>(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
   send: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
   wasSent: (error: unknown) => boolean,
-  read: (value: T) => R,
-): Promise<R> {
-  const startedAt = performance.now();
-  return pool.use(
-    send,
-    read,
-    (error) =>
-      retryUnsent(
-        error,
-        () => pool.use(send, read, rethrow),
-        wasSent,
-        (...failure) => connectRetry(...failure, performance.now() - startedAt),
-      ),
-  );
-}
-
-function rethrow(error: unknown): never {
-  throw error;
-}
-
-async function retryUnsent<R>(
-  failure: unknown,
-  run: () => Promise<R>,
-  wasSent: (error: unknown) => boolean,
-  getDelayMs: (error: unknown, attempt: number) => number | undefined,
-): Promise<R> {
-  let error = failure;
-  for (let attempt = 1;; attempt++) {
+): Promise<T> {
+  return retryRefused(() => pool.use(send), (error, attempt, elapsedMs) => {
     if (wasSent(error)) throw isReplaced(error) ? createLoss(error) : error;
-    const delayMs = isReplaced(error) ? 0 : getDelayMs(error, attempt);
-    if (delayMs === undefined) throw error;
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-    try {
-      return await run();
-    } catch (next) {
-      error = next;
-    }
-  }
+    return isReplaced(error) ? 0 : connectRetry(error, attempt, elapsedMs);
+  });
 }
 
 /** Creates the error of a statement that may have been sent on a connection that ended. */
@@ -98,6 +49,9 @@ function createLoss(cause: unknown): Error {
   });
 }
 
+/** Runs a statement, which is sent when it is awaited. */
+export type StatementRunner = <T>(start: (sql: Sql) => PromiseLike<T>) => Promise<T>;
+
 /** Creates a runner of statements, which retries connections that could not be opened. */
 export function runOnPool(
   pool: PostgresPool,
@@ -105,7 +59,7 @@ export function runOnPool(
   limit: StatementLimit,
 ): StatementRunner {
   const underWay = new UnderWay();
-  return function runStatement(start, read = asItIs) {
+  return function runStatement(start) {
     return runUnlessRefused(
       pool,
       connectRetry,
@@ -113,12 +67,11 @@ export function runOnPool(
         const pending = start(sql);
         if (hasDeadline) return pending;
         const sent = underWay.add();
-        return withinLimit(pending, limit, () => underWay.lastAnswerMs(sent)).finally(() =>
+        return withinLimit(pending, limit, () => sent.answeredMs).finally(() =>
           underWay.remove(sent)
         );
       },
       wasStatementSent,
-      read,
     );
   };
 }
@@ -133,15 +86,9 @@ function wasStatementSent(error: unknown): boolean {
   return !isReplaced(error) && !isConnectFailure(error) && (severity ?? severity_local) !== "FATAL";
 }
 
-function asItIs<R>(answer: unknown): R {
-  return answer as R;
-}
-
 /** A statement that waits for its answer. */
 interface Waiting {
-  before: Waiting | undefined;
-  after: Waiting | undefined;
-  /** Time of the last answer to a statement between `before` and this one. */
+  /** Time of the last answer to a statement that was sent before this one. */
   answeredMs: number;
 }
 
@@ -151,32 +98,24 @@ interface Waiting {
  * that were sent before it can be among them.
  */
 class UnderWay {
-  #last: Waiting | undefined;
+  readonly #waiting: Set<Waiting> = new Set();
 
   /** Adds a statement that is sent now. */
   add(): Waiting {
-    const sent: Waiting = { before: this.#last, after: undefined, answeredMs: 0 };
-    if (sent.before !== undefined) sent.before.after = sent;
-    return this.#last = sent;
+    const sent: Waiting = { answeredMs: 0 };
+    this.#waiting.add(sent);
+    return sent;
   }
 
   /** Removes a statement that was answered. */
-  remove({ before, after }: Waiting): void {
-    if (before !== undefined) before.after = after;
-    if (after === undefined) this.#last = before;
-    else {
-      after.before = before;
-      after.answeredMs = performance.now();
+  remove(answered: Waiting): void {
+    const answeredMs = performance.now();
+    let isLater = false;
+    for (const one of this.#waiting) {
+      if (isLater) one.answeredMs = answeredMs;
+      else isLater = one === answered;
     }
-  }
-
-  /** Returns when a statement that was sent before this one was answered last. */
-  lastAnswerMs(sent: Waiting): number {
-    let lastMs = 0;
-    for (let one: Waiting | undefined = sent; one !== undefined; one = one.before) {
-      lastMs = Math.max(lastMs, one.answeredMs);
-    }
-    return lastMs;
+    this.#waiting.delete(answered);
   }
 }
 
@@ -203,7 +142,6 @@ export function begin<T>(
         hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
       ),
     () => hasBegun,
-    asItIs<T>,
   );
 }
 
@@ -276,17 +214,17 @@ export function toSqlDriver(
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       pipelines: true,
-      run: (statement) => gate.run(() => start(tx, statement), toResult),
+      run: async (statement) => toResult(await gate.run(() => start(tx, statement))),
       savepoint: (work) =>
         tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
-  function run(statement: Statement): Promise<StatementResult> {
-    return runOn((sql) => start(sql, statement), toResult);
-  }
   return {
     client: pool,
-    run: (statement) => server.isKnown ? run(statement) : server.check().then(() => run(statement)),
+    async run(statement): Promise<StatementResult> {
+      if (!server.isKnown) await server.check();
+      return toResult(await runOn((sql) => start(sql, statement)));
+    },
     async transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T> {
       if (!server.isKnown) await server.check();
       return await begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate)));
@@ -294,23 +232,24 @@ export function toSqlDriver(
   };
 }
 
-/** A statement of a session, and how its rows are read. */
-interface RowQuery {
-  start(sql: Sql | TransactionSql): PromiseLike<unknown>;
-  read(answer: unknown): Row[];
-}
-
 /**
- * Creates a statement that is not prepared. Its rows have the value types of all providers.
+ * Creates a statement that is not prepared.
  *
+ * @param sql The pool, or the transaction.
  * @param text One statement, with `$1` for the first parameter.
  * @param params The parameters.
  */
-export function queryRows(text: string, params: readonly unknown[] = []): RowQuery {
-  return {
-    start: (sql) => createTextQuery(sql, text, params.map(toParameterText), false).values(),
-    read: (answer) => toQueryResult(toResult(answer)).rows,
-  };
+export function createRowQuery(
+  sql: Sql | TransactionSql,
+  text: string,
+  params: readonly unknown[] = [],
+): PromiseLike<unknown> {
+  return createTextQuery(sql, text, params.map(toParameterText), false).values();
+}
+
+/** Returns the rows of {@link createRowQuery}, which have the value types of all providers. */
+export function readRows(answer: unknown): Row[] {
+  return toQueryResult(toResult(answer)).rows;
 }
 
 /** Rows with the metadata of postgres.js. */
@@ -331,3 +270,29 @@ function toResult(answer: unknown): StatementResult {
     rowCount: count,
   };
 }
+
+/**
+ * Creates a statement whose parameters are texts, in the extended protocol. A second statement in the
+ * text is rejected by the server. The statement is sent when it is awaited.
+ *
+ * @param sql The pool, whose types must pass texts unchanged, or the transaction.
+ * @param text One statement, with `$1` for the first parameter.
+ * @param params A text or null per placeholder.
+ * @param prepare Keep the statement for later calls with the same text.
+ * @returns The statement.
+ */
+export function createTextQuery(
+  sql: Sql | TransactionSql,
+  text: string,
+  params: readonly (string | null)[],
+  prepare: boolean,
+): PendingQuery<Row[]> {
+  return sql.unsafe(text, params as never, { prepare, ...EXTENDED });
+}
+
+/**
+ * Without this option, postgres.js sends a text without parameters in the simple protocol, which runs
+ * several statements. The option is missing in the types of postgres.js 3.4.9. If a later version
+ * ignores it, the test "createTextQuery() rejects" fails.
+ */
+const EXTENDED = { simple: false };

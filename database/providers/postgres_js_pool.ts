@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
-import { NO_DEADLINE, onDeadline } from "./deadline.ts";
+import { NO_DEADLINE, onDeadline } from "../session/deadline.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
 import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 
@@ -70,29 +70,12 @@ export class PostgresPool {
    * would hold a connection while the network or server is silent. Therefore the pool is replaced,
    * and the old connections are closed once no other work uses them.
    *
-   * The steps that follow are parameters, because each link of a chain of promises takes another
-   * promise.
-   *
    * @param work A statement or a transaction; gets true if an invocation's deadline applies.
-   * @param read Reads the result of the work.
-   * @param recover Called with the error of the work.
-   * @returns The result of `read` or `recover`.
+   * @returns The result of the work.
    */
-  use<T, R>(
-    work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
-    read: (value: T) => R,
-    recover: (error: unknown) => R | Promise<R>,
-  ): Promise<R> {
+  async use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
-    if (waking === undefined) return this.#use(work, read, recover);
-    return waking.then(() => this.#use(work, read, recover));
-  }
-
-  #use<T, R>(
-    work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>,
-    read: (value: T) => R,
-    recover: (error: unknown) => R | Promise<R>,
-  ): Promise<R> {
+    if (waking !== undefined) await waking;
     const generation = this.#current ??= this.#open();
     const visit: Visit = { generation, isOver: false };
     generation.active++;
@@ -100,31 +83,17 @@ export class PostgresPool {
       this.#spend(generation);
       this.#leave(visit);
     });
-    let running: PromiseLike<T>;
     try {
-      running = work(generation.sql, forget !== NO_DEADLINE);
+      return await work(generation.sql, forget !== NO_DEADLINE);
     } catch (error) {
-      running = Promise.reject(error);
+      // a statement between a socket's error and its close would never be answered
+      if (endsConnection(error)) this.#spend(generation);
+      throw error;
+    } finally {
+      this.#rest.used();
+      forget();
+      this.#leave(visit);
     }
-    // not awaited: for a statement, which is no native promise, that would take three more promises
-    return running.then(
-      (value) => {
-        this.#end(visit, forget);
-        return read(value);
-      },
-      (error) => {
-        // a statement between a socket's error and its close would never be answered
-        if (endsConnection(error)) this.#spend(generation);
-        this.#end(visit, forget);
-        return recover(error);
-      },
-    ) as Promise<R>;
-  }
-
-  #end(visit: Visit, forget: () => void): void {
-    this.#rest.used();
-    forget();
-    this.#leave(visit);
   }
 
   #leave(visit: Visit): void {

@@ -3,8 +3,8 @@ import type { StatementWatch } from "./statement_limit.ts";
 
 /** Gate that every statement of a transaction passes. */
 export interface StatementGate {
-  /** Runs a statement, unless the transaction's connection is lost, and reads its result. */
-  run<T, R>(statement: () => PromiseLike<T>, read: (value: T) => R): Promise<R>;
+  /** Runs a statement, unless the transaction's connection is lost. */
+  run<T>(statement: () => PromiseLike<T>): Promise<T>;
 }
 
 /**
@@ -31,33 +31,21 @@ export function beginSafely<T>(
     tellLoss(error);
   });
   const gate: StatementGate = {
-    run<V, R>(statement: () => PromiseLike<V>, read: (value: V) => R): Promise<R> {
+    async run<V>(statement: () => PromiseLike<V>): Promise<V> {
       if (isGone) {
-        return Promise.reject(
-          Object.assign(new Error("The transaction's connection was lost"), {
-            code: "CONNECTION_CLOSED",
-          }),
-        );
+        throw Object.assign(new Error("The transaction's connection was lost"), {
+          code: "CONNECTION_CLOSED",
+        });
       }
       watched?.sent();
-      let running: PromiseLike<V>;
       try {
-        running = statement();
+        return await statement();
       } catch (error) {
-        running = Promise.reject(error);
+        if (endsConnection(error)) isGone = true;
+        throw error;
+      } finally {
+        watched?.ended();
       }
-      // not awaited: that would take two more promises
-      return running.then(
-        (value) => {
-          watched?.ended();
-          return read(value);
-        },
-        (error) => {
-          if (endsConnection(error)) isGone = true;
-          watched?.ended();
-          throw error;
-        },
-      ) as Promise<R>;
     },
   };
   const ended = new Promise<T>((resolve, reject) => {

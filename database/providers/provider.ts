@@ -1,15 +1,7 @@
-import type { PgDatabase } from "drizzle-orm/pg-core";
-import type { ConnectionInvalidationReason } from "../connection_events.ts";
-import type { QueryResultHKT } from "../session/query_result.ts";
+import type { ConnectionInvalidationReason } from "./connection_events.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
 import type { SqlSession } from "../../sql/session.ts";
 import type { StatementLimit } from "./statement_limit.ts";
-
-/** drizzle's PostgreSQL client, independent of the driver. */
-export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
-  PgDatabase<
-    QueryResultHKT,
-    TSchema
-  >;
 
 /** Dedicated server session, separate from the clients. */
 export interface DedicatedSession extends SqlSession {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { withoutContext } from "../../observability/invocation_context.ts";
-import { isKind } from "../drizzle_table.ts";
+import { isKind } from "../session/drizzle_table.ts";
 import type { PreparedQuery } from "../session/prepared_query.ts";
 import {
   buildingTemplate,

@@ -1,22 +1,20 @@
-import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { addKnownNames } from "../../errors/known_names.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
-import type { DrizzleClient } from "../providers/provider.ts";
-import type { DistSqlRetryOptions } from "../retry.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import type { DistSqlRetryOptions } from "../session/retry.ts";
 import type { PoolSession, TransactionSession } from "../session/session.ts";
 import { type CallValues, CHANGES_TEXT } from "../session/statement_template.ts";
 import { getStatementSession } from "../session/statement_session.ts";
-import type { TablePermission } from "../table_permission.ts";
-import type { TransactionClient } from "../transaction.ts";
+import type { TablePermission } from "./table_permission.ts";
+import type { TransactionClient } from "../session/transaction.ts";
 import {
   type BuilderClient,
   buildForAllValues,
   type BuiltStatement,
   type StatementBuilder,
 } from "./build_statement.ts";
-import { checkConstraintAnswers } from "./check_constraint_answers.ts";
-import type { ConstraintAnswers } from "./constraint_answers.ts";
+import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import { withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
 import { record } from "../../env/recording.ts";
@@ -122,7 +120,6 @@ export function defineStatementOn(
   if (constraints !== undefined) checkConstraintAnswers(constraints);
   const tables = checkTables(options.tables ?? []);
   const metrics = { constraints, retry };
-  const lastClient = new LastFulfilled<DrizzleClient>();
   const statement = new Statement(name, builder);
   statements.add(statement);
 
@@ -131,7 +128,7 @@ export function defineStatementOn(
     return map === undefined ? rows : map(rows as never);
   }
   function definedStatement(values: CallValues = {}): Promise<unknown> {
-    return withQueryMetrics(name, () => lastClient.use(getDb(), (db) => run(db, values)), metrics);
+    return withQueryMetrics(name, async () => await run(await getDb(), values), metrics);
   }
   function on(
     client: DrizzleClient | TransactionClient,

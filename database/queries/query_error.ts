@@ -8,7 +8,7 @@ import {
 import { readDriverError } from "../../errors/driver_error.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { TransactionMisuseError } from "../../errors/transaction_misuse_error.ts";
-import { countAttempts } from "../retry.ts";
+import { countAttempts } from "../session/retry.ts";
 import { isOccError } from "../../sql/sqlstate.ts";
 import { isInsideTransaction, keepTransaction } from "../session/transaction_state.ts";
 import { type ConstraintAnswers, findConstraintAnswer } from "./constraint_answers.ts";

@@ -1,11 +1,9 @@
-import { LastFulfilled } from "../../core/async/last_fulfilled.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { DrizzleClient } from "../providers/provider.ts";
-import type { DistSqlRetryOptions } from "../retry.ts";
-import { type TransactionClient, withTransaction } from "../transaction.ts";
-import { isFlatTransaction } from "../transaction_guard.ts";
-import { checkConstraintAnswers } from "./check_constraint_answers.ts";
-import type { ConstraintAnswers } from "./constraint_answers.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import type { DistSqlRetryOptions } from "../session/retry.ts";
+import { type TransactionClient, withTransaction } from "../session/transaction.ts";
+import { isFlatTransaction } from "../session/transaction_guard.ts";
+import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import {
   type DefinedStatement,
   defineStatementOn,
@@ -13,18 +11,20 @@ import {
   type Params,
   type StatementClient,
 } from "./define_statement.ts";
-import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
+import { withQueryMetrics } from "./query_metrics.ts";
 import { checkTables, type QueryTable } from "./query_tables.ts";
-import type { TablePermission } from "../table_permission.ts";
+import type { TablePermission } from "./table_permission.ts";
 import { record } from "../../env/recording.ts";
 
 /** Options of `defineQuery`. */
 export interface DefineQueryOptions {
   /**
-   * All tables of the query: the grants of the functions that use the query are generated from
-   * them.
+   * All tables that the function itself uses: the grants of the functions that use the query are
+   * generated from them. A query that only calls statements of `defineStatement` and other queries
+   * leaves it out: their tables are known.
+   * @default []
    */
-  tables: QueryTable[];
+  tables?: QueryTable[];
   /**
    * Run the query in a transaction. The whole transaction is retried after a conflict.
    * @default false
@@ -191,10 +191,10 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
 ): DefinedQuery<TSchema, TArgs, TResult> {
   const { transaction = false, retry, logInput = false, constraints } = options;
   if (constraints !== undefined) checkConstraintAnswers(constraints);
-  const tables = checkTables(options.tables);
+  const tables = checkTables(options.tables ?? []);
   const queryName = options.name ?? (fn.name || describeTables(tables));
-  const shared: QueryMetricsOptions = { retry, constraints };
-  const lastClient = new LastFulfilled<DrizzleClient<TSchema>>();
+  const measure = (args: TArgs, fn: () => Promise<TResult>): Promise<TResult> =>
+    withQueryMetrics(queryName, fn, { retry, constraints, logInput: logInput ? args : undefined });
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     // without savepoints the query's statements belong to the outer transaction alone
@@ -202,21 +202,13 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     return withTransaction(client, (tx) => fn(tx as DrizzleClient<TSchema>, ...args));
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
-    return withQueryMetrics(
-      queryName,
-      () => lastClient.use(getDb(), (db) => run(db, args)),
-      logInput ? { ...shared, logInput: args } : shared,
-    );
+    return measure(args, async () => await run(await getDb(), args));
   }
   function on(
     client: DrizzleClient<TSchema> | TransactionClient,
     ...args: TArgs
   ): Promise<TResult> {
-    return withQueryMetrics(
-      queryName,
-      () => run(client as DrizzleClient<TSchema>, args),
-      logInput ? { ...shared, logInput: args } : shared,
-    );
+    return measure(args, () => run(client as DrizzleClient<TSchema>, args));
   }
   return record(
     "defineQuery",

@@ -4,7 +4,7 @@ import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability
 import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { endSpanAt, startLeafSpanAt } from "../../observability/tracer.ts";
-import { Attempts, type DistSqlRetryOptions, type RetryCount } from "../retry.ts";
+import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../session/retry.ts";
 import { isTransactionConflict } from "../../sql/sqlstate.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";
@@ -24,10 +24,6 @@ export interface QueryMetricsOptions {
    */
   constraints?: ConstraintAnswers;
 }
-
-const NO_OPTIONS: QueryMetricsOptions = Object.freeze({});
-const NO_RETRY: DistSqlRetryOptions = Object.freeze({ maxRetries: 0 });
-const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
 
 /**
  * Runs a query with metrics (duration, errors and retries, with the dimension `queryName`), a span
@@ -55,12 +51,11 @@ const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
  * await closeDrizzleClient();
  * ```
  */
-export function withQueryMetrics<T>(
+export async function withQueryMetrics<T>(
   queryName: string,
   fn: () => Promise<T> | T,
-  options: QueryMetricsOptions = NO_OPTIONS,
+  { logInput, retry = {}, constraints }: QueryMetricsOptions = {},
 ): Promise<T> {
-  const { retry = DEFAULT_RETRY } = options;
   const startedMs = performance.now();
   // a query may run beside others, so none is the parent of what starts next
   const span = startLeafSpanAt(queryName, startedMs);
@@ -71,39 +66,21 @@ export function withQueryMetrics<T>(
     emit(queryName, endedMs - startedMs, count.retries, failure === undefined ? 0 : 1);
     if (span !== undefined) endSpanAt(span, failure, endedMs);
   }
-  function succeed(result: T): T {
-    end(undefined);
-    return result;
-  }
-  function fail(thrown: unknown): never {
-    const { constraints } = options;
+  let result: T;
+  try {
+    if (logInput !== undefined && isLevelEnabled("DEBUG")) {
+      logDebug("query input", { queryName, input: redactValue(logInput) });
+    }
+    const options = retry === false ? { maxRetries: 0 } : retry;
+    result = await runWithRetry(fn, options, count, isTransactionConflict);
+  } catch (thrown) {
     const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
     end(error.statusCode >= 500 ? error : undefined);
     logOnce(error, queryName, count.retries);
     throw error;
   }
-
-  // not an async function: that would take another promise
-  let attempts: Attempts<T> | undefined;
-  let first: Promise<T> | T;
-  try {
-    if (options.logInput !== undefined && isLevelEnabled("DEBUG")) {
-      logDebug("query input", { queryName, input: redactValue(options.logInput) });
-    }
-    attempts = new Attempts(
-      fn,
-      retry === false ? NO_RETRY : retry,
-      count,
-      isTransactionConflict,
-    );
-    first = attempts.run();
-  } catch (error) {
-    first = Promise.reject(error);
-  }
-  return Promise.resolve(first).then(
-    succeed,
-    (error) => attempts === undefined ? fail(error) : attempts.retry(error).then(succeed, fail),
-  );
+  end(undefined);
+  return result;
 }
 
 const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();

@@ -1,7 +1,7 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { addKnownNames } from "../../errors/known_names.ts";
-import { getColumnNames, getTableNames } from "../drizzle_table.ts";
-import type { TableOperation, TablePermission } from "../table_permission.ts";
+import { getColumnNames, getTableNames } from "../session/drizzle_table.ts";
+import type { TableOperation, TablePermission } from "./table_permission.ts";
 import { checkPermissions } from "./requires_table.ts";
 
 /** Table of a query with its operations. */
@@ -20,7 +20,7 @@ export interface QueryTable {
  */
 export function checkTables(tables: readonly QueryTable[]): TablePermission[] {
   const permissions = checkPermissions(
-    tables?.map(({ table, operations }) => ({
+    tables.map(({ table, operations }) => ({
       table: typeof table === "string" ? table : getName(table),
       operations,
     })),

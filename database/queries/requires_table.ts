@@ -2,7 +2,7 @@ import {
   DatabaseOperation,
   type TableDeclaration,
   type TablePermission,
-} from "../table_permission.ts";
+} from "./table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { record } from "../../env/recording.ts";
 

@@ -1,9 +1,9 @@
 import type { Column } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { getColumns, getTableNames } from "../drizzle_table.ts";
-import { columnNameSql } from "../column_sql.ts";
-import { type PlainSql, rawSql } from "../plain_sql.ts";
+import { getColumns, getTableNames } from "../session/drizzle_table.ts";
+import { columnNameSql } from "../session/column_sql.ts";
+import { type PlainSql, rawSql } from "../session/plain_sql.ts";
 import { qualify, quoteName } from "../../sql/quote.ts";
 
 /** The names of a table of rate limits, as SQL. */

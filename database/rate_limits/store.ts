@@ -8,9 +8,9 @@ import type {
 import { hasSqlState } from "../../errors/driver_error.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { logWarn } from "../../observability/logger.ts";
-import { type PlainSql, sql, type SqlValue } from "../plain_sql.ts";
+import { type PlainSql, sql, type SqlValue } from "../session/plain_sql.ts";
 import { withQueryMetrics } from "../queries/query_metrics.ts";
-import { runSql, runSqlRows } from "../run_sql.ts";
+import { runSql, runSqlRows } from "../session/run_sql.ts";
 import { isOccError } from "../../sql/sqlstate.ts";
 import { type LimitTable, readLimitTable } from "./limit_table.ts";
 import { buildTake, type TakenRow } from "./take_statement.ts";

@@ -1,4 +1,4 @@
-import { joinSql, type PlainSql, rawSql, sql } from "../plain_sql.ts";
+import { joinSql, type PlainSql, rawSql, sql } from "../session/plain_sql.ts";
 import type { LimitTable } from "./limit_table.ts";
 
 /**

@@ -1,11 +1,34 @@
-import { DrizzleQueryError } from "drizzle-orm";
-import type { DrizzleClient } from "../providers/provider.ts";
+import {
+  createTableRelationsHelpers,
+  DrizzleQueryError,
+  extractTablesRelationalConfig,
+  type Query,
+  type RelationalSchemaConfig,
+  type SQL,
+  type TablesRelationalConfig,
+} from "drizzle-orm";
+import type { DrizzleClient, QueryResult, QueryResultHKT } from "./drizzle_client.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
 import { Dialect } from "./dialect.ts";
-import type { SqlDriver } from "./driver.ts";
-import { DrizzleClients } from "./drizzle_clients.ts";
-import { PoolSession } from "./session.ts";
+import type { SqlDriver, Statement } from "./driver.ts";
+import { PoolSession, type TransactionSession, type TransactionWork } from "./session.ts";
 import { POSTGRES_RULES, type TransactionRules } from "./transaction_state.ts";
+import {
+  PgDatabase,
+  type PgPreparedQuery,
+  PgSession,
+  PgTransaction,
+  type PgTransactionConfig,
+  type PreparedQueryConfig,
+  type SelectedFieldsOrdered,
+} from "drizzle-orm/pg-core";
+import { isJsonField } from "./column_decoder.ts";
+import { CellReaders } from "./decode_rows.ts";
+import { createPlaceholderFiller } from "./placeholders.ts";
+import { PreparedQuery, type StatementRunner } from "./prepared_query.ts";
+import type { RowMapping } from "./row_mapper.ts";
+import { mapToFields } from "./row_mapping.ts";
+import { findSession, SESSION } from "./statement_session.ts";
 
 /** Options of {@link createSessionClient}. */
 export interface SessionClientOptions {
@@ -46,4 +69,115 @@ export function createSessionClient(
     createBuilder: () => clients.createBuilder(),
   });
   return Object.assign(clients.createClient(session), { $client: driver.client });
+}
+
+type RowMapper = (rows: unknown[][]) => unknown;
+type Client = PgDatabase<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig>;
+
+/** Session of drizzle on a session of this package, which sends its statements. */
+class DrizzleSession
+  extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  /** The session of this package. */
+  readonly [SESSION]: PoolSession | TransactionSession;
+
+  constructor(dialect: Dialect, session: PoolSession | TransactionSession | StatementRunner) {
+    super(dialect);
+    // a client that only builds statements has no session
+    this[SESSION] = session as PoolSession | TransactionSession;
+  }
+
+  prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
+    query: Query,
+    fields: SelectedFieldsOrdered | undefined,
+    name: string | undefined,
+    _isResponseInArrayMode: boolean,
+    mapRows?: RowMapper,
+    metadata?: Statement["metadata"],
+  ): PgPreparedQuery<T> {
+    const template = { name, metadata, isCast: (this.dialect as Dialect).getCasts(query) };
+    const mapping = this.#getMapping(fields, mapRows);
+    const fill = createPlaceholderFiller(query.params);
+    const prepared: unknown = new PreparedQuery(this[SESSION], query, template, mapping, fill);
+    return prepared as PgPreparedQuery<T>;
+  }
+
+  #getMapping(
+    fields: SelectedFieldsOrdered | undefined,
+    mapRows: RowMapper | undefined,
+  ): RowMapping {
+    if (mapRows !== undefined) {
+      const { lastRelationalFields } = this.dialect as Dialect;
+      const cells = new CellReaders(lastRelationalFields.map(isJsonField));
+      return { kind: "relational", cells, mapRows };
+    }
+    return fields === undefined ? { kind: "raw" } : mapToFields(fields);
+  }
+
+  override async count(query: SQL): Promise<number> {
+    const { rows } = await this.execute<QueryResult<{ count: unknown }>>(query);
+    return Number(rows[0].count);
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>, config?: PgTransactionConfig): Promise<T> {
+    const own = this[SESSION];
+    // drizzle begins an inner transaction on the transaction
+    return "savepoint" in own
+      ? own.savepoint(work as TransactionWork<T>, 1)
+      : own.transaction(work as TransactionWork<T>, config);
+  }
+}
+
+class Transaction
+  extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  override transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const session = findSession(this) as TransactionSession;
+    return session.savepoint(work as TransactionWork<T>, this.nestedIndex + 1);
+  }
+}
+
+/** The session of a client that sends no statements. */
+const BUILDER: StatementRunner = {
+  send: () => Promise.reject(new Error("A statement that is being built cannot be sent")),
+  createError: (_text, _params, cause) => cause,
+};
+
+/** Creates the clients of drizzle that share a dialect and a schema. */
+export class DrizzleClients {
+  readonly #dialect: Dialect;
+  readonly #schema: RelationalSchemaConfig<TablesRelationalConfig> | undefined;
+
+  /**
+   * @param dialect Writes the SQL.
+   * @param schema Tables and relations for `db.query`.
+   */
+  constructor(dialect: Dialect, schema: Record<string, unknown> | undefined) {
+    this.#dialect = dialect;
+    this.#schema = schema && readRelations(schema);
+  }
+
+  /** Creates the client of a session. */
+  createClient(session: PoolSession): Client {
+    return new PgDatabase(this.#dialect, new DrizzleSession(this.#dialect, session), this.#schema);
+  }
+
+  /** Creates a client that builds statements and sends none. */
+  createBuilder(): Client {
+    return new PgDatabase(this.#dialect, new DrizzleSession(this.#dialect, BUILDER), undefined);
+  }
+
+  /** Creates the client of a transaction. */
+  createTransaction(session: TransactionSession, depth: number): Client {
+    const own = new DrizzleSession(this.#dialect, session);
+    return new Transaction(this.#dialect, own, this.#schema, depth);
+  }
+}
+
+function readRelations(
+  fullSchema: Record<string, unknown>,
+): RelationalSchemaConfig<TablesRelationalConfig> {
+  const { tables, tableNamesMap } = extractTablesRelationalConfig(
+    fullSchema,
+    createTableRelationsHelpers,
+  );
+  return { fullSchema, schema: tables, tableNamesMap };
 }

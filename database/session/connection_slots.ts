@@ -1,6 +1,6 @@
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { currentInvocation, runOutsideInvocation } from "../../observability/invocation_context.ts";
-import { onDeadline } from "../providers/deadline.ts";
+import { onDeadline } from "./deadline.ts";
 import { waitedForIdle, waitsForItself } from "./misuse_messages.ts";
 import { currentScope, TransactionScope } from "./transaction_scope.ts";
 

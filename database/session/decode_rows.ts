@@ -1,6 +1,6 @@
 import type { Row } from "../../sql/session.ts";
 import type { ResultColumn, StatementResult } from "./driver.ts";
-import type { QueryResult } from "./query_result.ts";
+import type { QueryResult } from "./drizzle_client.ts";
 import { columnReader, rawReader, type ValueReader } from "./read_value.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { is, Param, type Query, type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
-import type { PlainSql } from "../plain_sql.ts";
+import type { PlainSql } from "./plain_sql.ts";
 import type { WrittenStatement } from "./statement_session.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
-import { COLUMNS, getColumns } from "../drizzle_table.ts";
+import { COLUMNS, getColumns } from "./drizzle_table.ts";
 import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";
 import {
   generateForInsert,

@@ -53,22 +53,15 @@ export class Lease {
    * @returns The result of `send`.
    * @throws {TransactionMisuseError} If this lease or an outer one has ended.
    */
-  run<T>(what: () => string, send: () => Promise<T>): Promise<T> {
-    // without `async`, which creates two promises for each statement
+  async run<T>(what: () => string, send: () => Promise<T>): Promise<T> {
+    this.assertOpen(what);
+    this.#enter();
     try {
-      this.assertOpen(what);
-      const answer = send();
-      this.#enter();
-      return answer.then((result) => {
-        this.#leave();
-        return result;
-      }, (error) => {
-        const noted = this.#noteIfLate(error);
-        this.#leave();
-        throw noted;
-      });
+      return await send();
     } catch (error) {
-      return Promise.reject(this.#noteIfLate(error));
+      throw this.#noteIfLate(error);
+    } finally {
+      this.#leave();
     }
   }
 

@@ -1,17 +1,11 @@
 import type { Query } from "drizzle-orm";
 import { isAppError } from "../../errors/app_error.ts";
-import { ENTITY_KIND } from "../drizzle_table.ts";
+import { ENTITY_KIND } from "./drizzle_table.ts";
 import type { Row } from "../../sql/session.ts";
-import { type CellReaders, toQueryResult } from "./decode_rows.ts";
+import { toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 import type { PlaceholderValues } from "./placeholders.ts";
-import type { NotNullable, RowMapper } from "./row_mapper.ts";
-
-/** Mapping of a statement's rows. */
-export type RowMapping =
-  | { kind: "raw" }
-  | { kind: "fields"; cells: CellReaders; rows: RowMapper }
-  | { kind: "relational"; cells: CellReaders; mapRows: (rows: unknown[][]) => unknown };
+import type { NotNullable, RowMapping } from "./row_mapper.ts";
 
 /** A statement without its values. */
 export type StatementTemplate = Omit<Statement, "text" | "params">;
@@ -139,33 +133,21 @@ export class PreparedQuery {
     return rows.map((row) => mapping.rows.map(row, this.joinsNotNullableMap));
   }
 
-  /** Runs the statement, without `async`, which would create two promises for each one. */
-  #run<R>(
+  async #run<R>(
     placeholderValues: Record<string, unknown>,
     read: (result: StatementResult) => R,
   ): Promise<R> {
-    let params: unknown[];
+    const params = this.#fill(placeholderValues);
+    const { sql } = this.query;
+    let result: StatementResult;
     try {
-      params = this.#fill(placeholderValues);
+      result = await this.#runner.send({ ...this.#template, text: sql, params });
     } catch (error) {
-      return Promise.reject(error);
+      const failure = toStatementError(this.#runner, error, sql, params);
+      this.#runner.noteFailure?.(failure);
+      throw failure;
     }
-    return this.#send(params).then(read, (error) => this.#fail(error, params));
-  }
-
-  #send(params: unknown[]): Promise<StatementResult> {
-    const { name, isCast, metadata } = this.#template;
-    try {
-      return this.#runner.send({ text: this.query.sql, params, name, isCast, metadata });
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  #fail(error: unknown, params: unknown[]): never {
-    const failure = toStatementError(this.#runner, error, this.query.sql, params);
-    this.#runner.noteFailure?.(failure);
-    throw failure;
+    return read(result);
   }
 }
 

@@ -1,8 +1,6 @@
 /** PostgreSQL's ISO date style: `2026-01-31 12:00:00.123456+05:30`, `0044-03-15 00:00:00 BC`. */
-const TIMESTAMP = new RegExp(
-  "^(\\d{4,6})-(\\d\\d)-(\\d\\d) (\\d\\d):(\\d\\d):(\\d\\d)(?:\\.(\\d{1,6}))?" +
-    "(?:([+-])(\\d\\d)(?::(\\d\\d)(?::(\\d\\d))?)?)?( BC)?$",
-);
+const TIMESTAMP =
+  /^(\d{4,6})-(\d\d-\d\d) (\d\d:\d\d:\d\d)(?:(\.\d{1,3})\d{0,3})?(?:([+-])(\d\d)(?::(\d\d)(?::(\d\d))?)?)?( BC)?$/;
 
 /**
  * Parses a `timestamp` or `timestamptz`. Without a zone it is read as UTC, like in drizzle, so that
@@ -19,44 +17,16 @@ export function readTimestamp(text: string): Date | number | string {
     if (text === "infinity") return Infinity;
     return text === "-infinity" ? -Infinity : text;
   }
-  const [
-    ,
-    year,
-    month,
-    day,
-    hours,
-    minutes,
-    seconds,
-    fraction = "",
-    sign,
-    zoneH,
-    zoneM,
-    zoneS,
-    bc,
-  ] = match;
-  const ms = fraction === "" ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
+  const [, year, day, time, ms = ".", sign, zoneHours, zoneMinutes = "00", zoneSeconds, bc] = match;
   const fullYear = bc === undefined ? Number(year) : 1 - Number(year);
-  // Date.UTC reads the years 0 to 99 as 1900 to 1999
-  const isEarly = fullYear >= 0 && fullYear < 100;
-  const utcMs = Date.UTC(
-    isEarly ? fullYear + CYCLE_YEARS : fullYear,
-    Number(month) - 1,
-    Number(day),
-    Number(hours),
-    Number(minutes),
-    Number(seconds),
-    ms,
-  );
-  const date = new Date(utcMs - (isEarly ? CYCLE_MS : 0) - offsetMs(sign, zoneH, zoneM, zoneS));
-  return Number.isNaN(date.getTime()) ? text : date;
-}
-
-/** The calendar repeats after this many years. */
-const CYCLE_YEARS = 400;
-const CYCLE_MS = 146_097 * 86_400_000;
-
-function offsetMs(sign: string | undefined, hours: string, minutes = "0", seconds = "0"): number {
-  if (sign === undefined) return 0;
-  const ms = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
-  return sign === "-" ? -ms : ms;
+  // ISO 8601 needs a sign and six digits outside of the years 0 to 9999
+  const isoYear = fullYear >= 0 && fullYear <= 9999
+    ? String(fullYear).padStart(4, "0")
+    : `${fullYear < 0 ? "-" : "+"}${String(Math.abs(fullYear)).padStart(6, "0")}`;
+  const zone = sign === undefined ? "Z" : `${sign}${zoneHours}:${zoneMinutes}`;
+  const dateMs = Date.parse(`${isoYear}-${day}T${time}${ms.padEnd(4, "0")}${zone}`);
+  if (Number.isNaN(dateMs)) return text;
+  // ISO 8601 has no seconds in a zone, which local mean times have
+  const restMs = Number(zoneSeconds ?? 0) * 1000;
+  return new Date(sign === "-" ? dateMs + restMs : dateMs - restMs);
 }

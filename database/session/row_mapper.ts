@@ -1,3 +1,4 @@
+import { CellReaders } from "./decode_rows.ts";
 /** Tables of a query by name: true if the join may not leave their columns empty. */
 export type NotNullable = Record<string, boolean> | undefined;
 
@@ -77,4 +78,21 @@ function setPath(target: Record<string, unknown>, path: readonly string[], value
     node = node[name] as Record<string, unknown>;
   }
   node[path[path.length - 1]] = value;
+}
+
+/** Mapping of a statement's rows. */
+export type RowMapping =
+  | { kind: "raw" }
+  | { kind: "fields"; cells: CellReaders; rows: RowMapper }
+  | { kind: "relational"; cells: CellReaders; mapRows: (rows: unknown[][]) => unknown };
+
+/**
+ * Creates the mapping of rows to cells.
+ *
+ * @param cells The cells in the order of the columns.
+ * @returns The mapping.
+ */
+export function mapToCells(cells: readonly Cell[]): RowMapping {
+  const readers = new CellReaders(cells.map(({ isJson }) => isJson));
+  return { kind: "fields", cells: readers, rows: new RowMapper(cells) };
 }

@@ -7,9 +7,8 @@ import {
   type SelectedField,
   withSafeDecoder,
 } from "./column_decoder.ts";
-import { mapToCells } from "./cell_mapping.ts";
-import type { RowMapping } from "./prepared_query.ts";
-import type { Cell } from "./row_mapper.ts";
+import { type Cell, mapToCells } from "./row_mapper.ts";
+import type { RowMapping } from "./row_mapper.ts";
 
 /**
  * Creates the mapping of rows to a builder's fields.

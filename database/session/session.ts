@@ -1,5 +1,5 @@
 import type { PgTransactionConfig } from "drizzle-orm/pg-core";
-import type { PlainSql } from "../plain_sql.ts";
+import type { PlainSql } from "./plain_sql.ts";
 import type { ConnectionSlots } from "./connection_slots.ts";
 import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
 import type { Lease } from "./lease.ts";
@@ -65,11 +65,10 @@ export class PoolSession implements StatementSession, StatementRunner {
   }
 
   /** Runs a statement. */
-  send(statement: Statement): Promise<StatementResult> {
+  async send(statement: Statement): Promise<StatementResult> {
     const waiting = this.#slots.admit(() => describeStatement(statement));
-    return waiting === undefined
-      ? this.#driver.run(statement)
-      : waiting.then(() => this.#driver.run(statement));
+    if (waiting !== undefined) await waiting;
+    return await this.#driver.run(statement);
   }
 
   /** Returns a prepared statement for this session. */
@@ -122,15 +121,10 @@ export class TransactionSession implements StatementSession, StatementRunner {
   }
 
   /** Runs the work of the transaction. */
-  start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
-    return config === undefined
-      ? this.#work(work)
-      : this.#runText(renderSettings(config)).then(() => this.#work(work));
-  }
-
-  #work<T>(work: TransactionWork<T>): Promise<T> {
+  async start<T>(work: TransactionWork<T>, config: PgTransactionConfig | undefined): Promise<T> {
+    if (config !== undefined) await this.#runText(renderSettings(config));
     const tx = this.statements.createTransaction(this, 0);
-    return this.state.work(() => work(tx as never), () => this.#runText("select 1"));
+    return await this.state.work(() => work(tx as never), () => this.#runText("select 1"));
   }
 
   async #runText(text: string): Promise<void> {

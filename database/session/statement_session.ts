@@ -1,5 +1,5 @@
-import type { DrizzleClient } from "../providers/provider.ts";
-import type { PlainSql } from "../plain_sql.ts";
+import type { DrizzleClient } from "./drizzle_client.ts";
+import type { PlainSql } from "./plain_sql.ts";
 import type { TransactionState } from "./transaction_state.ts";
 
 /** Property of drizzle's session with the session of this package. */

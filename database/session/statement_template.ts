@@ -2,7 +2,7 @@
  * Values that a statement gets at each call. While drizzle builds a statement, they stand for values
  * that are not known yet.
  */
-import { ENTITY_KIND, isKind } from "../drizzle_table.ts";
+import { ENTITY_KIND, isKind } from "./drizzle_table.ts";
 
 /** Values of a call by name. */
 export type CallValues = Readonly<Record<string, unknown>>;

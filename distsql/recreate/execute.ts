@@ -26,7 +26,7 @@ export interface RecreationOptions {
    * validation).
    * @default 3600
    */
-  jobTimeout?: number;
+  jobTimeoutSeconds?: number;
   /**
    * Clock that waits and reads the time.
    * @default systemClock
@@ -64,19 +64,19 @@ export async function runRecreation(
   const {
     batchRows = BATCH_ROWS,
     batchBytes = MAX_BATCH_BYTES / 2,
-    jobTimeout = 3600,
+    jobTimeoutSeconds = 3600,
     clock = systemClock,
   } = options;
   checkOption("batchRows", batchRows, MAX_BATCH_ROWS);
   checkOption("batchBytes", batchBytes, MAX_BATCH_BYTES);
-  checkOption("jobTimeout", jobTimeout, 1e6);
+  checkOption("jobTimeoutSeconds", jobTimeoutSeconds, 1e6);
   const startedAt = monotonicNow(clock);
   if (plan.steps.length === 0) return { rows: 0, durationMs: 0, resumed: false };
   const limits = { rows: batchRows, bytes: batchBytes };
   const recreation = new RecreationRun(run, plan, {
     logger,
     limits,
-    jobTimeoutMs: jobTimeout * 1000,
+    jobTimeoutMs: jobTimeoutSeconds * 1000,
     clock,
   });
   const done = await recreation.run();

@@ -27,7 +27,7 @@ export interface RecreationErrorOptions extends AppErrorOptions {
  *
  * @example
  * ```ts
- * import { RecreationError } from "@trellis/fn/database";
+ * import { RecreationError } from "@trellis/fn/distsql";
  *
  * const error = new RecreationError("notes: rows changed", { reason: "rows_changed", table: "notes" });
  * console.log(error.reason); // rows_changed

@@ -45,7 +45,7 @@ function getAction(
  *
  * @example
  * ```ts
- * import { translateForDistSql } from "@trellis/fn/database";
+ * import { translateForDistSql } from "@trellis/fn/distsql";
  *
  * const { statements } = translateForDistSql('ALTER TABLE "notes" ADD CONSTRAINT "short" CHECK (length("text") < 99);');
  * console.log(statements.map((statement) => [statement.sql, statement.job?.kind]));

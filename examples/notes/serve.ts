@@ -1,4 +1,4 @@
-import { type Gateway, loadRoutes, renderReferencePage, startGateway } from "@trellis/fn/cli";
+import { type Gateway, loadRoutes, startGateway } from "@trellis/fn/cli";
 import { getHeader } from "@trellis/fn/core";
 import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
 import { createJobWorker } from "@trellis/fn/jobs";
@@ -40,7 +40,6 @@ export async function serveNotes(port: number): Promise<NotesServer> {
         ...await findCaller(getHeader(event, "Authorization")?.replace(/^bearer +/i, "")),
       }),
       pages: {
-        "/": { contentType: "text/html; charset=utf-8", body: renderReferencePage(document) },
         "/openapi.json": {
           contentType: "application/json",
           body: JSON.stringify(document, null, 2),

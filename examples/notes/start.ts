@@ -36,7 +36,7 @@ const signature = createHmac("sha256", process.env.CODE_HOST_WEBHOOK_SECRET!).up
 );
 
 console.error(`
-Notes runs at ${server.url} (API reference: ${server.url}/). Try, one after the other:
+Notes runs at ${server.url} (OpenAPI document: ${server.url}/openapi.json). Try, one after the other:
 
   curl ${server.url}/health
   curl -X POST ${server.url}/auth/sign-up/email ${json} -d '{"name":"Ada","email":"ada@example.com","password":"correct-horse"}'

@@ -1,5 +1,5 @@
-import { withDistSqlRetry } from "../../database/retry.ts";
-import { runSql, runSqlRows, type SqlClient } from "../../database/run_sql.ts";
+import { withDistSqlRetry } from "../../database/session/retry.ts";
+import { runSql, runSqlRows, type SqlClient } from "../../database/session/run_sql.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { log } from "../../observability/logger.ts";
 import { metrics } from "../../observability/metrics.ts";

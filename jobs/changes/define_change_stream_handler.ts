@@ -12,9 +12,9 @@ import {
   type TriggerHandler,
 } from "../../core/triggers/trigger_options.ts";
 import type { WrapperMetadata } from "../../core/with_observability.ts";
-import { isKind } from "../../database/drizzle_table.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
-import type { TransactionClient } from "../../database/transaction.ts";
+import { isKind } from "../../database/session/drizzle_table.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
+import type { TransactionClient } from "../../database/session/transaction.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { log } from "../../observability/logger.ts";
 import { metrics } from "../../observability/metrics.ts";

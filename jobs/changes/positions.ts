@@ -1,5 +1,5 @@
-import { type PlainSql, sql } from "../../database/plain_sql.ts";
-import { runSqlRows, type SqlClient } from "../../database/run_sql.ts";
+import { type PlainSql, sql } from "../../database/session/plain_sql.ts";
+import { runSqlRows, type SqlClient } from "../../database/session/run_sql.ts";
 import { hashToUuid } from "../job_id.ts";
 
 /** Shards of the table: removing old rows reads one at a time, so that no index has a hot end. */

@@ -1,8 +1,8 @@
 import process from "node:process";
 import postgres from "postgres";
 import type { AuthDatabase } from "../../auth/better_auth/better_auth_types.ts";
-import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { setEmbeddedSnapshot } from "../../database/providers/embedded_snapshot.ts";
 import { loadEmptySnapshot } from "../../testing/embedded_snapshot.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../distsql/server/server.ts";

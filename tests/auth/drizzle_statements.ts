@@ -4,7 +4,7 @@ import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { API_KEY_COLUMNS } from "../../auth/keys/api_key_options.ts";
 import type { ApiKeyUse } from "../../auth/keys/api_key_statements.ts";
 import { COLUMN_NAMES } from "../../auth/config/session_tables.ts";
-import { getColumns } from "../../database/drizzle_table.ts";
+import { getColumns } from "../../database/session/drizzle_table.ts";
 import type { DrizzleClient } from "../../database/mod.ts";
 
 type Table = PgTable & Record<string, PgColumn>;

@@ -64,8 +64,8 @@ Deno.test("./auth/schema brings drizzle's tables, and of the package no client a
     "auth/columns.ts",
     "auth/migration.ts",
     "auth/schema.ts",
-    "database/drizzle_version.ts",
-    "database/table_permission.ts",
+    "database/session/drizzle_version.ts",
+    "database/queries/table_permission.ts",
   ]);
   const packages = new Set(
     modules.filter((module) => !module.startsWith(root.href) && !module.startsWith("node:")).map((

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withDistSqlLab } from "../support/distsql_lab.ts";
 import { startPostgres } from "../support/postgres.ts";

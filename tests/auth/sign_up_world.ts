@@ -7,7 +7,7 @@ import {
   authSessions,
 } from "../../auth/schema.ts";
 import { executeRows, RATE_LIMIT_MIGRATION_SQL } from "../../database/mod.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
 import { SECRET } from "./auth_database.ts";
 

@@ -15,10 +15,15 @@ import {
   RATE_LIMIT_MIGRATION_SQL,
   withTransaction,
 } from "../../database/mod.ts";
-import { getPrimaryKey, getTableNames, isKind, isTable } from "../../database/drizzle_table.ts";
+import {
+  getPrimaryKey,
+  getTableNames,
+  isKind,
+  isTable,
+} from "../../database/session/drizzle_table.ts";
 import { createRateLimitStore } from "../../database/rate_limits/store.ts";
-import { sql } from "../../database/plain_sql.ts";
-import { runSql, runSqlRows } from "../../database/run_sql.ts";
+import { sql } from "../../database/session/plain_sql.ts";
+import { runSql, runSqlRows } from "../../database/session/run_sql.ts";
 import { defineJob, JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import * as z from "zod";

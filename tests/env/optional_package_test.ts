@@ -1,5 +1,5 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { OPTIONAL_PACKAGES } from "../../cli/optional_packages.ts";
+import { OPTIONAL_PACKAGES } from "../../cli/terminal/optional_packages.ts";
 import { explainMissing } from "../../env/optional_package.ts";
 import { ConfigurationError } from "@trellis/fn/errors";
 

@@ -7,17 +7,17 @@ import {
   assertLess,
   assertRejects,
 } from "@std/assert";
+import { getMigrationStatus } from "../../database/migrate.ts";
 import {
   closeDrizzleClient,
-  CommitOutcomeUnknownError,
   createQueryFactory,
   DatabaseError,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
   runMigrations,
   withTransaction,
 } from "../../database/mod.ts";
+import { CommitOutcomeUnknownError } from "../../errors/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import type { FaultLab } from "../support/fault_lab.ts";

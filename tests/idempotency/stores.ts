@@ -1,6 +1,6 @@
 import type { IdempotencyStore } from "../../core/idempotency.ts";
 import { sql } from "../../database/orm.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import {
   createDynamoDbStore,
   createLeaseStore,

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import type { KinesisEvent, KinesisRecord } from "../../core/triggers/stream_events.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import * as z from "zod";
-import { closeDrizzleClient } from "../../database/client.ts";
+import { closeDrizzleClient } from "../../database/providers/client.ts";
 import { executeRows, getDrizzleClient, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { createJobWorker, defineJob, JOBS_MIGRATION_SQL } from "../../jobs/mod.ts";

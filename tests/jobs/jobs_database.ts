@@ -1,5 +1,5 @@
-import { executeRows } from "../../database/execute.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import { executeRows } from "../../database/session/execute.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import { sql } from "../../database/orm.ts";
 import { JOBS_MIGRATION_SQL } from "../../jobs/migration.ts";
 import { createTestDatabase, type TestDatabase } from "../../testing/database.ts";

@@ -8,7 +8,7 @@ import {
   withTransaction,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { TransactionMisuseError } from "../../database/mod.ts";
+import { TransactionMisuseError } from "../../errors/mod.ts";
 import { defineJob } from "../../jobs/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { countRoundTrips } from "../support/round_trips.ts";

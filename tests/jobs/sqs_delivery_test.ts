@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
-import { answerAwsClient, AWS_PATH, type SentMessage } from "../../cli/dev/aws_sink.ts";
+import { answerAwsClient, AWS_PATH, type SentMessage } from "../../cli/dev/aws/aws_sink.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { type CommittedJob, configureJobs, createSqsDelivery, defineJob } from "../../jobs/mod.ts";
 import { withObservability } from "../../core/mod.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import { sql } from "../../database/orm.ts";
 import { startPostgres } from "../support/postgres.ts";
 

@@ -1,5 +1,5 @@
 import { sql } from "../../database/orm.ts";
-import type { DrizzleClient } from "../../database/providers/provider.ts";
+import type { DrizzleClient } from "../../database/session/drizzle_client.ts";
 import {
   type AnyJob,
   createJobWorker,

@@ -1,8 +1,8 @@
 /** Pushes with the official client, through the WebSocket API of `trellis dev`, to real clients. */
 import { assertEquals, assertFalse, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import type { FunctionStore } from "../../cli/dev/function_store.ts";
-import { listenOnLoopback } from "../../cli/dev/http_server.ts";
-import type { Invoker } from "../../cli/dev/invoker.ts";
+import type { FunctionStore } from "../../cli/dev/functions/function_store.ts";
+import { listenOnLoopback } from "../../cli/dev/http/http_server.ts";
+import type { Invoker } from "../../cli/dev/functions/invoker.ts";
 import { CONNECTIONS_PATH } from "../../cli/dev/sockets/connections.ts";
 import { SOCKET_PATH } from "../../cli/dev/sockets/handshake.ts";
 import { createSocketGateway } from "../../cli/dev/sockets/socket_gateway.ts";

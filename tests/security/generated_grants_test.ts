@@ -1,7 +1,7 @@
 /** No name may leave its comment or its quotes in a generated permission file. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { loadModule, parseSync } from "libpg-query";
-import { DatabaseOperation } from "../../database/table_permission.ts";
+import { DatabaseOperation } from "../../database/queries/table_permission.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { renderPermissionFiles } from "../../cli/grants/permission_files.ts";
 import { readPermissionFiles } from "../../database/permissions/files.ts";

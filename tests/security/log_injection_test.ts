@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
-import { createOutput } from "../../cli/output.ts";
+import { createOutput } from "../../cli/terminal/output.ts";
 import { runCli } from "../../cli/run_cli.ts";
 import { AppError } from "../../errors/mod.ts";
 import { addMetadata, logError, logInfo, metrics, MetricUnit } from "../../observability/mod.ts";

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { getMigrationStatus } from "../../database/migrate.ts";
 import {
   adaptForStandardPg,
   applyAlterToSchema,
@@ -8,7 +9,6 @@ import {
   executeRecreation,
   executeRows,
   generateRecreationPlan,
-  getMigrationStatus,
   introspectTable,
   markMigrationApplied,
   runMigrations,

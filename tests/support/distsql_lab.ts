@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { Clock } from "../../core/async/clock.ts";
-import { closeDrizzleClient } from "../../database/client.ts";
-import type { DatabaseConfig } from "../../database/config.ts";
+import { closeDrizzleClient } from "../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../database/config/config.ts";
 import {
   type MigrateConfig,
   type MigrateResult,

@@ -7,9 +7,10 @@ import process from "node:process";
 import { type DatabaseConfig, runMigrations } from "../../database/mod.ts";
 
 const [json, dieAt] = Deno.args;
-const config: { migrationsFolder: string; database: DatabaseConfig; lockTtl?: number } = JSON.parse(
-  json,
-);
+const config: { migrationsFolder: string; database: DatabaseConfig; lockTtlSeconds?: number } = JSON
+  .parse(
+    json,
+  );
 let boundaries = 0;
 const result = await runMigrations({
   ...config,

@@ -1,5 +1,5 @@
 import type { Connection, DedicatedSession } from "../../database/providers/provider.ts";
-import { openShared } from "../../database/client.ts";
+import { openShared } from "../../database/providers/client.ts";
 import { createTestDatabase } from "../../testing/database.ts";
 import { emptyDatabase } from "./empty_database.ts";
 

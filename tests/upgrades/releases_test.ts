@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { createAuth, validateSession } from "../../auth/mod.ts";
+import { getMigrationStatus } from "../../database/migrate.ts";
 import {
   applyPermissions,
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
   runMigrations,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";

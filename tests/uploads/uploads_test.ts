@@ -1,10 +1,10 @@
 /** Uploads with the official clients of S3, against the local stand-in of `trellis dev`. */
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import type { SentMessage } from "../../cli/dev/aws_sink.ts";
+import type { SentMessage } from "../../cli/dev/aws/aws_sink.ts";
 import { toDeliveredEvent } from "../../cli/dev/deliver.ts";
-import { listenOnLoopback } from "../../cli/dev/http_server.ts";
-import { openBucketStore } from "../../cli/dev/s3/bucket_store.ts";
-import { createS3Target } from "../../cli/dev/s3/s3_target.ts";
+import { listenOnLoopback } from "../../cli/dev/http/http_server.ts";
+import { openBucketStore } from "../../cli/dev/aws/bucket_store.ts";
+import { createS3Target } from "../../cli/dev/aws/s3_target.ts";
 import { ConfigurationError, ValidationError } from "../../errors/mod.ts";
 import { createLambdaContext, createStorageEvent } from "../../testing/mod.ts";
 import {

@@ -8,10 +8,10 @@ import {
   type BundleMetadata,
   type SchemaUse,
 } from "../bundle_batch.ts";
-import type { SourceEditor } from "../edited_sources.ts";
-import type { ModulePaths } from "../module_paths.ts";
+import type { SourceEditor } from "../../sources/edited_sources.ts";
+import type { ModulePaths } from "../../sources/module_paths.ts";
 import { listIncluded } from "../sizes.ts";
-import { resolveOwnModule } from "../trellis_import.ts";
+import { resolveOwnModule } from "../../sources/trellis_import.ts";
 import { compiledSchemasEditor, compiledSchemasPlugin } from "./compiled_schemas_plugin.ts";
 import { type CompiledSchemas, ORIGINALS, originalsPlugin } from "./compile_schemas.ts";
 import { COMPILED, SCHEMA_FILE } from "./specifiers.ts";

@@ -1,9 +1,9 @@
 import type { BuildOptions, Plugin } from "esbuild";
 import type { $ZodType } from "zod/v4/core";
-import { isTrellis } from "../../project/resolve_module.ts";
+import { isTrellis } from "../../sources/resolve_module.ts";
 import type { FunctionFile } from "../../discovery/function_files.ts";
-import type { loadEsbuild } from "../load_esbuild.ts";
-import type { OwnCode, PackageImport, PackageImports } from "../own_code.ts";
+import type { loadEsbuild } from "../../sources/load_esbuild.ts";
+import type { OwnCode, PackageImport, PackageImports } from "../../sources/own_code.ts";
 import type { SchemaLabels } from "./label_schemas.ts";
 import { readSchemas, type ZodUse } from "./read_schemas.ts";
 import { writeSchemaModule } from "./source_program.ts";

@@ -1,8 +1,8 @@
 import type { Plugin } from "esbuild";
 import { dirname, extname } from "node:path";
-import type { SourceEditor } from "../edited_sources.ts";
-import type { ModulePaths } from "../module_paths.ts";
-import { resolveOwnModule } from "../trellis_import.ts";
+import type { SourceEditor } from "../../sources/edited_sources.ts";
+import type { ModulePaths } from "../../sources/module_paths.ts";
+import { resolveOwnModule } from "../../sources/trellis_import.ts";
 import type { CompiledSchemas } from "./compile_schemas.ts";
 import { COMPILED, LOADER, RUNTIME, SCHEMA_FILE } from "./specifiers.ts";
 

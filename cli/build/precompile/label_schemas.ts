@@ -1,8 +1,14 @@
-import { toBareSpecifier } from "../../project/package_specifier.ts";
-import { isTrellis } from "../../project/resolve_module.ts";
-import type { SourceEditor, SourceModule } from "../edited_sources.ts";
-import type { ModulePaths } from "../module_paths.ts";
-import { type AnyNode, childrenOf, type Edit, isDeferred, listImports } from "../syntax.ts";
+import { toBareSpecifier } from "../../sources/package_specifier.ts";
+import { isTrellis } from "../../sources/resolve_module.ts";
+import type { SourceEditor, SourceModule } from "../../sources/edited_sources.ts";
+import type { ModulePaths } from "../../sources/module_paths.ts";
+import {
+  type AnyNode,
+  childrenOf,
+  type Edit,
+  isDeferred,
+  listImports,
+} from "../../sources/syntax.ts";
 
 /** The function that marks a call in linked code: `__trellisSchema(3, () => z.object({}))`. */
 export const LABEL = "__trellisSchema";

@@ -1,5 +1,5 @@
-import { isTrellis } from "../../project/resolve_module.ts";
-import type { OwnCode } from "../own_code.ts";
+import { isTrellis } from "../../sources/resolve_module.ts";
+import type { OwnCode } from "../../sources/own_code.ts";
 import {
   type AnyNode,
   childrenOf,
@@ -9,7 +9,7 @@ import {
   isReference,
   listImports,
   visitNodes,
-} from "../syntax.ts";
+} from "../../sources/syntax.ts";
 import { getRoot, isZodImport, LABEL } from "./label_schemas.ts";
 
 /** Code that keeps zod in a function. */

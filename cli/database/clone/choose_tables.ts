@@ -1,5 +1,5 @@
-import { UsageError } from "../../command.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import { UsageError } from "../../terminal/command.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import type { Relation } from "./read_catalog.ts";
 
 /**

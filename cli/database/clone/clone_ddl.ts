@@ -2,7 +2,7 @@ import { adaptForStandardPg } from "../../../distsql/translate/adapt.ts";
 import { buildCreateTableSql } from "../../../distsql/recreate/create_table.ts";
 import type { TableConstraint, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify, quoteLiteral, quoteName } from "../../../sql/quote.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import type { CatalogObjects } from "./read_catalog.ts";
 
 /** A group of related statements. */

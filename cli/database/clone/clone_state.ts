@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import type { DdlFile } from "./clone_ddl.ts";
 import type { ClonePlan } from "./plan_clone.ts";
 import type { TableCopy } from "./plan_copy.ts";

@@ -1,11 +1,11 @@
-import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
-import { executeRows } from "../../../database/execute.ts";
-import type { DrizzleClient } from "../../../database/providers/provider.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
+import { executeRows } from "../../../database/session/execute.ts";
+import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
 import type { Row } from "../../../sql/session.ts";
-import { withDistSqlRetry } from "../../../database/retry.ts";
+import { withDistSqlRetry } from "../../../database/session/retry.ts";
 import { isConnectionLost } from "../../../sql/retry_idempotent.ts";
 import { isSilent } from "../../../sql/sqlstate.ts";
-import { withTransaction } from "../../../database/transaction.ts";
+import { withTransaction } from "../../../database/session/transaction.ts";
 import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";

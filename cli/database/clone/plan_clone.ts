@@ -3,7 +3,7 @@ import { translateForDistSql } from "../../../distsql/translate/sanitize.ts";
 import type { TableColumn, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify } from "../../../sql/quote.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import { findUnknownMasks, isSkipped } from "./private_data.ts";
 import type { SequenceSchema } from "./read_catalog.ts";
 import { isArrayColumn, type Masking, planCopy, quoteNames, type TableCopy } from "./plan_copy.ts";

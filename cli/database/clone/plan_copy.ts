@@ -2,7 +2,7 @@ import type { TableColumn, TableSchema } from "../../../distsql/schema/table_sch
 import type { KeyColumn } from "../../../sql/key_range.ts";
 import { quoteName } from "../../../sql/quote.ts";
 import type { CloneSources } from "./clone_ddl.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import { findConflict, findMask, maskExpression } from "./private_data.ts";
 
 /** The copy of a table's rows. */

@@ -1,6 +1,6 @@
 import type { TableColumn, TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { quoteLiteral, quoteName } from "../../../sql/quote.ts";
-import type { CloneOptions, Mask } from "./clone_options.ts";
+import type { CloneOptions, Mask } from "../../config/clone.ts";
 
 /** Tables of credentials by name without underscores, with a column that identifies them. */
 const CREDENTIAL_TABLES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { introspectTable } from "../../../database/recreation.ts";
+import { introspectTable } from "../../../database/migrations/recreation.ts";
 import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify, quoteLiteral } from "../../../sql/quote.ts";
 import type { CloneConnection, Run } from "./connection.ts";

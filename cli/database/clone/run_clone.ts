@@ -1,19 +1,18 @@
 import type { BatchLimits } from "../../../distsql/batches/run_batches.ts";
 import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { UsageError } from "../../command.ts";
+import { UsageError } from "../../terminal/command.ts";
 import { toDatabaseError } from "../reaching.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";
-import { qualify, quoteName } from "../../../sql/quote.ts";
+import { qualify, quoteLiteral, quoteName } from "../../../sql/quote.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import { CloneState, type StoredClone } from "./clone_state.ts";
 import { type CloneConnection, connect } from "./connection.ts";
 import { copyRows } from "./copy_table.ts";
 import { planClone } from "./plan_clone.ts";
-import { readObjects, readRelations, readTable } from "./read_catalog.ts";
-import { restartSequences } from "./restart_sequences.ts";
+import { readObjects, readRelations, readTable, type SequenceSchema } from "./read_catalog.ts";
 import { runDdl } from "./run_ddl.ts";
 import { assertEmpty, readTargets } from "./target_tables.ts";
 
@@ -276,4 +275,32 @@ function getLimits(source: CloneConnection, target: CloneConnection): BatchLimit
     rows: Math.min(...limits.map(({ rows }) => rows)),
     bytes: Math.min(...limits.map(({ bytes }) => bytes)),
   };
+}
+
+/** Restarts the sequences of the target at the current values of the source. */
+export async function restartSequences(
+  source: CloneConnection,
+  target: CloneConnection,
+  sequences: readonly SequenceSchema[],
+): Promise<void> {
+  for (const { schema, name, increment, owner } of sequences) {
+    const [at] = await source.run(
+      `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`,
+    );
+    const next = BigInt(String(at.last)) + (at.is_called === true ? BigInt(increment) : 0n);
+    if (owner?.isIdentity === true) {
+      const table = qualify(owner.schema, owner.table);
+      await target.run(
+        `ALTER TABLE ${table} ALTER COLUMN ${quoteName(owner.column)} RESTART WITH ${next}`,
+      );
+      continue;
+    }
+    const [there] = await target.run(
+      `SELECT to_regclass(${quoteLiteral(qualify(schema, name))}) IS NOT NULL AS there`,
+    );
+    // existing tables of the target may use other sequences
+    if (there.there === true) {
+      await target.run(`ALTER SEQUENCE ${qualify(schema, name)} RESTART WITH ${next}`);
+    }
+  }
 }

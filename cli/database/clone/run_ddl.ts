@@ -5,7 +5,7 @@ import process from "node:process";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
 import type { DatabaseTarget } from "../to_database_target.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import type { DdlFile } from "./clone_ddl.ts";
 import { getTranslation } from "./plan_clone.ts";
 import { CLONE_SCHEMA } from "./read_catalog.ts";
@@ -50,7 +50,7 @@ export async function runDdl(work: DdlRun): Promise<void> {
       database: target.config,
       migrationsSchema: CLONE_SCHEMA,
       migrationsTable: "statements",
-      lockTtl: leaseSeconds,
+      lockTtlSeconds: leaseSeconds,
       translation: getTranslation(options),
       logger(message): void {
         const [tag] = message.split(":");

@@ -1,8 +1,8 @@
 import type { TableSchema } from "../../../distsql/schema/table_schema.ts";
 import { qualify } from "../../../sql/quote.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { summarizeList } from "../../generated_report.ts";
-import type { CloneOptions } from "./clone_options.ts";
+import { summarizeList } from "../../terminal/generated_report.ts";
+import type { CloneOptions } from "../../config/clone.ts";
 import type { CloneConnection } from "./connection.ts";
 import { readTable, type Relation } from "./read_catalog.ts";
 

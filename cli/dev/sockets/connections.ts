@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthorizerContext } from "../../../core/http/lambda.ts";
-import { assertNoPage } from "../aws_sink.ts";
-import { readBody } from "../http_server.ts";
+import { assertNoPage } from "../aws/aws_sink.ts";
+import { readBody } from "../http/http_server.ts";
 
 /** The path of the management endpoint, through which functions send messages to connections. */
 export const CONNECTIONS_PATH = "/_trellis/connections";

@@ -6,9 +6,9 @@ import {
   type WebSocketEventOptions,
 } from "../../../testing/gateway_events.ts";
 import type { InfraSettings } from "../../config/infra.ts";
-import type { FunctionStore } from "../function_store.ts";
-import type { Invoker } from "../invoker.ts";
-import { GatewayError, runAuthorizer, selectAuthorizer } from "../run_authorizer.ts";
+import type { FunctionStore } from "../functions/function_store.ts";
+import type { Invoker } from "../functions/invoker.ts";
+import { GatewayError, runAuthorizer, selectAuthorizer } from "../functions/run_authorizer.ts";
 import type { SocketFunctions } from "./socket_functions.ts";
 
 /** The path to which clients connect. */

@@ -1,7 +1,7 @@
 import type { WebSocketEvent, WebSocketResult } from "../../../core/triggers/trigger_events.ts";
 import type { FunctionFile } from "../../discovery/function_files.ts";
-import type { FunctionStore } from "../function_store.ts";
-import type { Invoker } from "../invoker.ts";
+import type { FunctionStore } from "../functions/function_store.ts";
+import type { Invoker } from "../functions/invoker.ts";
 
 /** The functions that API Gateway calls for a WebSocket API. */
 export interface SocketFunctions {

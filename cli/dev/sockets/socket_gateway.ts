@@ -7,11 +7,11 @@ import {
   createWebSocketMessageEvent,
   type WebSocketEventOptions,
 } from "../../../testing/gateway_events.ts";
-import { CLI_PACKAGES } from "../../optional_packages.ts";
+import { CLI_PACKAGES } from "../../terminal/optional_packages.ts";
 import type { FunctionInfra } from "../../config/function_infra.ts";
 import type { InfraSettings } from "../../config/infra.ts";
-import type { FunctionStore } from "../function_store.ts";
-import type { Invoker } from "../invoker.ts";
+import type { FunctionStore } from "../functions/function_store.ts";
+import type { Invoker } from "../functions/invoker.ts";
 import {
   answerConnections,
   type Connection,

@@ -6,14 +6,14 @@ import { isAppError } from "../../../errors/app_error.ts";
 import { findDriverError } from "../../../errors/driver_error.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { logError, logInfo } from "../../../observability/logger.ts";
-import { checkDatabaseConfig } from "../../check_config.ts";
-import { closeDrizzleClient } from "../../client.ts";
-import type { DatabaseConfig } from "../../config.ts";
+import { checkDatabaseConfig } from "../../config/check_config.ts";
+import { closeDrizzleClient } from "../../providers/client.ts";
+import type { DatabaseConfig } from "../../config/config.ts";
 import { applyPermissions } from "../../permissions/apply.ts";
 import { MigrationError, MigrationLockedError } from "../migration_error.ts";
 import { type DryRunMigration, type MigrationTarget, runMigrations } from "../run.ts";
 import { getMigrationStatus } from "../status.ts";
-import { getBundledProject } from "./bundled_project.ts";
+import { type BundledProject, getBundledProject } from "./bundled_project.ts";
 import type {
   MigrationFailureResponse,
   MigrationGrantsResponse,
@@ -22,8 +22,9 @@ import type {
   MigrationRunResponse,
   MigrationStatusResponse,
 } from "./migration_request.ts";
-import { type ProjectFolders, writeProjectFolders } from "./project_folders.ts";
 import { isRecording, record } from "../../../env/recording.ts";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /** Options of {@link defineMigrationHandler}. */
 export interface MigrationHandlerOptions {
@@ -77,7 +78,7 @@ const LOCK_SECONDS = 60;
  * @example
  * ```ts
  * // src/functions/standalone/migrations.ts
- * import { defineMigrationHandler } from "@trellis/fn/database";
+ * import { defineMigrationHandler } from "@trellis/fn/database/migrate";
  * import { getOptionalEnv } from "@trellis/fn/env";
  *
  * export const handler = defineMigrationHandler({
@@ -203,7 +204,7 @@ async function migrate(
     const { migrations, isComplete, warnings } = await runMigrations({
       ...target,
       stopAtMs: Date.now() + budgetMs,
-      lockTimeout: Math.min(LOCK_SECONDS, budgetMs / 1000),
+      lockTimeoutSeconds: Math.min(LOCK_SECONDS, budgetMs / 1000),
       logger: (message) => logInfo(message),
     });
     return { ...response, applied: migrations.map(({ tag }) => tag), isComplete, warnings };
@@ -244,4 +245,33 @@ function describeError(error: unknown): string {
   if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
   const { name = "Error", code } = (error ?? {}) as { name?: string; code?: unknown };
   return `The database could not be reached: ${typeof code === "string" ? code : name}`;
+}
+
+/** Folders with the files of a project. */
+export interface ProjectFolders {
+  readonly migrationsFolder: string;
+  readonly permissionsFolder: string;
+}
+
+/** The only folder that a Lambda function can write to. */
+const TEMPORARY = "/tmp";
+
+/**
+ * Writes the files of a bundle into a temporary folder, where the runner reads them.
+ *
+ * @param project The files.
+ * @returns The folders.
+ */
+export function writeProjectFolders(project: BundledProject): ProjectFolders {
+  const root = mkdtempSync(join(TEMPORARY, "trellis-migrations-"));
+  const write = (name: "migrations" | "permissions"): string => {
+    const folder = join(root, name);
+    mkdirSync(folder);
+    for (const [path, text] of Object.entries(project[name])) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
+    return folder;
+  };
+  return { migrationsFolder: write("migrations"), permissionsFolder: write("permissions") };
 }

@@ -51,8 +51,8 @@ module "api" {
     aws_api_gateway_integration.notes_post,
     aws_api_gateway_method.welcome,
     aws_api_gateway_integration.welcome,
-    aws_api_gateway_method.preflight_of_functions,
-    aws_api_gateway_integration.preflight_of_functions,
+    aws_api_gateway_method.preflight,
+    aws_api_gateway_integration.preflight,
   ]))
 }
 
@@ -124,7 +124,7 @@ resource "aws_api_gateway_resource" "welcome" {
 
 locals {
   # Functions that answer preflight requests, by path.
-  preflight_functions = {
+  preflights = {
     "/admin/reindex" = {
       resource_id = aws_api_gateway_resource.admin_reindex.id
       uri         = module.fn_admin_reindex.invoke_arn
@@ -156,8 +156,8 @@ locals {
   }
 }
 
-resource "aws_api_gateway_method" "preflight_of_functions" {
-  for_each = local.preflight_functions
+resource "aws_api_gateway_method" "preflight" {
+  for_each = local.preflights
 
   rest_api_id   = module.api.rest_api_id
   resource_id   = each.value.resource_id
@@ -165,12 +165,12 @@ resource "aws_api_gateway_method" "preflight_of_functions" {
   authorization = "NONE"
 }
 
-resource "aws_api_gateway_integration" "preflight_of_functions" {
-  for_each = local.preflight_functions
+resource "aws_api_gateway_integration" "preflight" {
+  for_each = local.preflights
 
-  rest_api_id             = aws_api_gateway_method.preflight_of_functions[each.key].rest_api_id
-  resource_id             = aws_api_gateway_method.preflight_of_functions[each.key].resource_id
-  http_method             = aws_api_gateway_method.preflight_of_functions[each.key].http_method
+  rest_api_id             = aws_api_gateway_method.preflight[each.key].rest_api_id
+  resource_id             = aws_api_gateway_method.preflight[each.key].resource_id
+  http_method             = aws_api_gateway_method.preflight[each.key].http_method
   type                    = "AWS_PROXY"
   integration_http_method = "POST"
   uri                     = each.value.uri

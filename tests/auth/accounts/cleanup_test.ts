@@ -7,7 +7,7 @@ import { createAuthCleanupHandler } from "../../../auth/accounts/cleanup_handler
 import { removeExpiredAuthRows } from "../../../auth/accounts/cleanup.ts";
 import type { AuthDatabase } from "../../../auth/better_auth/better_auth_types.ts";
 import { type BetterAuthInstance, createAuth } from "../../../auth/accounts/instance.ts";
-import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
 import { sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { createFakeClock, createLambdaContext, createScheduleEvent } from "../../../testing/mod.ts";

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { getDrizzleClient } from "../../../database/client.ts";
+import { getDrizzleClient } from "../../../database/providers/client.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { TABLE_PLUGINS } from "./all_plugins.ts";

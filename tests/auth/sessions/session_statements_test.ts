@@ -19,8 +19,8 @@ import {
   type SessionSettings,
 } from "../../../auth/sessions/session_statements.ts";
 import { COLUMN_NAMES, getSessionTables } from "../../../auth/config/session_tables.ts";
-import { listColumns } from "../../../database/column_sql.ts";
-import { getColumns, getTableNames, isTable } from "../../../database/drizzle_table.ts";
+import { listColumns } from "../../../database/session/column_sql.ts";
+import { getColumns, getTableNames, isTable } from "../../../database/session/drizzle_table.ts";
 import { DataApiDialect } from "../../../database/providers/data_api_dialect.ts";
 import type { DrizzleClient } from "../../../database/mod.ts";
 import { createSessionClient } from "../../../database/session/client.ts";

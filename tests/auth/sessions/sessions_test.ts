@@ -20,7 +20,7 @@ import {
   validateSession,
   validateSessionFromHeader,
 } from "../../../auth/mod.ts";
-import type { PlainSql } from "../../../database/plain_sql.ts";
+import type { PlainSql } from "../../../database/session/plain_sql.ts";
 import { describeError } from "../../../observability/describe_error.ts";
 import { ConfigurationError, DatabaseError, UnauthorizedError } from "../../../errors/mod.ts";
 import { isSessionActive } from "../../../auth/sessions/sessions.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { omitAuthImports } from "../../../cli/build/auth_config_parts.ts";
-import { applyEdits, parseSyntax } from "../../../cli/build/syntax.ts";
+import { applyEdits, parseSyntax } from "../../../cli/sources/syntax.ts";
 
 /** Names the modules that are still imported. */
 function listKept(options: string, keys = `secret: "s", baseURL: "http://localhost",`): string[] {

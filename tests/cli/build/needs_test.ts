@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Needs, readNeeds as readTree } from "../../../cli/build/needs.ts";
-import { parseSyntax } from "../../../cli/build/syntax.ts";
+import { parseSyntax } from "../../../cli/sources/syntax.ts";
 
 const readNeeds = (code: string): Needs => readTree(parseSyntax(code));
 

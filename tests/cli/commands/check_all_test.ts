@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Command, type CommandResult, ExitCode } from "../../../cli/command.ts";
+import { type Command, type CommandResult, ExitCode } from "../../../cli/terminal/command.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
 import { dbApplyPermissions } from "../../../cli/commands/db_apply_permissions.ts";
 import { checkPermissionsFresh } from "../../../cli/commands/check_permissions_fresh.ts";

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import { createCheckAll, listChecks } from "../../../cli/commands/check_all.ts";
 import { checkMigrations } from "../../../cli/commands/check_migrations.ts";
 import { dbMarkApplied } from "../../../cli/commands/db_mark_applied.ts";
 import { dbMigrate } from "../../../cli/commands/db_migrate.ts";
 import { dbStatus } from "../../../cli/commands/db_status.ts";
 import { dbTranslate } from "../../../cli/commands/db_translate.ts";
-import type { PlanFinding } from "../../../database/mod.ts";
+import type { PlanFinding } from "../../../database/migrate.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { runAll, startStandIn } from "../database/clone_support.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import type { PlanFinding } from "../../../database/mod.ts";
+import type { PlanFinding } from "../../../database/migrate.ts";
 import { dbTranslate } from "../../../cli/commands/db_translate.ts";
 import { type CliResult, runInProcess } from "../fixtures/run.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";

@@ -146,7 +146,7 @@ const MIGRATIONS = "src/functions/standalone/migrations.ts";
 function createMigrationFiles(database: string, client: string): Record<string, string> {
   return {
     ...createFiles(client),
-    [MIGRATIONS]: `import { defineMigrationHandler } from "@trellis/fn/database";
+    [MIGRATIONS]: `import { defineMigrationHandler } from "@trellis/fn/database/migrate";
 import { getRequiredEnv } from "@trellis/fn/env";
 export const handler = defineMigrationHandler({ memorySize: 1024, database: ${database} });
 `,

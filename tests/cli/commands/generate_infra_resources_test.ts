@@ -72,7 +72,7 @@ Deno.test("generate infra refuses resources that are invalid, unknown, computed 
     [`{ policies: [{ actions: ["s3:*"] }] }`, "", /infra\.policies must be a list such as/],
     [`{ policies: [{ actions: ["a:b"], resources: [{ reference: "x y" }] }] }`, "", /infra\.pol/],
     [`{ onFailure: "arn:aws:s3:::x" }`, "", /infra\.onFailure must be the ARN of a queue/],
-    [`{ memory: 512 }`, "", /the export infra has no setting memory; it has architecture/],
+    [`{ memory: 512 }`, "", /unknown setting infra\.memory; known settings: architecture/],
     [`{ architecture: process.env.X }`, "", /export infra cannot be determined statically/],
     [
       `process.env.X === "x" ? { architecture: "x86_64" } : { architecture: "arm64" }`,
@@ -137,7 +137,10 @@ Deno.test("generate infra refuses events of queues that are invalid", async () =
     [`{}`, /infra\.api\.quotaLimit needs usagePlan: true/, `{ quotaLimit: 5 }`],
     [`{ events: [] }`, /infra\.queues\.orders\.events must be a list/],
     [`{ events: [{}] }`, /events\[0\] needs a pattern/],
-    [`{ events: [{ pattern: { a: 1 }, rule: 1 }] }`, /has no setting rule; it has bus/],
+    [
+      `{ events: [{ pattern: { a: 1 }, rule: 1 }] }`,
+      /unknown setting infra\.queues\.orders\.events\[0\]\.rule; known settings: bus/,
+    ],
     [`{ events: [{ pattern: { a: 1 }, inputPaths: { a: "$.a" } }] }`, /without inputTemplate/],
     [`{ events: [{ pattern: { a: 1 }, messageGroupId: "a" }] }`, /messageGroupId without fifo/],
     [`{ fifo: true, events: [{ pattern: { a: 1 } }] }`, /needs messageGroupId/],

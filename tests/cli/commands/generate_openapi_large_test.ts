@@ -14,7 +14,7 @@ async function measure(functions: number): Promise<number> {
   try {
     await writeLargeOpenapiProject(root, functions);
     const before = process.cpuUsage();
-    const { exitCode, stdout } = await generate(root, "--html");
+    const { exitCode, stdout } = await generate(root);
     const { user, system } = process.cpuUsage(before);
     assertEquals(exitCode, 0, stdout);
     const document = JSON.parse(await Deno.readTextFile(join(root, "openapi.json")));

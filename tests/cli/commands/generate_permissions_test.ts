@@ -161,9 +161,10 @@ Deno.test("generate permissions --json prints one document and nothing else", as
       "exitCode",
       "functions",
       "files",
-      "unresolved",
+      "errors",
       "missed",
       "warnings",
+      "hints",
     ]);
     assertEquals(result.functions[2], {
       name: "ReadById",

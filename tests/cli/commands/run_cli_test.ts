@@ -1,7 +1,12 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type Command, ExitCode, getExitCodes, renderUsage } from "../../../cli/command.ts";
+import {
+  type Command,
+  ExitCode,
+  getExitCodes,
+  renderUsage,
+} from "../../../cli/terminal/command.ts";
 import { COMMANDS } from "../../../cli/commands/commands.ts";
-import { createOutput } from "../../../cli/output.ts";
+import { createOutput } from "../../../cli/terminal/output.ts";
 import { runInProcess } from "../fixtures/run.ts";
 import settings from "../../../deno.json" with { type: "json" };
 

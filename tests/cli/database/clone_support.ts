@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { Command } from "../../../cli/command.ts";
+import type { Command } from "../../../cli/terminal/command.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
   type DrizzleClient,
   executeRows,
   getDrizzleClient,
-  type Row,
 } from "../../../database/mod.ts";
+import type { Row } from "../../../database/types.ts";
 import { sql } from "../../../database/orm.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";

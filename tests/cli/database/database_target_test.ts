@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { findDatabase, requireDatabase } from "../../../cli/database/database_target.ts";
 import { redactUrl } from "../../../cli/database/to_database_target.ts";
 import { resolveConfig } from "../../../cli/config/config.ts";
-import { UsageError } from "../../../cli/command.ts";
+import { UsageError } from "../../../cli/terminal/command.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 
 const SECRET = "s3cr3t";

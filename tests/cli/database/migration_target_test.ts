@@ -1,7 +1,7 @@
-import type { DatabaseSettings } from "../../../database/config.ts";
+import type { DatabaseSettings } from "../../../database/config/config.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import type { CommandContext } from "../../../cli/command.ts";
+import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { findMigrationsOrLocal } from "../../../cli/database/migration_target.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { withEnv } from "../../support/with_env.ts";

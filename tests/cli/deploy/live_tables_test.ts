@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { describeAbsentTables } from "../../../cli/deploy/live_tables.ts";
-import { readProject } from "../../../cli/read_project.ts";
-import { closeDrizzleClient } from "../../../database/client.ts";
-import { withSession } from "../../../database/session/with_session.ts";
+import { readProject } from "../../../cli/config/read_project.ts";
+import { closeDrizzleClient } from "../../../database/providers/client.ts";
+import { withSession } from "../../../database/providers/with_session.ts";
 import { withProject } from "../fixtures/analyse.ts";
 
 const MIGRATION = `CREATE TABLE notes (id uuid PRIMARY KEY, title text NOT NULL);

@@ -5,7 +5,7 @@ import type {
   InvocationOutcome,
   MigrationFunction,
 } from "../../../cli/deploy/migration_function.ts";
-import type { MigrationResponse } from "../../../database/mod.ts";
+import type { MigrationResponse } from "../../../database/migrate.ts";
 
 const DIGEST = "d1";
 const LOCKED = {

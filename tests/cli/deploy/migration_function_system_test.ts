@@ -49,7 +49,7 @@ export const handler = defineApiHandler({})(async function getNotes({ context })
 });
 `,
   "src/functions/standalone/migrations.ts":
-    `import { defineMigrationHandler } from "@trellis/fn/database";
+    `import { defineMigrationHandler } from "@trellis/fn/database/migrate";
 import { getRequiredEnv, loadSources } from "@trellis/fn/env";
 await loadSources();
 export const handler = defineMigrationHandler({

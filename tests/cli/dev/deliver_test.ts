@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { SentMessage } from "../../../cli/dev/aws_sink.ts";
+import type { SentMessage } from "../../../cli/dev/aws/aws_sink.ts";
 import { findReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
 import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
-import type { FunctionStore } from "../../../cli/dev/function_store.ts";
-import { Invoker } from "../../../cli/dev/invoker.ts";
-import { createRecorder } from "../../../cli/dev/recorder.ts";
+import type { FunctionStore } from "../../../cli/dev/functions/function_store.ts";
+import { Invoker } from "../../../cli/dev/functions/invoker.ts";
+import { createRecorder } from "../../../cli/dev/functions/recorder.ts";
 import { startRelayTimer } from "../../../cli/dev/relay_timer.ts";
 import { log } from "../../../observability/logger.ts";
 

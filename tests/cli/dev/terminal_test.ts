@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { BuildError } from "../../../cli/dev/build_error.ts";
-import type { Call } from "../../../cli/dev/recorder.ts";
+import { BuildError } from "../../../cli/sources/build_error.ts";
+import type { Call } from "../../../cli/dev/functions/recorder.ts";
 import { createTerminal, type Terminal } from "../../../cli/dev/terminal.ts";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
-import { createOutput } from "../../../cli/output.ts";
+import { createOutput } from "../../../cli/terminal/output.ts";
 
 function withTerminal(
   test: (terminal: Terminal, told: () => string) => void,

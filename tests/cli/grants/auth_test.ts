@@ -795,7 +795,7 @@ Deno.test("analysePermissions() refuses a variable that decides the routes of a 
   };
   const { unresolved } = await analyse(files);
   assertEquals(unresolved.length, 1);
-  assertStringIncludes(unresolved[0].message, "ROUTES is read when the module is loaded");
+  assertStringIncludes(unresolved[0].message, "the routes come from an environment variable");
   assertStringIncludes(
     unresolved[0].message,
     "write the option routes of createAuthHandler as literals",

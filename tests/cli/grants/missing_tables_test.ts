@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { findMissingTables } from "../../../cli/grants/missing_tables.ts";
 import { readDeclaredSchema } from "../../../distsql/schema/read_declared.ts";
-import { DatabaseOperation } from "../../../database/table_permission.ts";
+import { DatabaseOperation } from "../../../database/queries/table_permission.ts";
 
 const { Select, Update } = DatabaseOperation;
 

@@ -126,3 +126,29 @@ Deno.test("analysePermissions() reports a table of a statement that it cannot de
   const { missed } = await analyse(files("db.delete(labels)", declared));
   assertStringIncludes(missed[0].message, "run uses table labels");
 });
+
+const query = (body: string) => ({
+  ...files("db.select().from(notes).where(eq(notes.owner, p.owner))"),
+  "both.ts":
+    `import { defineQuery } from "./db.ts"; import { other, run } from "./q.ts"; import { labels } from "./tables.ts";
+    export const inner = defineQuery({}, async function inner(db) { await other.on(db); });
+    export const both = defineQuery({ transaction: true }, async function both(tx, owner: string) {
+      ${body}
+    });`,
+  "fn.ts": handler(`import { both } from "./both.ts";`, `return both("a");`),
+});
+
+testGrants([
+  [
+    "reads the tables of a query without tables from its statements and queries",
+    "labels DELETE, notes SELECT",
+    query("await inner.on(tx); return await run.on(tx, { owner });"),
+  ],
+]);
+
+Deno.test("analysePermissions() reports a table that a query without tables uses itself", async () => {
+  const { missed } = await analyse(query("await tx.insert(labels).values({ name: owner });"));
+  assertEquals(missed.map(({ file, line, message }) => [file, line, message]), [
+    ["both.ts", 4, "both uses table labels, which is missing in its tables"],
+  ]);
+});

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { getIdentifiers, kebabCase, shorten } from "../../../cli/infra/names.ts";
-import { snakeCase } from "../../../cli/snake_case.ts";
+import { snakeCase } from "../../../cli/discovery/snake_case.ts";
 
 for (
   const [name, snake] of [

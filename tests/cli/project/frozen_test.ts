@@ -25,7 +25,8 @@ async function readFacts(root: string): Promise<unknown> {
   return JSON.parse(JSON.stringify({
     grants: permissions.functions.sort(byName),
     findings: {
-      ...pick(permissions, ["unresolved", "missed", "warnings"]),
+      unresolved: permissions.errors,
+      ...pick(permissions, ["missed", "warnings"]),
       errors,
       infra: warnings,
     },

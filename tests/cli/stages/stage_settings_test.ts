@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { UsageError } from "../../../cli/command.ts";
+import { UsageError } from "../../../cli/terminal/command.ts";
 import { readStage } from "../../../cli/stages/stage_name.ts";
 import { resolveStage } from "../../../cli/stages/stage_settings.ts";
 

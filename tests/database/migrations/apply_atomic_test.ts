@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { applyAtomic, applyOneByOne } from "../../../database/migrations/apply_atomic.ts";
+import { applyAtomic } from "../../../database/migrations/apply_pending.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import type { PlannedMigration } from "../../../database/migrations/steps.ts";
 import {
@@ -27,15 +27,9 @@ Deno.test("applyAtomic() applies a migration and its note together, or nothing",
   for (const fence of [undefined, "SELECT 1"]) {
     await withMigrationLab({ lock: heldLock({ fence }) }, async (lab) => {
       const broken = planned("CREATE TABLE a (id int)", "SELECT 1 / 0", "SELECT 1");
-      if (fence === undefined) {
-        // the embedded database leaves a failed message's transaction to whoever sent it
-        const error = await assertRejects(() => applyOneByOne(broken, lab.context), MigrationError);
-        assertEquals([error.tag, error.statement], ["0001_a", 2]);
-      } else {
-        const error = await assertRejects(() => applyAtomic(broken, lab.context), MigrationError);
-        assertEquals([error.tag, error.statement], ["0001_a", 2]);
-        assertStringIncludes(error.message, "0001_a.sql failed at statement 2 (SQLSTATE 22012");
-      }
+      const error = await assertRejects(() => applyAtomic(broken, lab.context), MigrationError);
+      assertEquals([error.tag, error.statement], ["0001_a", 2]);
+      assertStringIncludes(error.message, "0001_a.sql failed at statement 2 (SQLSTATE 22012");
       assertEquals(await state(lab), [false, []]);
       await applyAtomic(planned("CREATE TABLE a (id int)"), lab.context);
       assertEquals(await state(lab), [true, ["0001_a"]]);
@@ -44,10 +38,13 @@ Deno.test("applyAtomic() applies a migration and its note together, or nothing",
 });
 
 Deno.test("applyAtomic() says that the connection was lost, and runs nothing again", async () => {
-  let scripts = 0;
+  let transactions = 0;
   await withMigrationLab({}, async (lab) => {
     const lost = connectionLost();
-    lab.context.session = { ...lab.session, script: () => (scripts++, Promise.reject(lost)) };
+    lab.context.session = {
+      ...lab.session,
+      transaction: () => (transactions++, Promise.reject(lost)),
+    };
     const error = await assertRejects(
       () => applyAtomic(planned("SELECT 1"), lab.context),
       MigrationError,
@@ -62,11 +59,11 @@ Deno.test("applyAtomic() says that the connection was lost, and runs nothing aga
       error.message,
       "The connection was lost while 0001_a.sql ran: run the migrations again, they continue where they stopped",
     );
-    assertEquals([scripts, await state(lab)], [1, [false, []]]);
+    assertEquals([transactions, await state(lab)], [1, [false, []]]);
   });
 });
 
-Deno.test("applyOneByOne() writes nothing once another run took over", async () => {
+Deno.test("applyAtomic() writes nothing once another run took over", async () => {
   const lost = new MigrationError("another run took over");
   const lock = heldLock({ fence: "SELECT 1 WHERE false", check: () => Promise.reject(lost) });
   await withMigrationLab({ lock }, async (lab) => {

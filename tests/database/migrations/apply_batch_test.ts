@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { MigrationError } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  MigrationError,
   runMigrations,
 } from "../../../database/mod.ts";
 import { systemClock } from "../../../core/async/clock.ts";

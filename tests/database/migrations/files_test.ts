@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
-import { MigrationError, readMigrationFiles } from "../../../database/mod.ts";
+import { MigrationError } from "../../../database/migrate.ts";
+import { readMigrationFiles } from "../../../database/mod.ts";
 import { readMigrationFolder } from "../../../database/migrations/folder.ts";
 import { planMigrations } from "../../../database/migrations/plan.ts";
 import { planSteps } from "../../../database/migrations/steps.ts";

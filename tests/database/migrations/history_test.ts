@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { MigrationError, runMigrations } from "../../../database/mod.ts";
+import { MigrationError } from "../../../database/migrate.ts";
+import { runMigrations } from "../../../database/mod.ts";
 import {
   createTables,
   nameTables,
@@ -148,7 +149,7 @@ Deno.test("readApplied() reads a lost answer again", async () => {
 });
 
 Deno.test("runMigrations() refuses times that are no seconds", async () => {
-  for (const name of ["lockTimeout", "lockTtl", "jobTimeout"]) {
+  for (const name of ["lockTimeoutSeconds", "lockTtlSeconds", "jobTimeoutSeconds"]) {
     for (const value of [0, -1, NaN, 1e6, "soon"]) {
       const run = (): Promise<unknown> =>
         runMigrations({

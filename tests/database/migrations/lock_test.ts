@@ -75,7 +75,7 @@ Deno.test("takeProcessLock() asks every 125 to 375 ms, and gives up when its tim
   assertEquals(error.code, "MIGRATION");
   assertEquals(
     error.message,
-    "Another run is migrating this database and did not finish within 600 s: try again later, or raise lockTimeout",
+    "Another run is migrating this database and did not finish within 600 s: try again later, or raise lockTimeoutSeconds",
   );
   const { sleeps } = options.clock;
   assert(sleeps.every((ms) => ms >= 125 && ms < 375), String(sleeps));

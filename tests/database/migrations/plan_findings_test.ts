@@ -1,15 +1,17 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
-  type DatabaseConfig,
-  executeRows,
   formatPlanFinding,
-  getDrizzleClient,
   getMigrationStatus,
-  markMigrationApplied,
   MigrationError,
   MigrationPlanError,
   type PlanFinding,
   planMigrationFolder,
+} from "../../../database/migrate.ts";
+import {
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+  markMigrationApplied,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";

@@ -239,11 +239,11 @@ Deno.test(
     for (let isOver = false; !isOver && killed < boundaries.length;) {
       const boundary = boundaries[killed];
       await onDistSql(await postgres.createDatabase(`dsql${boundary}`), async (database) => {
-        const first = await migrate({ migrationsFolder, database, lockTtl: 1 }, boundary);
+        const first = await migrate({ migrationsFolder, database, lockTtlSeconds: 1 }, boundary);
         isOver = first.signal === null;
         if (isOver) return;
         killed++;
-        await migrate({ migrationsFolder, database, lockTtl: 1 });
+        await migrate({ migrationsFolder, database, lockTtlSeconds: 1 });
       });
     }
     await postgres.stop();
@@ -265,10 +265,10 @@ Deno.test(
     for (let round = 0; round < (isFull ? 12 : 1); round++) {
       await onDistSql(await postgres.createDatabase(`moment${round}`), async (database) => {
         for (let tries = 0; tries < (isFull ? 6 : 2); tries++) {
-          const config = { migrationsFolder, database, lockTtl: 0.5 };
+          const config = { migrationsFolder, database, lockTtlSeconds: 0.5 };
           if (await migrateAndKill(config, 1 + Math.floor(random() * 12), random() * 30)) kills++;
         }
-        await migrate({ migrationsFolder, database, lockTtl: 0.5 });
+        await migrate({ migrationsFolder, database, lockTtlSeconds: 0.5 });
       });
     }
     await postgres.stop();

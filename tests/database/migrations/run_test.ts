@@ -1,13 +1,12 @@
-import type { DatabaseSettings } from "../../../database/config.ts";
+import type { DatabaseSettings } from "../../../database/config/config.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
   markMigrationApplied,
-  MigrationError,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
@@ -263,7 +262,7 @@ Deno.test("runMigrations() asks the catalog about an interrupted statement, and 
 
 Deno.test("runMigrations() takes over a lease that ran out, and a runner that lost it writes no more", async () => {
   await withLab(async ({ fresh, rows }) => {
-    const { openShared } = await import("../../../database/client.ts");
+    const { openShared } = await import("../../../database/providers/client.ts");
     const { takeLease } = await import("../../../database/migrations/lock.ts");
     const { nameTables } = await import("../../../database/migrations/history.ts");
     const database = await fresh();
@@ -287,7 +286,7 @@ Deno.test("runMigrations() takes over a lease that ran out, and a runner that lo
       () => takeLease(two, tables, { ...slow, timeoutMs: 1 }),
       MigrationError,
     );
-    assertStringIncludes(refused.message, "lockTimeout");
+    assertStringIncludes(refused.message, "lockTimeoutSeconds");
     // the first runner's machine stops: no sign of life until its time is over
     await rows(
       database,

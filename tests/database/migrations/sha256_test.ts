@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { sha256 } from "../../../database/migrations/sha256.ts";
+import { sha256 } from "../../../database/migrations/files.ts";
 
 Deno.test("sha256() hashes the UTF-8 bytes of a text", () => {
   // FIPS 180-4, "abc", and the empty message

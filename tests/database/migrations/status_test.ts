@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { getMigrationStatus, MigrationError, runMigrations } from "../../../database/mod.ts";
+import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
+import { runMigrations } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { createTestDatabase } from "../../../testing/mod.ts";
 

@@ -6,7 +6,7 @@ import {
 } from "../../../database/migrations/migration_error.ts";
 import { planMigrationFolder } from "../../../database/migrations/plan_folder.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
-import type { DatabaseProvider } from "../../../database/config.ts";
+import type { DatabaseProvider } from "../../../database/config/config.ts";
 import { createTestDatabase } from "../../../testing/database.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { withTempFolder } from "../../support/temp_folder.ts";

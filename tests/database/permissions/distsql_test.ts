@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { sql } from "drizzle-orm";
-import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
-import type { DatabaseConfig } from "../../../database/config.ts";
-import { executeRows } from "../../../database/execute.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../../database/config/config.ts";
+import { executeRows } from "../../../database/session/execute.ts";
 import { applyPermissions } from "../../../database/permissions/apply.ts";
 import { validatePermissions } from "../../../database/permissions/validate.ts";
-import { withDistSqlRetry } from "../../../database/retry.ts";
+import { withDistSqlRetry } from "../../../database/session/retry.ts";
 import { startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";

@@ -3,14 +3,13 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
 import { AUTH_MIGRATION_SQL } from "../../../auth/migration.ts";
 import { createAuth, validateSession } from "../../../auth/mod.ts";
+import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {
   applyPermissions,
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
-  MigrationError,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";

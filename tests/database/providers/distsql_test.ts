@@ -5,22 +5,21 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { getMigrationStatus, MigrationError } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
-  CommitOutcomeUnknownError,
-  type ConnectionInvalidation,
   type DatabaseConfig,
   DatabaseError,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
   isOccError,
-  MigrationError,
   onConnectionInvalidated,
   runMigrations,
   withDistSqlRetry,
   withTransaction,
 } from "../../../database/mod.ts";
+import type { ConnectionInvalidation } from "../../../database/types.ts";
+import { CommitOutcomeUnknownError } from "../../../errors/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";
 import { ConfigurationError, findInCauseChain } from "../../../errors/mod.ts";

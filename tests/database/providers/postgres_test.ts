@@ -1,9 +1,13 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { closeDrizzleClient, getDrizzleClient, openShared } from "../../../database/client.ts";
-import type { DatabaseConfig } from "../../../database/config.ts";
-import { executeRows } from "../../../database/execute.ts";
+import {
+  closeDrizzleClient,
+  getDrizzleClient,
+  openShared,
+} from "../../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../../database/config/config.ts";
+import { executeRows } from "../../../database/session/execute.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
 import { sql } from "../../../database/orm.ts";
 import { applyPermissions } from "../../../database/permissions/apply.ts";
@@ -11,7 +15,7 @@ import { validatePermissions } from "../../../database/permissions/validate.ts";
 import { readPostgresAddress } from "../../../database/providers/postgres_address.ts";
 import { createRdsToken } from "../../../database/providers/rds_token.ts";
 import { withQueryMetrics } from "../../../database/queries/query_metrics.ts";
-import { withTransaction } from "../../../database/transaction.ts";
+import { withTransaction } from "../../../database/session/transaction.ts";
 import { DatabaseError } from "../../../errors/database_errors.ts";
 import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { createServerCertificate } from "../../../distsql/server/certificate.ts";

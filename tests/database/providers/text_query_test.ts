@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import connect from "postgres";
-import { createTextQuery } from "../../../database/providers/text_query.ts";
+import { createTextQuery } from "../../../database/providers/postgres_js_driver.ts";
 import { startPostgres } from "../../support/postgres.ts";
 
 const postgres = await startPostgres();

@@ -26,8 +26,6 @@ import {
 import {
   assertRowExists,
   closeDrizzleClient,
-  CommitOutcomeUnknownError,
-  type ConnectionInvalidation,
   type DatabaseConfig,
   DatabaseError,
   executeRows,
@@ -37,6 +35,8 @@ import {
   withQueryMetrics,
   withTransaction,
 } from "../../../database/mod.ts";
+import type { ConnectionInvalidation } from "../../../database/types.ts";
+import { CommitOutcomeUnknownError } from "../../../errors/mod.ts";
 import { toText } from "../../../database/providers/data_api_values.ts";
 import { and, desc, eq, inArray, sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";

@@ -21,10 +21,10 @@ import {
   DatabaseOperation,
   getDrizzleClient,
   type Params,
-  type StatementClient,
-  UniqueViolationError,
   withTransaction,
 } from "../../../database/mod.ts";
+import type { StatementClient } from "../../../database/types.ts";
+import { UniqueViolationError } from "../../../errors/mod.ts";
 import { and, asc, desc, eq, or, sql } from "../../../database/orm.ts";
 import { getRequestContext } from "../../../core/request_context.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";

@@ -8,9 +8,9 @@ import {
   DatabaseOperation,
   executeRows,
   getDrizzleClient,
-  UniqueViolationError,
   withTransaction,
 } from "../../../database/mod.ts";
+import { UniqueViolationError } from "../../../errors/mod.ts";
 import { asc, desc, eq, or, sql } from "../../../database/orm.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";

@@ -9,11 +9,11 @@ import {
   closeDrizzleClient,
   DatabaseError,
   getDrizzleClient,
-  UniqueViolationError,
   withDistSqlRetry,
   withQueryMetrics,
   withTransaction,
 } from "../../../database/mod.ts";
+import { UniqueViolationError } from "../../../errors/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { causeChain } from "../../../errors/cause_chain.ts";
 import { NotFoundError, ServiceUnavailableError, ValidationError } from "../../../errors/mod.ts";

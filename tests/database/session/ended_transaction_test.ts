@@ -7,9 +7,9 @@ import {
   type DrizzleClient,
   executeRows,
   type TransactionClient,
-  TransactionMisuseError,
   withTransaction,
 } from "../../../database/mod.ts";
+import { TransactionMisuseError } from "../../../errors/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";
 import { findInCauseChain } from "../../../errors/mod.ts";

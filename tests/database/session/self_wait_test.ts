@@ -12,10 +12,10 @@ import {
   DatabaseOperation,
   type DrizzleClient,
   executeRows,
-  TransactionMisuseError,
   withQueryMetrics,
   withTransaction,
 } from "../../../database/mod.ts";
+import { TransactionMisuseError } from "../../../errors/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
 import { openFaultLab } from "../../support/fault_lab.ts";
 import {

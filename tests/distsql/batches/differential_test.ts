@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
-import { type DatabaseConfig, MigrationPlanError, runMigrations } from "../../../database/mod.ts";
+import { MigrationPlanError } from "../../../database/migrate.ts";
+import { type DatabaseConfig, runMigrations } from "../../../database/mod.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { type GeneratedChange, makeChange, makeTables } from "./generated_changes.ts";
@@ -101,11 +102,11 @@ class Round {
       await Deno.writeTextFile(`${migrationsFolder}/${first}_a.sql`, before.join(";\n"));
     }
     await Deno.writeTextFile(`${migrationsFolder}/${second}_b.sql`, sql);
-    const run = (lockTtl: number): Promise<unknown> =>
+    const run = (lockTtlSeconds: number): Promise<unknown> =>
       runMigrations({
         migrationsFolder,
         database: this.#database,
-        lockTtl,
+        lockTtlSeconds,
         logger: (line) => this.#see(line),
       })
         .then(() => undefined, (error) => error);
@@ -126,7 +127,7 @@ class Round {
   }
 
   /** Lets some runs meet a conflict or lose their connection, and some die and begin again. */
-  async #withFault(run: (lockTtl: number) => Promise<unknown>): Promise<unknown> {
+  async #withFault(run: (lockTtlSeconds: number) => Promise<unknown>): Promise<unknown> {
     if (this.#random.next() > 0.4) return await run(60);
     const match = /^(?:WITH|UPDATE|DELETE)\b[\s\S]*\bt\b[\s\S]*<=/;
     const skip = this.#random.below(4);

@@ -1,12 +1,11 @@
 // deno-lint-ignore-file no-console -- the seed and the number of kills are part of the result
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { getMigrationStatus, MigrationPlanError } from "../../../database/migrate.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
-  getMigrationStatus,
-  MigrationPlanError,
   runMigrations,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
@@ -238,7 +237,7 @@ Deno.test({
             for (let tries = 0; tries < (isFull ? 6 : 3); tries++) {
               if (
                 await migrateAndKill(
-                  { migrationsFolder, database, lockTtl: 1 },
+                  { migrationsFolder, database, lockTtlSeconds: 1 },
                   random.next() * 120,
                 )
               ) kills++;

@@ -1,12 +1,12 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { sql } from "drizzle-orm";
-import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
-import type { DatabaseConfig } from "../../../database/config.ts";
-import { executeRows } from "../../../database/execute.ts";
-import type { DrizzleClient } from "../../../database/providers/provider.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
+import type { DatabaseConfig } from "../../../database/config/config.ts";
+import { executeRows } from "../../../database/session/execute.ts";
+import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
 import type { Row } from "../../../sql/session.ts";
-import { withDistSqlRetry } from "../../../database/retry.ts";
+import { withDistSqlRetry } from "../../../database/session/retry.ts";
 import { RecreationError } from "../../../distsql/recreate/recreation_error.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../distsql/server/server.ts";
 import type { DistSqlServerOptions } from "../../../distsql/server/server_options.ts";

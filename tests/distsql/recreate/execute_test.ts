@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyAlterToSchema } from "../../../distsql/recreate/alter.ts";
-import { executeRecreation, introspectTable } from "../../../database/recreation.ts";
+import { executeRecreation, introspectTable } from "../../../database/migrations/recreation.ts";
 import {
   RecreationError,
   type RecreationFailure,
@@ -516,7 +516,7 @@ const OPTION_CASES = [
   [{ batchRows: 0 }, "batchRows"],
   [{ batchRows: 3001 }, "3000, got 3001"],
   [{ batchBytes: 11 * 1024 * 1024 }, "batchBytes"],
-  [{ jobTimeout: NaN }, "jobTimeout"],
+  [{ jobTimeoutSeconds: NaN }, "jobTimeoutSeconds"],
 ] as const;
 
 Deno.test(

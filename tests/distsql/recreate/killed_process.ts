@@ -1,6 +1,6 @@
 // a recreation in a process of its own, which kills itself before its nth change: database, table, statement, n
 import process from "node:process";
-import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/providers/client.ts";
 import { isWrite, openClient, recreate, watch } from "./recreation_support.ts";
 
 const [database, table, statement, dieAt] = Deno.args;

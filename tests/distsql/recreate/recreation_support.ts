@@ -1,5 +1,5 @@
-import type { PlainSql } from "../../../database/plain_sql.ts";
-import { toDrizzle } from "../../../database/run_sql.ts";
+import type { PlainSql } from "../../../database/session/plain_sql.ts";
+import { toDrizzle } from "../../../database/session/run_sql.ts";
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { drizzle } from "drizzle-orm/postgres-js";
@@ -10,11 +10,11 @@ import {
   executeRecreation,
   getEstimatedRowCount,
   introspectTable,
-} from "../../../database/recreation.ts";
+} from "../../../database/migrations/recreation.ts";
 import { generateRecreationPlan } from "../../../distsql/recreate/plan.ts";
 import type { RecreationPlan } from "../../../distsql/recreate/recreation_plan.ts";
-import { executeRows } from "../../../database/execute.ts";
-import type { DrizzleClient } from "../../../database/providers/provider.ts";
+import { executeRows } from "../../../database/session/execute.ts";
+import type { DrizzleClient } from "../../../database/session/drizzle_client.ts";
 import type { Row } from "../../../sql/session.ts";
 
 /** A drizzle client on a real PostgreSQL. */

@@ -1,7 +1,8 @@
 /** Translation and stand-in say the same about a statement, though they share no code. */
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "postgres";
-import { sanitizeForDistSql, translateForDistSql } from "../../../database/mod.ts";
+import { sanitizeForDistSql } from "../../../database/mod.ts";
+import { translateForDistSql } from "../../../distsql/mod.ts";
 import { splitStatements } from "../../../sql/statement.ts";
 import { checkRefusals } from "../../../distsql/server/rules/check.ts";
 import { loadStatementParser } from "../../../distsql/server/statements.ts";

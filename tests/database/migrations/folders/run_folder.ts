@@ -1,10 +1,6 @@
 import type postgres from "postgres";
-import {
-  type DatabaseConfig,
-  MigrationPlanError,
-  type PlanFinding,
-  runMigrations,
-} from "../../../../database/mod.ts";
+import { MigrationPlanError, type PlanFinding } from "../../../../database/migrate.ts";
+import { type DatabaseConfig, runMigrations } from "../../../../database/mod.ts";
 import type { GeneratedFolder } from "./generate_folder.ts";
 import { withTempFolder } from "../../../support/temp_folder.ts";
 

@@ -1,0 +1,220 @@
+import type { BuildResult, Plugin } from "esbuild";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import type { AuthConfig } from "../../auth/config/config.ts";
+import { type DeclaredStatement, listStatements } from "../../database/queries/define_statement.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { loadEsbuild } from "../sources/load_esbuild.ts";
+import { toBuildError } from "../sources/build_error.ts";
+import { LOCAL_BUILD, localResolver } from "../sources/local_bundle.ts";
+import { resolveOwnModule } from "../sources/own_modules.ts";
+import { SOURCE } from "../discovery/source_files.ts";
+import { importBundle } from "../sources/import_bundle.ts";
+import { toPortablePath } from "../files/inside_folder.ts";
+
+/** Which modules are loaded. */
+export interface ModuleOptions {
+  /** Absolute path of the project. */
+  readonly root: string;
+  /** Absolute path of the file with the auth tables, which may be missing. */
+  readonly schemaFile: string;
+  /** The modules, relative to the project. */
+  readonly files: readonly string[];
+  /** The name of an export of the first module that is returned. */
+  readonly name?: string;
+}
+
+/** What modules declared while they were loaded. */
+export interface LoadedModules {
+  /** The export {@link ModuleOptions.name}. */
+  readonly value?: unknown;
+  /** The configurations of `defineAuth` and `configureSessionAuth`. */
+  readonly configs: readonly AuthConfig[];
+  /** The statements of `defineStatement`. */
+  readonly statements: readonly DeclaredStatement[];
+}
+
+/** Key of the list in the global object that receives configurations. */
+const RECORD = "@trellis/fn auth configurations";
+
+/** Value of environment variables that are not set: valid as a URL and as a secret. */
+const PLACEHOLDER = "http://localhost:3000/not-set-0123456789-0123456789";
+
+const SKIPPED = /^(?:[._].*|node_modules|dist|dist\.maps|npm|tests?|coverage)$/;
+/**
+ * Finds the modules beside and in the functions' folder whose text has a match.
+ *
+ * @returns Paths relative to the project, sorted.
+ */
+export function findModules(root: string, functionsDir: string, pattern: RegExp): string[] {
+  return findSources(root, resolve(root, functionsDir, ".."), pattern);
+}
+
+/**
+ * Finds the modules in a folder of a project whose text has a match. Tests and dependencies are
+ * skipped.
+ *
+ * @returns Paths relative to the project, sorted.
+ */
+export function findSources(root: string, start: string, pattern: RegExp): string[] {
+  const found: string[] = [];
+  function visit(folder: string): void {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory() && !SKIPPED.test(entry.name)) visit(path);
+      else if (
+        entry.isFile() && SOURCE.test(entry.name) &&
+        !/[._](?:test|spec|d)\.[a-z]+$/.test(entry.name) &&
+        pattern.test(readFileSync(path, "utf8"))
+      ) {
+        found.push(toPortablePath(root, path));
+      }
+    }
+  }
+  if (existsSync(start)) visit(start);
+  return found.sort();
+}
+
+/**
+ * Loads modules of a project. They run without a database: a connection is refused, and variables of
+ * the environment that are not set have a placeholder.
+ *
+ * @throws {ConfigurationError} If a module throws.
+ * @throws {BuildError} If a module cannot be built.
+ */
+export async function loadModules(options: ModuleOptions): Promise<LoadedModules> {
+  const { root, schemaFile, files, name } = options;
+  const { build } = await loadEsbuild("trellis generate");
+  const contents = name === undefined
+    ? files.map((each) => `import ${JSON.stringify(`./${each}`)};`).join("\n")
+    : `export { ${name} as value } from ${JSON.stringify(`./${files[0]}`)};`;
+  const code = await build({
+    stdin: { contents, resolveDir: root, sourcefile: join(root, "loaded-modules.ts") },
+    outfile: join(root, "loaded-modules.mjs"),
+    absWorkingDir: root,
+    ...LOCAL_BUILD,
+    plugins: [stubPlugin(schemaFile), localResolver(root, new Map())],
+  }).then(
+    (result: BuildResult<{ write: false }>) => result.outputFiles![0].text,
+    (error: unknown) => {
+      throw toBuildError(files.join(", "), error);
+    },
+  );
+  const key = JSON.stringify([code, Object.entries(process.env).sort()]);
+  const known = lastRuns.get(key);
+  if (known !== undefined) return known;
+  // one at a time: what modules declare is collected in one place
+  const run = lastExecution.then(() => execute(root, code, files));
+  lastExecution = run.catch(() => {});
+  const loaded = await run;
+  if (lastRuns.size >= 2) lastRuns.clear();
+  lastRuns.set(key, loaded);
+  return loaded;
+}
+
+/** The last executions. The same code has the same result: `check all` needs it several times. */
+const lastRuns: Map<string, LoadedModules> = new Map();
+
+let lastExecution: Promise<unknown> = Promise.resolve();
+
+/** Executes bundled modules and records what they declare. */
+async function execute(
+  root: string,
+  code: string,
+  files: readonly string[],
+): Promise<LoadedModules> {
+  const configs: AuthConfig[] = [];
+  const before = new Set(listStatements());
+  const globals = globalThis as Record<symbol, unknown>;
+  globals[Symbol.for(RECORD)] = configs;
+  try {
+    const { value } = await importBundle<{ value?: unknown }>(root, "loaded-modules", code);
+    return { value, configs, statements: listStatements().filter((each) => !before.has(each)) };
+  } catch (cause) {
+    throw new ConfigurationError(
+      `${files.join(", ")} cannot be loaded: ${
+        (cause as Error).message
+      }. It runs without a database, and with placeholders ` +
+        "for variables of the environment that are not set",
+      { cause },
+    );
+  } finally {
+    delete globals[Symbol.for(RECORD)];
+  }
+}
+
+const NAMESPACE = "trellis-loaded";
+/** Matches an entry point of this package, and not a file of it. */
+const OWN = /^(?:jsr:|npm:)?\/?@trellis\/fn(?:@[^/]*)?(?:\/(.*))?$/;
+
+/** Replaces what reads the environment, connects, or registers the configuration. */
+function stubPlugin(schemaFile: string): Plugin {
+  return {
+    name: "loaded-modules",
+    setup(build): void {
+      build.onResolve({ filter: OWN }, ({ path }) => {
+        const entry = OWN.exec(path)![1] ?? "mod";
+        return Object.hasOwn(STUBS, entry) ? { path: entry, namespace: NAMESPACE } : undefined;
+      });
+      build.onResolve(
+        { filter: /^file:/, namespace: NAMESPACE },
+        ({ path }) => ({ path, external: true }),
+      );
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
+        contents: path === MISSING ? "module.exports = {};" : renderStub(path),
+        loader: "js",
+      }));
+      // the file that the command writes may be missing although the configuration imports it
+      build.onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
+        const isSchema = resolve(resolveDir, path) === schemaFile && !existsSync(schemaFile);
+        return isSchema ? { path: MISSING, namespace: NAMESPACE } : undefined;
+      });
+    },
+  };
+}
+
+const MISSING = "missing schema file";
+
+const RECORD_CONFIG = `const record = (config) => {
+  globalThis[Symbol.for(${JSON.stringify(RECORD)})].push(config);
+};
+export const configureSessionAuth = (getDb, config) => record(config);
+export const defineAuth = (getDb, config) => {
+  record(config);
+  const value = (mode) => () => ({ mode, authenticate() {} });
+  return { session: value("session"), apiKey: value("api-key"), jwt: value("jwt"), getAuth() {} };
+};`;
+
+const READ_ENVIRONMENT = `import process from "node:process";
+const placeholder = ${JSON.stringify(PLACEHOLDER)};
+export const getRequiredEnv = (name) => process.env[name] || placeholder;
+export const defineEnv = (definition, options) => new Proxy(real.defineEnv(definition, options), {
+  get(target, name) {
+    try { return target[name]; } catch { return placeholder; }
+  },
+});`;
+
+const REFUSE_CONNECTION = `export function getDrizzleClient() {
+  throw new Error("getDrizzleClient() was called while the module was loaded. Call it in a function");
+}`;
+
+/** Modules enqueue no jobs while they are loaded. */
+const REPLACE_DELIVERY = `import process from "node:process";
+export const createSqsDelivery = (options) => real.createSqsDelivery({
+  queueUrl: process.env.JOBS_QUEUE_URL || ${JSON.stringify(PLACEHOLDER)}, ...options,
+});`;
+
+/** Replaced exports by entry point. */
+const STUBS: Readonly<Record<string, string>> = {
+  mod: READ_ENVIRONMENT,
+  auth: RECORD_CONFIG,
+  database: REFUSE_CONNECTION,
+  env: READ_ENVIRONMENT,
+  jobs: REPLACE_DELIVERY,
+};
+
+function renderStub(entry: string): string {
+  const url = JSON.stringify(resolveOwnModule(`@trellis/fn${entry === "mod" ? "" : `/${entry}`}`));
+  return `import * as real from ${url};\nexport * from ${url};\n${STUBS[entry]}\n`;
+}

@@ -1,0 +1,190 @@
+import { SingleFlight } from "../../core/async/single_flight.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { metrics } from "../../observability/metrics.ts";
+import { checkDatabaseConfig } from "../config/check_config.ts";
+import {
+  type DatabaseConfig,
+  type DatabaseSettings,
+  getClientKey,
+  getConnectionKey,
+} from "../config/config.ts";
+import { announceInvalidation } from "./connection_events.ts";
+import { openProvider } from "./open_provider.ts";
+import type { Connection, Invalidate } from "./provider.ts";
+import type { DrizzleClient } from "../session/drizzle_client.ts";
+import { isRecording } from "../../env/recording.ts";
+import { assertDrizzleVersion } from "../session/drizzle_version.ts";
+
+/**
+ * Connections by key. Clients that differ only in their schema share one, because an embedded
+ * database cannot be opened twice.
+ */
+const connections: SingleFlight<string, Connection> = new SingleFlight();
+const clients: SingleFlight<string, DrizzleClient> = new SingleFlight();
+const configs: Map<string, DatabaseSettings> = new Map();
+const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
+
+/**
+ * Returns the client of a configuration. The first call opens it, later calls return the same
+ * client for the life of the process. Concurrent calls share one client, and a failed start is not
+ * cached.
+ *
+ * @param config The database. Two configurations with equal values and the same schema object get
+ * the same client.
+ * @returns drizzle's client.
+ * @throws {ConfigurationError} If the configuration is invalid; nothing is opened.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getDrizzleClient } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * await db.execute(sql`select 1`);
+ * await closeDrizzleClient();
+ * ```
+ */
+export function getDrizzleClient<
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
+  config: DatabaseConfig & { schema?: TSchema },
+): Promise<DrizzleClient<TSchema>> {
+  if (isRecording()) return refuse();
+  let key: string;
+  try {
+    assertDrizzleVersion("getDrizzleClient");
+    key = getClientKey(checkDatabaseConfig(config));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  const client: Promise<unknown> = clients.get(key, () => openClient(config));
+  return client as Promise<DrizzleClient<TSchema>>;
+}
+
+/** Refuses to connect while the program is only loaded; a promise that nobody awaits is no error. */
+function refuse(): Promise<never> {
+  const refused = Promise.reject(
+    new ConfigurationError(
+      "getDrizzleClient() was called while the module was loaded. Call it in a function",
+    ),
+  );
+  refused.catch(() => {});
+  return refused;
+}
+
+async function openClient(config: DatabaseSettings): Promise<DrizzleClient> {
+  const connection = await openShared(config);
+  return await runOutsideInvocation(() => connection.createClient(config.schema));
+}
+
+/** Options of {@link openShared}. */
+export interface OpenOptions {
+  /**
+   * Check that the database answers. Turn it off for work in a dedicated session, where the check
+   * would open an extra connection.
+   * @default true
+   */
+  check?: boolean;
+}
+
+/**
+ * Opens the connection of a configuration, or returns the open one. Its clients share it.
+ *
+ * @param config A checked configuration.
+ * @param options Whether to check that the database answers.
+ */
+export async function openShared(
+  config: DatabaseSettings,
+  { check = true }: OpenOptions = {},
+): Promise<Connection> {
+  const key = getConnectionKey(config);
+  if (!configs.has(key)) configs.set(key, config);
+  const opening = connections.get(key, () => openConnection(config, check));
+  try {
+    const connection = await opening;
+    if (check) await checkOnce(connection);
+    return connection;
+  } catch (error) {
+    // A failed connection must not be returned to the next caller or become the default. Compare
+    // first: a concurrent caller may have replaced it already.
+    if (connections.get(key, () => opening) === opening) {
+      connections.evict(key);
+      configs.delete(key);
+    }
+    throw error;
+  }
+}
+
+/** Checks a connection that was opened with `check: false`, when its first client is created. */
+function checkOnce(connection: Connection): Promise<void> {
+  let checking = checks.get(connection);
+  if (checking === undefined) checks.set(connection, checking = connection.check());
+  return checking;
+}
+
+/**
+ * Closes a connection that was opened for one task, unless a client uses it.
+ *
+ * @param config A checked configuration.
+ */
+export async function closeUnused(config: DatabaseSettings): Promise<void> {
+  const key = getConnectionKey(config);
+  if (!clients.keys().some((clientKey) => clientKey.startsWith(`${key}#`))) {
+    await closeConnection(key);
+  }
+}
+
+async function openConnection(config: DatabaseSettings, check: boolean): Promise<Connection> {
+  const startedAt = performance.now();
+  let failed = true;
+  const invalidate: Invalidate = (reason, error) =>
+    announceInvalidation({ provider: config.provider, reason, error });
+  try {
+    // the connection outlives the request that opens it
+    const connection = await runOutsideInvocation(() => openProvider(config, invalidate));
+    if (check) await checkOnce(connection);
+    failed = false;
+    return connection;
+  } finally {
+    // without the check no connection time was measured
+    if (config.instrument !== false && (check || failed)) {
+      metrics.addMetricsWithDimensions({ provider: config.provider }, [
+        ["DatabaseConnectDuration", "Milliseconds", performance.now() - startedAt],
+        ["DatabaseConnectErrors", "Count", failed ? 1 : 0],
+      ]);
+    }
+  }
+}
+
+/**
+ * Closes a client and its connection, for a graceful shutdown. The process can then exit, and the
+ * next `getDrizzleClient` opens a new client. Clients that share the connection are closed too.
+ * Does nothing if the client is not open.
+ *
+ * @param config The client's configuration. If omitted, closes the client that was opened first.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient } from "@trellis/fn/database";
+ *
+ * await closeDrizzleClient(); // nothing is open: nothing happens
+ * ```
+ */
+export async function closeDrizzleClient(config?: DatabaseConfig): Promise<void> {
+  const key = config === undefined ? configs.keys().next().value : getConnectionKey(config);
+  if (key !== undefined) await closeConnection(key);
+}
+
+async function closeConnection(key: string): Promise<void> {
+  const known = configs.get(key);
+  configs.delete(key);
+  for (const clientKey of clients.keys()) {
+    if (clientKey.startsWith(`${key}#`)) clients.evict(clientKey);
+  }
+  // a failed start has nothing to close, and the caller of getDrizzleClient gets its error
+  const connection = await connections.evict(key)?.catch(() => undefined);
+  if (connection === undefined) return;
+  await connection.close();
+  if (known !== undefined) announceInvalidation({ provider: known.provider, reason: "closed" });
+}

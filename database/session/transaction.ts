@@ -1,0 +1,62 @@
+import type { ExtractTablesWithRelations } from "drizzle-orm";
+import type { PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
+import { isKind } from "./drizzle_table.ts";
+import type { DrizzleClient, QueryResultHKT } from "./drizzle_client.ts";
+import { findSession } from "./statement_session.ts";
+import { guardTransactions } from "./transaction_guard.ts";
+
+/** drizzle's PostgreSQL client inside a transaction. */
+export type TransactionClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
+  PgTransaction<
+    QueryResultHKT,
+    TSchema,
+    ExtractTablesWithRelations<TSchema>
+  >;
+
+/**
+ * Runs work in a transaction: commits when the function's promise resolves, rolls back when it
+ * rejects or when one statement failed. All queries must use the client that the function gets, and
+ * only while the function runs. A query on the outer client, which would wait for the transaction's
+ * own connection, is rejected; so is the transaction's client after the function has ended.
+ *
+ * Within `withDistSqlRetry`, `withQueryMetrics` or a defined query, a conflict runs the whole
+ * function again. The function must not have side effects outside of the database.
+ *
+ * @param db The client, or a transaction's client for a savepoint.
+ * @param fn The work.
+ * @param config Isolation level and access mode, if the provider supports them.
+ * @returns The result of `fn`.
+ * @throws {CommitOutcomeUnknownError} If the connection was lost during COMMIT.
+ * @throws {TransactionMisuseError} If the transaction's client is used after the function has ended
+ * and before COMMIT.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getDrizzleClient, withTransaction } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * await withTransaction(db, async (tx) => {
+ *   await tx.execute(sql`CREATE TABLE transfers (amount int)`);
+ *   await tx.execute(sql`INSERT INTO transfers VALUES (5), (-5)`);
+ * });
+ * await closeDrizzleClient();
+ * ```
+ */
+export function withTransaction<
+  T,
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
+  db: DrizzleClient<TSchema>,
+  fn: (tx: TransactionClient<TSchema>) => Promise<T>,
+  config?: PgTransactionConfig,
+): Promise<T> {
+  // a savepoint takes no configuration, and its session is guarded by the outer transaction
+  if (isTransaction(db)) return db.transaction(fn);
+  return guardTransactions(db).transaction(fn, config);
+}
+
+function isTransaction(db: object): boolean {
+  const own = findSession(db);
+  return own === undefined ? isKind(db, "PgTransaction") : own.state !== undefined;
+}
