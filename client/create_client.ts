@@ -53,7 +53,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as 
  * missing, empty, `.` or `..` rejects with a `RangeError`: it would reach another route.
  *
  * @param options Address, session and retries.
- * @returns The client, which is one of openapi-fetch.
+ * @returns A client of openapi-fetch.
  * @throws {RangeError} When `retries` is not an integer from 0 to 10.
  *
  * @example

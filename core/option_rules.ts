@@ -28,7 +28,7 @@ export const FUNCTION_OPTION: OptionRule = [(value) => typeof value === "functio
 
 /**
  * Returns the rule of an option that protects something, such as `auth`. A key with the value `undefined` is refused:
- * it would lift the protection although the key is there.
+ * it would remove the protection although the key is present.
  */
 export function protective([fits, expected]: OptionRule): OptionRule {
   return [fits, expected, true];

@@ -50,7 +50,7 @@ function report(
   }
   const durationMs = isTimed ? performance.now() - invocation.startedMs : undefined;
   const level = isFailed ? "ERROR" : "INFO";
-  // a misconfigured function fails until somebody reads why: the line is written with level SILENT too
+  // a misconfigured function fails until its configuration is fixed: the line is written with level SILENT too
   const isLogged = LOG_LEVELS[level] >= invocation.level ||
     (isFailed && isAppError(failure.error) && failure.error.code === "CONFIGURATION");
   if ((isFailed || summary) && isLogged) {

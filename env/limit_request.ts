@@ -18,7 +18,7 @@ const GRACE_MS = 50;
  * end with the header, start again with each byte or attempt, or only write a warning.
  *
  * @param limit The service and the limit.
- * @param send Sends the request, and reads the answer. The signal is aborted when nobody waits any more.
+ * @param send Sends the request, and reads the answer. The signal is aborted when no caller waits any more.
  * @returns The result of `send`.
  * @throws {ServiceUnavailableError} If there is no result within the limit. The service may have received the request.
  * @throws The reason of the limit's signal if that is aborted first.

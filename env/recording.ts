@@ -1,4 +1,4 @@
-/** A definition of a program, as it was made: `defineJob(options)(handler)`. */
+/** A recorded definition of a program: `defineJob(options)(handler)`. */
 export interface Definition {
   /** The name of the function that made it: `defineJob`. */
   readonly name: string;
@@ -28,7 +28,7 @@ export function isRecording(): boolean {
   return globals[RECORDER] !== undefined;
 }
 
-/** Domain of the URLs that stand in for variables that are not set. The top-level domain is reserved (RFC 6761). */
+/** Domain of the URLs that replace variables that are not set while a program is loaded. The top-level domain is reserved (RFC 6761). */
 export const STAND_IN_DOMAIN = "stand-in.invalid";
 
 /**

@@ -133,7 +133,7 @@ async function load(wanted: readonly WantedValue[]): Promise<void> {
   await limitRequest({ service, limitMs }, () => flights).catch(() => wanted.forEach(keep));
 }
 
-/** Keeps the known value: an outage of the service must not become one of the function. */
+/** Keeps the known value: an outage of the service must not become an outage of the function. */
 function keep({ variable }: { readonly variable: string }): void {
   loaded.set(variable, {
     value: loaded.get(variable)!.value,

@@ -80,7 +80,7 @@ function createExecution<TParams, TResult>(
   };
 }
 
-/** Serializes a result. One that JSON cannot hold, such as a bigint, must not fail a processed message. */
+/** Serializes a result. A value that JSON cannot hold, such as a bigint, must not fail a processed message. */
 function encode(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";

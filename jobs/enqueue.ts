@@ -84,7 +84,7 @@ async function onCommitted(jobs: readonly NewJob[]): Promise<void> {
 
 /**
  * Hands over the id of no job, which a worker ignores. A request that must not show whether it has
- * enqueued a job waits for the queue as long as one that has.
+ * enqueued a job waits for the queue as long as if it had.
  */
 export async function deliverDecoy(): Promise<void> {
   const decoy: CommittedJob = {

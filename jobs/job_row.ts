@@ -14,8 +14,8 @@ export interface EnqueueOptions {
    */
   delaySeconds?: number;
   /**
-   * Makes the job unique: while a job of this name and key is in the table, also a finished one that
-   * is still kept, another one is not added.
+   * Makes the job unique: while a job of this name and key is in the table, even if it has
+   * finished, no other is added.
    */
   key?: string;
   /**

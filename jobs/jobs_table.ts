@@ -42,7 +42,7 @@ export type JobsTableColumns = {
   enqueuedAt: NotNull<PgTimestampBuilderInitial<"enqueued_at">>;
   /** Time from which it may run. */
   runAt: NotNull<PgTimestampBuilderInitial<"run_at">>;
-  /** Time at which somebody has to look at it: to run it, to take over its lease or to remove it. */
+  /** Time when the row is due: to run the job, to take over its lease or to remove it. */
   dueAt: PgTimestampBuilderInitial<"due_at">;
   /** Attempts so far. */
   attempts: NotNull<HasDefault<PgIntegerBuilderInitial<"attempts">>>;

@@ -98,7 +98,7 @@ const MIN_START_MS = 500;
 
 /**
  * Creates a worker. Several workers, in any number of processes, share the jobs of a table: each job
- * is leased to one of them.
+ * is leased to one worker.
  *
  * @param options Client, jobs, concurrency.
  * @returns The worker. It runs jobs when a function of it is called.

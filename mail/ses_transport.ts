@@ -11,7 +11,7 @@ import { MAIL_PACKAGES } from "./optional_packages.ts";
 export interface SesTransportOptions {
   /**
    * Configuration set, through which SES reports bounces and complaints.
-   * @default the environment variable `MAIL_CONFIGURATION_SET`, else the one of the identity
+   * @default the environment variable `MAIL_CONFIGURATION_SET`, else the configuration set of the identity
    */
   configurationSet?: string;
 }

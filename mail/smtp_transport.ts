@@ -32,7 +32,7 @@ const URL_OPTION: OptionRule = [
 const TIMEOUT_MS = 10_000;
 const LIMIT_MS = 20_000;
 
-/** Result of nodemailer: it resolves if the server took one of the recipients. */
+/** Result of nodemailer: it resolves if the server accepted at least one recipient. */
 interface SentMail {
   readonly rejected?: readonly unknown[];
 }

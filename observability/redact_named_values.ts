@@ -21,7 +21,7 @@ const SQL_FORMS = [
   /\bidentified\s{1,8}by\s{1,8}(?=')/gi,
 ];
 const ELEMENT = /<([A-Za-z][\w:.-]{0,63})(?:\s[^<>]{0,256})?>(?=[^<\s])/g;
-/** Fields of forms in HTML, and what pages tell their scripts: `<meta name="csrf-token" content="x">`. */
+/** Fields of forms in HTML, and values that pages pass to their scripts: `<meta name="csrf-token" content="x">`. */
 const FIELD = /<(?:input|meta)\s[^<]*/gi;
 const FIELD_NAME = /\s(?:name|id)=\\?["']?([^"'\\\s>]{1,64})/i;
 const FIELD_VALUE = /(\s(?:value|content)=)(?:(\\?")[^"\\]*|(\\?')[^'\\]*|[^\s"'\\>]+)/gi;

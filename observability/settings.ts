@@ -13,7 +13,7 @@ export interface ObservabilitySettings {
   readonly unknownLevel: string | undefined;
   /** True if metrics are turned off: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
   readonly metricsDisabled: boolean;
-  /** True if the summary carries the metrics, in place of lines of their own: `METRICS_IN_SUMMARY` is `true`. */
+  /** True if the summary carries the metrics, instead of separate lines: `METRICS_IN_SUMMARY` is `true`. */
   readonly metricsInSummary: boolean;
   /** True if the environment cannot change, as in a Lambda sandbox, so that its values can be cached. */
   readonly fixed: boolean;

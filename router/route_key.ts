@@ -98,7 +98,7 @@ function describeFixed(segment: string): string | undefined {
 }
 
 /**
- * Orders routes so that the first match is the one that API Gateway selects: at the first different
+ * Orders routes so that the first match is the route that API Gateway selects: at the first different
  * segment a fixed one before a parameter, a parameter before the rest of a path; a method before `ANY`.
  *
  * @param one A route.

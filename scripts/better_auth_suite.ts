@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-console
 /**
- * Runs better-auth's own tests against instances of `createAuth`, each on a database of its own.
+ * Runs better-auth's own tests against instances of `createAuth`, each on a separate database.
  *
  *   deno run -A scripts/better_auth_suite.ts --checkout FOLDER --target embedded|postgres|distsql|neon [files]
  *

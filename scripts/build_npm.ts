@@ -107,7 +107,7 @@ function dntOptions(config: PackageConfig, out: string): Record<string, unknown>
     })),
     outDir: out,
     shims: {},
-    // every supported Node has these functions, and `import.meta` stays as it is
+    // every supported Node has these functions, and `import.meta` is not replaced
     polyfills: false,
     test: false,
     scriptModule: false,

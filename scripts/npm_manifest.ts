@@ -30,7 +30,7 @@ const REQUIRED = "zod";
 /**
  * Optional peers with a range. The others are named in `peerDependenciesMeta` only, which pnpm and Yarn read
  * as an optional peer of any version. npm would download the documents of a peer with a range and of all
- * its peers, also of one that it does not install: 112 documents for drizzle-orm and better-auth.
+ * its peers, even if it does not install the peer: 112 documents for drizzle-orm and better-auth.
  */
 const RANGED = ["postgres"];
 

@@ -16,7 +16,7 @@ import { runOrThrow } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** better-auth and the plugins that are packages of their own. */
+/** better-auth and the plugins that are separate packages. */
 export const FAMILY = [
   "better-auth",
   "@better-auth/api-key",

@@ -21,7 +21,7 @@ export interface SqlSession {
 }
 
 /**
- * Runs one statement in a transaction of its own and returns its rows. Runs it again after a
+ * Runs one statement in a separate transaction and returns its rows. Runs it again after a
  * conflict.
  *
  * @param text One statement, without parameters.

@@ -122,7 +122,7 @@ export class StatementReader {
     return -1;
   }
 
-  /** Returns the same position, or the end of the range if no keyword is there. */
+  /** Returns the same position, or the end of the range if it has no keyword. */
   findEnd(keys: string | ReadonlySet<string>, from: number, to: number = this.size): number {
     const at = this.find(keys, from, to);
     return at < 0 ? to : at;

@@ -164,7 +164,7 @@ function findViolation(
     : `its content is not ${file.contentType}`;
 }
 
-/** Reads the facts of the file that the event tells of; `undefined` if it is no longer there. */
+/** Reads the properties of the event's file; `undefined` if it has been deleted. */
 async function readFile(
   sdk: typeof import("@aws-sdk/client-s3"),
   client: S3Client,

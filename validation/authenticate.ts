@@ -31,7 +31,7 @@ export interface AuthenticationOptions extends AuthNeeds {
 export const NO_IDENTITY: object = Object.freeze({});
 
 /**
- * The value that each name stands for. An invalid credential is refused: it never falls back to another or to
+ * The value of each mode's name. An invalid credential is refused: it never falls back to another or to
  * anonymous.
  */
 const NAMED = {
@@ -54,7 +54,7 @@ const NAMED = {
 export const AUTH_MODES: readonly string[] = Object.keys(NAMED);
 
 /**
- * Returns the check of a handler: the value of its option `auth`, or the one that a name stands for.
+ * Returns the check of a handler: the value of its option `auth`, or the value of the mode that it names.
  *
  * @param options The handler's options.
  * @returns The check.

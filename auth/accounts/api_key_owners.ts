@@ -24,7 +24,7 @@ const OWNERS: readonly string[] = ["user", "organization"];
  *
  * @param factory The function that creates the adapter.
  * @param sharesIds True if a user and an organization can have the same id, with `generateId: "serial"`. The keys of two owners
- * with one id cannot be told apart, and stay: checks of keys refuse those without an owner.
+ * with one id cannot be distinguished, and stay: checks of keys refuse keys without an owner.
  */
 export function deleteOwnedKeys<Options, T extends object>(
   factory: (options: Options) => T,

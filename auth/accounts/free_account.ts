@@ -38,7 +38,7 @@ const TEXT_TYPES: readonly string[] = [
 
 /**
  * Models whose rows are removed in another way, or kept. A membership gives rights to the user, and
- * gives nobody access to the account: without it, an organization could lose its only owner.
+ * does not give access to the account: without it, an organization could lose its only owner.
  */
 const OTHER_MODELS: readonly string[] = [
   "user",

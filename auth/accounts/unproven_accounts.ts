@@ -93,7 +93,7 @@ function nameUpdatedUsers(adapter: StartedContext["internalAdapter"]): void {
 const SESSIONS_AT_ONCE = 50;
 
 /**
- * Makes better-auth delete many sessions of a user in several statements: a stranger can add as many as they like, and a
+ * Makes better-auth delete many sessions of a user in several statements: an attacker can add any number of them, and a
  * transaction of Aurora DSQL changes up to 3,000 rows.
  */
 function deleteSessionsInParts(adapter: StartedContext["internalAdapter"]): void {

@@ -3,7 +3,7 @@ import type { AuthSettings } from "./config.ts";
 
 /** Second labels below which registries of countries sell names: `co.uk`, `com.br`. */
 const REGISTRY_LABEL = /^(?:ac|co|com|edu|gob|gov|gv|ltd|mil|ne|net|nom|or|org|plc|sch)$/;
-/** Domains below which anybody can get a name, and those of private networks. */
+/** Domains below which anyone can register a name, and domains of private networks. */
 const SHARED_DOMAINS = new Set([
   ..."amplifyapp.com appspot.com azurestaticapps.net azurewebsites.net blogspot.com cloudfront.net"
     .split(" "),
@@ -22,7 +22,7 @@ const REFUSED_SCHEMES =
   /^(?:about|blob|data|file|filesystem|javascript|vbscript|view-source|wss?)$/;
 
 /**
- * Refuses entries of `trustedOrigins` that trust pages of strangers, and those that can match no
+ * Refuses entries of `trustedOrigins` that trust pages of other parties, and those that can match no
  * origin: better-auth compares an entry without `*` and `?` with an origin as text, and takes a pattern
  * without `://` for the host of any scheme.
  *
@@ -70,7 +70,7 @@ function findProblem(entry: string): string | undefined {
   }
   const isPattern = /[*?]/.test(authority);
   if (!/^https?$/i.test(scheme)) {
-    // addresses of an application belong to its scheme, but browsers let anybody write an extension
+    // addresses of an application belong to its scheme, but anyone can write a browser extension
     const isExtension = /-extension$/i.test(scheme) && (isPattern || authority === "");
     return isExtension
       ? `any extension would be trusted, write its id: ${scheme}://<id>`

@@ -5,7 +5,7 @@ export interface OptionTree {
   readonly [option: string]: true | OptionTree;
 }
 
-/** A value without options of its own: also lists, functions, schemas and storages, which are the application's objects. */
+/** A value that contains no options: also lists, functions, schemas and storages, which are the application's objects. */
 type Value =
   | string
   | number
@@ -28,7 +28,7 @@ type Tree<T> = [T] extends [never] ? true
 
 /**
  * The tree that a type of options has. A table with `satisfies OptionTreeOf<T>` does not compile when it lacks an option
- * of the type, or has one that the type lacks.
+ * of the type, or has an option that the type lacks.
  */
 export type OptionTreeOf<T> = unknown extends T ? true : Tree<Exclude<T, Value>>;
 

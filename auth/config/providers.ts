@@ -168,7 +168,7 @@ export function resolveProviders(config: SocialProvidersConfig): ResolvedProvide
   return { social, custom };
 }
 
-/** Refuses options that the provider does not have, and those that stand beside `options`. */
+/** Refuses options that the provider does not have, and options beside the member `options`. */
 function checkProviderOptions(name: string, options: unknown, tree: OptionTree): void {
   const { clientId: _, clientSecret: __, enabled: ___, providerId: ____, ...others } = tree;
   checkOptionTree(`${name}.options`, options, others);

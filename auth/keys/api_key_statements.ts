@@ -77,7 +77,7 @@ function writeFind(
 
 /** When and how a key is used. */
 export interface ApiKeyUse {
-  /** The stored key, as it was read. */
+  /** The key as stored before this use. */
   readonly row: ApiKeyRow;
   readonly plan: UsagePlan;
   readonly now: Date;

@@ -150,7 +150,7 @@ async function resolveSubject(
     if (by === "session") {
       return token && session ? identify(undefined, "session", token) : undefined;
     }
-    // the plugin checks the code of the session's user, whatever sign-in waits in another cookie
+    // the plugin checks the code of the session's user, even if another cookie contains an unfinished sign-in
     const userId = session ? session.user.id : await findPendingUser(context);
     return userId === undefined ? undefined : identify(columns.id, "user", userId);
   }

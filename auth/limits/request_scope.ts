@@ -8,7 +8,7 @@ let storage: AsyncLocalStorage<RequestCounts> | undefined;
 
 /**
  * Runs a request of the auth routes with its counts. On a runtime without asynchronous contexts each
- * limit is counted by a statement of its own.
+ * limit is counted by a separate statement.
  *
  * @param store Where the request is counted, if it is.
  * @param handle Handles the request.

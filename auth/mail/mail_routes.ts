@@ -25,7 +25,7 @@ const FIRST_STATEMENTS: Readonly<Record<string, number>> = {
 /**
  * Prepares the routes that send a mail to an address of the request. Before the first one, the
  * outbox is checked, so that a missing table fails for all addresses. A request that sent fewer
- * statements than another one to its route sends empty statements before the response, and one that
+ * statements than another one to its route sends empty statements before the response, and a request that
  * sent no mail hands over the id of no job: the round trips to the database and to the queue do not
  * show whether an address has an account.
  *

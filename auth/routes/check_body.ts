@@ -53,7 +53,7 @@ export interface AuthInput {
   readonly route: AuthRoute | undefined;
 }
 
-/** Routes that write the fields of a user, whatever plugin added them. */
+/** Routes that write the fields of a user, including those that plugins add. */
 const USER_ROUTES: readonly string[] = [
   "/sign-up/email",
   "/update-user",

@@ -27,7 +27,7 @@ export function checkRequestSession(
   query?: SessionQuery,
 ): Promise<RequestSession> {
   const read = readSessionCredential(event, getInternals(auth).settings);
-  // without promises of its own
+  // a bearer token was read without waiting
   if (!(read instanceof Promise)) return checkSession(auth, read.token, { query });
   return read.then((credential) => checkCookie(auth, credential, query));
 }

@@ -23,7 +23,7 @@ export function allowReconfiguration(): void {
 }
 
 /**
- * Configures what the name `session` stands for in handlers: {@link defineAuth}'s `session()` for the whole process.
+ * Configures the meaning of the name `session` in handlers: {@link defineAuth}'s `session()` for the whole process.
  * Call it once at module scope. It connects and loads nothing before the first request.
  *
  * @param getDb Returns the database client, such as `() => getDrizzleClient(config)`. It should

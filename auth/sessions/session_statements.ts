@@ -223,7 +223,7 @@ export async function endSession(
  *
  * @param db The client.
  * @param settings The tables.
- * @param found Token and expiry time of the session, as it was read.
+ * @param found Token and expiry time of the session when it was read.
  * @param changes The new times.
  * @returns The new expiry time; empty if the session was changed.
  */

@@ -33,7 +33,7 @@ export interface BuiltAsyncApi {
 /**
  * Builds the AsyncAPI document of the functions that receive messages, and of background jobs. Functions of one
  * queue or topic share a channel; each function of an event bus has its own, because its pattern selects the
- * events. A job has a channel of its own, on which the application sends and receives.
+ * events. Each job has a separate channel, on which the application sends and receives.
  *
  * @param config The configuration, which names queues, topics and buses.
  */

@@ -69,7 +69,7 @@ export function read(fn: LoadedFunction): ReadMessages {
     ...data.receivers.flatMap(({ name, kind, file, channel }): Message[] => {
       const { handler } = modules[file] ?? {};
       const definition = fn.definitions.findLast(({ value }) => value === handler);
-      // other handlers of a queue, such as a worker of jobs, have messages of their own
+      // other handlers of a queue, such as a worker of jobs, define their messages elsewhere
       if (definition?.name !== DEFINERS[kind]) return [];
       const { schema } = (definition.args[0] ?? {}) as { schema?: unknown };
       return [{ ...definition.place, name, channel, schema, actions: [[name, "receive"]] }];

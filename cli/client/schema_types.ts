@@ -44,7 +44,7 @@ export class References {
     this.#document = document;
   }
 
-  /** Returns what a reference points to; anything else as it is. */
+  /** Returns the target of a reference; any other value unchanged. */
   follow(value: unknown): Json {
     const seen = new Set<unknown>();
     let found = value as Json;

@@ -1,4 +1,4 @@
-/** A type as text. Its precedence tells where it needs parentheses. */
+/** A type as text. Its precedence decides where it needs parentheses. */
 export interface TypeText {
   readonly text: string;
   readonly kind: "simple" | "union" | "intersection";

@@ -42,7 +42,7 @@ export function asSchema(value: unknown): Json {
 /**
  * Follows the references of a schema. Keywords beside a reference are combined with it.
  *
- * @returns The schema that is meant.
+ * @returns The resolved schema.
  * @throws {TypeError} If a reference points nowhere, or to itself.
  */
 export function resolveView({ schema, document }: SchemaView): SchemaView {

@@ -59,7 +59,7 @@ export interface FunctionResources {
   /** Where results of asynchronous invocations go: a queue, topic, event bus or function. */
   onSuccess?: SourceArn;
   /**
-   * Where asynchronous invocations go that failed for good, with the error. Replaces the dead-letter
+   * Destination of asynchronous invocations whose last attempt failed, with the error. Replaces the dead-letter
    * queue, which gets the event only.
    */
   onFailure?: SourceArn;

@@ -59,7 +59,7 @@ export interface InfraSettings {
    */
   smoke?: string | false;
   /**
-   * Name of a private bucket of yours through which packages of functions are uploaded; needed for
+   * Name of a private bucket in your account through which packages of functions are uploaded; needed for
    * packages above 50 MB.
    * @default uploaded with the request
    */

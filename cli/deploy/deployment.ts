@@ -72,7 +72,7 @@ export async function openDeployment(
 }
 
 /**
- * Prepares the state of the stage and refuses the state of another one, also one that was created
+ * Prepares the state of the stage and refuses the state of another stage, even if it was created
  * before the generated files contained a check.
  *
  * @throws {StepError} If the state belongs to another stage.

@@ -1,7 +1,7 @@
 import type { ResourceChange } from "./terraform.ts";
 
 /**
- * Costs of resources that cost money while nobody uses them, in USD per month, rounded list prices of
+ * Costs of resources that cost money while they are unused, in USD per month, rounded list prices of
  * us-east-1 (AWS price lists, 2026-11). Resources that cost by use are not listed.
  */
 const MONTHLY_COSTS: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ import type { PlanRequest, SavedPlan } from "./terraform.ts";
 const NO_TERMINAL = "No terminal is attached for a confirmation: use --yes";
 
 /**
- * Throws if nobody can be asked, before the build and the plan take their time.
+ * Throws if the plan cannot be confirmed, before the build and the plan take their time.
  *
  * @throws {UsageError} If neither a terminal is attached nor `--yes` is given.
  */

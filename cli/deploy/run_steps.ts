@@ -24,7 +24,7 @@ export interface StepReport {
 /**
  * Runs steps one after another, up to the first failure, and prints a line about each of them.
  *
- * @param beforeStep Called before each step; its error is one of the step.
+ * @param beforeStep Called before each step; if it throws, the step has failed.
  * @returns The results; errors of steps are printed, not thrown.
  */
 export async function runSteps(

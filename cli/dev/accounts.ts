@@ -27,7 +27,7 @@ export class LocalAccounts {
     this.#store = store;
   }
 
-  /** Returns the origin of the auth routes, as they are configured; `undefined` without them. */
+  /** Returns the configured origin of the auth routes; `undefined` without a configuration. */
   async findOrigin(): Promise<string | undefined> {
     try {
       const { settings } = await this.#open();

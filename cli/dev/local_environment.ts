@@ -185,7 +185,7 @@ export function getProjectName(root: string): string {
   return findManifestText(root, "name") ?? basename(root);
 }
 
-/** The port that a project's addresses name, and the one that its server has. */
+/** The port in a project's addresses, and the actual port of its server. */
 interface MovedPort {
   readonly from: number;
   readonly to: number;

@@ -69,7 +69,7 @@ function send(response: ServerResponse, { contentType, content }: PageFile, poli
 }
 
 /**
- * Sets the origin of a request that the reference page sends to the one of the auth configuration, so
+ * Sets the origin of a request that the reference page sends to the origin of the auth configuration, so
  * that its session cookie is accepted on any port and for `localhost` as for `127.0.0.1`. Pages of
  * other origins cannot send its `Referer`.
  *

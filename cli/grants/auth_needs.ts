@@ -239,7 +239,7 @@ function readSetup(fn: LoadedFunction): AuthSetup {
   };
 }
 
-/** Lists the configurations of instances that a function makes by itself. */
+/** Lists the configurations of the instances that a function creates. */
 function listInstanceConfigs(fn: LoadedFunction): Config[] {
   return fn.syntax.uses.flatMap(({ name, args }) => {
     if ((name !== "createAuth" && name !== "getAuth") || args?.[1] === undefined) return [];

@@ -255,7 +255,7 @@ function getAlias(range: SyntaxNode): string {
 /** Checks whether an expression reads a column. */
 function hasColumn(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  // a subquery reads tables of its own
+  // a subquery has its own list of tables
   if ("SelectStmt" in value) return false;
   return "ColumnRef" in value || Object.values(value).some(hasColumn);
 }

@@ -96,7 +96,7 @@ export function chooseAuthorizers(
   return { api: plan, websocket, errors, warnings };
 }
 
-/** Finds what would refuse all connections, or would admit anybody. */
+/** Finds settings that would refuse all connections, or admit every client. */
 function findConnectProblems(connect: InfraFunction | undefined): Problem[] {
   if (connect === undefined) {
     return [{

@@ -244,7 +244,7 @@ class EnvironmentPlanner {
         `${path} differs from the setting of ${known.users[0]}: use one for both`,
       );
     }
-    // an existing source of one function does not replace the one that the stage has for others
+    // an existing source of one function does not replace the stage's source for others
     if (known === undefined || known.existing !== undefined || isManaged) {
       this.#sources.set(name, planned);
     }

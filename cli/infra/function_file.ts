@@ -20,7 +20,7 @@ import { getStreamArguments, toPatterns } from "./stream_triggers.ts";
 /** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
 const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
 
-/** Sources that are read in order: records that failed for good are lost without a destination. */
+/** Sources that are read in order: without a destination, a record is lost after its last attempt. */
 const STREAMS = ["stream", "table-stream", "kafka"];
 
 /** Returns true if the function gets its own dead-letter queue. */

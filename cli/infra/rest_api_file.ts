@@ -50,7 +50,7 @@ function renderTransfer({ id, owner = id, options }: InfraFunction): Record<stri
   return {
     uri: expression(`module.fn_${owner}.response_streaming_invoke_arn`),
     response_transfer_mode: "STREAM",
-    // one second more, so that the function can end the response by itself
+    // one second more, so that the function ends the response before the gateway does
     timeout_milliseconds: Math.min(STREAM_MS, Math.max(GATEWAY_MS, (timeout + 1) * 1000)),
   };
 }

@@ -17,7 +17,7 @@ export interface VariableSource {
   readonly existing?: string;
   /** The field of a secret that contains a JSON object. */
   readonly field?: string;
-  /** Key that encrypts the value, in place of the one that AWS manages. */
+  /** Key that encrypts the value, instead of the AWS managed key. */
   readonly kmsKeyArn?: string;
   /** True for a parameter whose value is encrypted, and for every secret. */
   readonly isSecret: boolean;

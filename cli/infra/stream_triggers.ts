@@ -6,7 +6,7 @@ import type { InfraFunction, Problem } from "./infra_plan.ts";
 /**
  * Returns the arguments of the function module for a function that reads a stream.
  *
- * @param failureDestination ARN of the queue or topic for records that failed for good.
+ * @param failureDestination ARN of the queue or topic for records whose last attempt failed.
  * @returns The arguments; none for other functions.
  */
 export function getStreamArguments(

@@ -3,7 +3,7 @@ const PROVIDED = /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE
 /** Variables that match {@link PROVIDED} but may be set. */
 const SETTABLE = /^AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)$/;
 
-/** Returns true for variables that Lambda sets, so that nobody else can. */
+/** Checks for variables that Lambda or the function module sets. */
 export function isProvided(name: string): boolean {
   return PROVIDED.test(name) && !SETTABLE.test(name);
 }

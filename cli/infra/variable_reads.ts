@@ -12,7 +12,7 @@ export interface EnvironmentVariable {
   readonly isRequired: boolean;
   /** True if `defineEnv` or `secret` declares it as a secret. */
   readonly isSecret: boolean;
-  /** True if it is only read by `secret`, which reads the variable's source by itself. */
+  /** True if it is only read by `secret`, which loads the value from the variable's source. */
   readonly isLoaded: boolean;
   /**
    * What happens to the bucket that the variable names. Omitted if the variable is also read outside of `defineUpload`:
@@ -35,7 +35,7 @@ export interface BucketUse {
 
 /** A place that reads a variable. */
 export interface VariableRead extends Omit<EnvironmentVariable, "bucketUses"> {
-  /** The code; `undefined` for a variable that this package reads by itself, and those of `defineEnv`. */
+  /** The code; `undefined` for variables that this package reads, and those of `defineEnv`. */
   readonly node?: AnyNode;
 }
 

@@ -19,7 +19,7 @@ export interface VariableRequest {
   readonly default?: string;
 }
 
-/** The Terraform variables that stand for environment variables. */
+/** The Terraform variables that set environment variables. */
 export interface WantedVariables {
   /** Adds a variable, or a function to its readers. */
   add(request: VariableRequest): Expression;

@@ -37,7 +37,7 @@ const EXACT_PEERS = {
 } as const;
 
 /**
- * Ranges for the exact peers of plugins that are packages of their own (passkey 1.7.6, the others
+ * Ranges for the exact peers of plugins that are separate packages (passkey 1.7.6, the others
  * 1.7.5). An entry has no effect while its plugin is not installed.
  */
 export const PLUGIN_OVERRIDES: Readonly<Record<string, typeof EXACT_PEERS>> = Object.fromEntries(

@@ -32,7 +32,7 @@ export interface MountedRoutes<R> {
 
 /**
  * Assigns routes of better-auth to the functions that serve them. A file for the route has priority
- * over one that matches the rest of a path.
+ * over a file for the rest of a path.
  *
  * @param routes The routes of the configuration, with paths such as `/reset-password/:token`.
  */

@@ -61,7 +61,7 @@ export interface SuccessResponse {
   readonly status: number;
   /** True if the code gives it a body. */
   readonly hasBody: boolean;
-  /** True if it is sent whatever the handler declares, by `undeclared`. */
+  /** True if it is sent without being declared, by `undeclared`. */
   readonly isUndeclared: boolean;
   /** The schema of its body, if one is given that does not depend on the request. */
   readonly schema?: AnySchema;
@@ -232,7 +232,7 @@ function listConstraintStatuses({ name, args }: PlacedDefinition): number[] {
 /** An argument that is only known at run time. */
 const UNKNOWN = "only known at run time";
 
-/** Classes of this package with a code of their own. */
+/** The error classes of this package. */
 const OWN_CLASSES = new Set<unknown>(
   [...Object.values(httpErrors), ...Object.values(databaseErrors)].filter((value) =>
     typeof value === "function"

@@ -4,7 +4,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 export interface StartCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** True if Node.js must pass the arguments as they are. */
+  /** True if Node.js must pass the arguments unchanged. */
   readonly isVerbatim: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface FunctionBundle extends FunctionSource {
 }
 
 /**
- * Bundles functions, each as one module of its own, with the modules that it imports on demand. Definitions that it
+ * Bundles each function as a separate module, with the modules that it imports on demand. Definitions that it
  * does not use are dropped. Packages stay external.
  *
  * @param root Absolute path of the project.
@@ -49,7 +49,7 @@ export async function bundleFunctions(
 /**
  * Finds out why a function cannot be bundled.
  *
- * @returns The error, whose places are those of the sources as they are written.
+ * @returns The error, whose places are lines and columns of the sources.
  */
 export async function findBundleError(
   root: string,

@@ -26,7 +26,7 @@ const INSTANCE_USERS = new Set([
   "listAuthEvents",
   "removeExpiredAuthRows",
   "createAuthCleanupHandler",
-  // counted by itself, with the routes that it mounts
+  // counted separately, with the routes that it mounts
   "createAuthHandler",
 ]);
 

@@ -13,7 +13,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Collects the problems of functions; one that several functions have is one finding. */
+/** Collects the problems of functions; the same problem of several functions is one finding. */
 export class Findings {
   readonly #found = new Map<string, Finding & { functions: string[] }>();
 

@@ -111,7 +111,7 @@ async function bundleAll(
         line: line ?? 1,
       });
     }
-    // an error that no function has by itself
+    // an error that occurs only when the functions are loaded together
     if (errors.size === 0) throw error;
     sound = functions.filter(({ name }) => !errors.has(name));
     await bundlePlain();

@@ -117,7 +117,7 @@ function renderEntry(root: string, inputs: readonly string[], data: unknown): st
     `export const data = ${JSON.stringify(data)};\n`;
 }
 
-/** Finds the line of an error that has no place in the project: what it names is in one of the sources. */
+/** Finds the line of an error without a place in the project, by searching the sources for a name in its message. */
 function locate(root: string, inputs: readonly string[], error: LoadError): LoadError {
   if (!error.file.startsWith(".trellis")) return error;
   const [variable] = /^\w+(?= decides )/.exec(error.message) ?? [];

@@ -61,7 +61,7 @@ export function markDefinitions(program: AnyNode, { isOwn, runs }: MarkOptions):
     return name !== undefined && (DEFINER.test(name) || FACTORY.has(name)) && !hasAwait(node);
   }
 
-  /** Declares each member of a definition by itself: esbuild would keep a pattern. */
+  /** Declares each member of a definition separately: esbuild would keep a pattern. */
   function splitPattern({ id, init }: Declarator): boolean {
     if (id.type !== "ObjectPattern" || init === null || !isDefinition(init)) return false;
     const members = (id.properties as AnyNode[]).map((property) => ({

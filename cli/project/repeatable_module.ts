@@ -8,7 +8,7 @@ export const EVALUATE = "__trellisEvaluate";
 export const ADDED_LINES = 1;
 
 /**
- * Turns a bundle into a module whose export runs the bundle's code, as often as it is called, and returns its exports.
+ * Turns a bundle into a module with one exported function: each call runs the bundle's code and returns its exports.
  * The modules that are imported on demand run too. Lines and columns stay, after {@link ADDED_LINES} lines.
  *
  * @param code The bundle.

@@ -24,8 +24,8 @@ export interface DifferenceOptions {
 
 /**
  * Plans the statements that lead from the migrations to a drizzle schema. The migrations and the
- * statements run in an embedded database in memory. Its catalog is compared with the one of the
- * schema until nothing is left to do, so the statements are known to lead there.
+ * statements run in an embedded database in memory. Its catalog is compared with that of
+ * the schema until nothing is left to do, so the statements are known to lead there.
  *
  * @returns The statements and what needs a decision.
  * @throws {MigrationError} If the migrations fail.

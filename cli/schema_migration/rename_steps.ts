@@ -7,7 +7,7 @@ const RISK = "code that is still running uses the old name";
 /**
  * Returns the statement that renames a table or a column.
  *
- * @param have The database as it is.
+ * @param have The present database.
  * @param want The database of the schema.
  * @param rename Old and new name: `notes` and `entries`, or `notes.body` and `text`.
  * @returns The statement, or why there is none.

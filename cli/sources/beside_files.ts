@@ -17,7 +17,7 @@ const ADVICE =
 
 /**
  * Creates the editor for code that reads files beside itself: `new URL("./page.html",
- * import.meta.url)`. Any other use of its own place is an error in the project's modules.
+ * import.meta.url)`. Any other use of a module's own path is an error in the project's modules.
  *
  * @param paths How modules belong to packages.
  * @param files Receives the files and folders.

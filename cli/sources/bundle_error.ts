@@ -42,7 +42,7 @@ export function explainMessage(text: string): string {
     `readFileSync(new URL("./page${extension}", import.meta.url))`;
 }
 
-/** Tells what to do with a package that has native code. */
+/** Returns the error message for a package with native code. */
 export function explainNative(name: string): string {
   return `${name} loads native code, which is not bundled: provide its package in a layer or the ` +
     "image, and name it in build.external of trellis.config.ts";

@@ -38,7 +38,7 @@ export function createSourceReader(
   async function read(path: string): Promise<SourceModule> {
     const outfile = join(dirname(path), "module.js");
     const { entryPoints, plugin } = nameEntryPoints([path]);
-    // a build of its own, because only builds read tsconfig.json
+    // a separate build, because only builds read tsconfig.json
     const { outputFiles } = await esbuild.build({
       entryPoints: Object.values(entryPoints),
       plugins: [plugin],
@@ -115,7 +115,7 @@ export interface SourceEditor {
 }
 
 /**
- * Creates a plugin that changes modules: each editor sees the module as it is in the sources.
+ * Creates a plugin that changes modules: each editor sees the module before any change.
  *
  * @returns The plugin; it must precede plugins that load modules.
  */

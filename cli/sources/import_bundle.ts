@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { importFile } from "./import_file.ts";
 
-/** Bundles that are imported at the same time have files of their own. */
+/** Number of imported bundles: each is written to a separate file, because several can be imported at once. */
 let imports = 0;
 
 /**

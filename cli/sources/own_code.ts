@@ -15,7 +15,7 @@ export interface OwnCode extends SyntaxTree {
   readonly findPosition: FindPosition;
 }
 
-/** A package that own code imports, as it was resolved. */
+/** A resolved import of a package in the project's code. */
 export interface PackageImport {
   readonly specifier: string;
   readonly importer: string;

@@ -50,7 +50,7 @@ export function visitNodes(node: AnyNode, enter: (node: AnyNode) => boolean | vo
   for (const child of childrenOf(node)) visitNodes(child, enter);
 }
 
-/** Checks for code that does not run where it stands. */
+/** Checks for code that runs later than the code around it. */
 export function isDeferred({ type }: AnyNode): boolean {
   return /Function|^Class(?:Declaration|Expression)$/.test(type);
 }

@@ -17,7 +17,7 @@ export interface ResolvedStage {
 /** The parts of the configuration that stages depend on. */
 export type StageSource = Pick<InfraSettings, "region" | "stages" | "state">;
 
-/** The entry of `infra.stages` for stages without one of their own. */
+/** The entry of `infra.stages` for stages that have no entry. */
 export const ANY_STAGE = "*";
 
 /**

@@ -83,7 +83,7 @@ export interface Command {
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** The meaning of exit codes for this command; see {@link getExitCodes}. */
   readonly exitCodes: Readonly<Partial<Record<ExitCode, string>>>;
-  /** Runs the command. One that has printed its result itself returns only the exit code. */
+  /** Runs the command. A command that prints its own result returns only the exit code. */
   run(context: CommandContext): Promise<CommandResult | ExitCode>;
 }
 

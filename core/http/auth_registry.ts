@@ -78,7 +78,7 @@ const SETUP: Readonly<Record<keyof ConfiguredMethods, string>> = {
 const configured: Partial<ConfiguredMethods> = {};
 
 /**
- * Configures what the name of a mode stands for in handlers. `auth` fills the slot, and `validation` reads it:
+ * Configures the meaning of a mode's name in handlers. `auth` fills the slot, and `validation` reads it:
  * neither imports the other. Values such as `session()` of `defineAuth` need no slot.
  *
  * @param mode The mode.
@@ -92,7 +92,7 @@ export function setConfiguredMethod<Mode extends keyof ConfiguredMethods>(
 }
 
 /**
- * Returns the value that the name of a mode stands for. The configuration is looked up at each request, so that the
+ * Returns the value of a mode's name. The configuration is looked up at each request, so that the
  * handler may be defined first.
  *
  * @param mode The mode.

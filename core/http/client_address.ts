@@ -110,7 +110,7 @@ function parseProxies(texts: readonly string[]): readonly AddressBlock[] {
 }
 
 /**
- * Follows the addresses in a header from the gateway towards the client, as long as they are
+ * Follows the addresses in a header from the gateway towards the client, while they belong to
  * trusted proxies. An invalid entry ends the list.
  */
 function readProxyAddress(

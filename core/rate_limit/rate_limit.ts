@@ -31,7 +31,7 @@ export interface RateLimitStore {
   /**
    * Counts a request by several keys, in their order, up to the first that refuses it: those after it
    * do not count the request. Takes one round trip. Concurrent calls must give keys that they share
-   * in the same order, or the database may end one of them because of a deadlock.
+   * in the same order, or the database may cancel a call because of a deadlock.
    *
    * @param counts Different keys with their limits.
    * @returns The decisions, the last of which may be a refusal.

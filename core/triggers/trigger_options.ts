@@ -27,7 +27,7 @@ export type AsyncTriggerOptions = AsyncFunctionOptions;
 /** Options of the triggers that read a stream in order. */
 export interface StreamTriggerOptions extends TriggerOptions {
   /**
-   * Destination for the positions of records that failed for good, for the infrastructure generator.
+   * Destination for the positions of records whose last attempt failed, for the infrastructure generator.
    * The source keeps the records themselves, for as long as it keeps any record.
    * @default true: a queue of the function's own
    */

@@ -32,7 +32,7 @@ export interface WebSocketHandlerOptions<
   /**
    * How a client that connects is identified: `session` by its session cookie or bearer token, as in API handlers; the
    * result of `createConnectionTickets` by a ticket for one use; `authorizer` by the API's authorizer; `none` admits
-   * anybody. A handler without it refuses clients that connect.
+   * every client. A handler without it refuses clients that connect.
    */
   auth?: TAuth;
   /**

@@ -62,7 +62,7 @@ export function getDrizzleClient<
   return client as Promise<DrizzleClient<TSchema>>;
 }
 
-/** Refuses to connect while the program is only loaded; a promise that nobody awaits is no error. */
+/** Refuses to connect while the program is only loaded; an unawaited promise is no error. */
 function refuse(): Promise<never> {
   const refused = Promise.reject(
     new ConfigurationError(

@@ -141,7 +141,7 @@ function findAdvice(
  * Finds out whether the server must be treated as shared with other clients between two
  * transactions.
  *
- * A server tells each connection its process id when it starts. A pooler sends another number,
+ * A server sends each connection its process id when it starts. A pooler sends another number,
  * because the connection has no server process yet. So a connection whose process has another id
  * goes through a pooler. Its mode cannot be seen: only transaction mode loses sessions, but what
  * works there works in session mode too.

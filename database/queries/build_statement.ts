@@ -220,7 +220,7 @@ function fillOrSkip(query: PreparedQuery, values: CallValues): unknown[] | undef
 /** Start of a function's text up to its second parameter, which is a name or a pattern. */
 const SECOND_PARAMETER = /^[^(]*\(\s*(?:[\w$]+|\{[^}]*\})\s*,\s*([\w$]+|\{)/;
 
-/** What tells values apart and leaves no other trace: conditions see the null of the second run. */
+/** Code that distinguishes values without another trace: conditions see the null of the second run. */
 const COMPARISON =
   /[=!]==|\b(?:switch|typeof|instanceof)\b|\b(?:Object|Array|Number)\.is|\.(?:includes|indexOf|has|get|find\w*|some|every)\(/;
 

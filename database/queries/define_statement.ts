@@ -178,7 +178,7 @@ export function listStatements(): DeclaredStatement[] {
 // names of tables and columns may appear in error messages
 addKnownNames(() => [...statements].flatMap((statement) => statement.listNames()));
 
-/** A declared statement. It is built once for PostgreSQL, and once for each client with a text of its own. */
+/** A declared statement. It is built once for PostgreSQL, and once for each client that needs another text. */
 class Statement implements DeclaredStatement {
   readonly name: string;
   readonly #builder: StatementBuilder;

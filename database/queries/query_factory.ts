@@ -103,8 +103,8 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
     fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
   ): DefinedQuery<TSchema, TArgs, TResult>;
   /**
-   * Declares one statement, which is built once for all calls. Its members of `p` stand for the values
-   * of a call: pass them on unchanged. A builder whose SQL depends on a value, the clock, chance or the
+   * Declares one statement, which is built once for all calls. Its members of `p` are placeholders for
+   * the values of a call: pass them on unchanged. A builder whose SQL depends on a value, the clock, chance or the
    * context of a request is refused. Functions of columns (`$defaultFn`, `$onUpdateFn`) run at each call.
    *
    * Two things cannot be observed while the statement is built: a function that the builder calls with a

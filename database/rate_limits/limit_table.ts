@@ -26,7 +26,7 @@ const DEFAULT_NAME = "rate_limits";
  * Reads the names of a table.
  *
  * @param db The client, which may derive the names of columns.
- * @param table The table; by default the one of `RATE_LIMIT_MIGRATION_SQL`, which is not read here, so
+ * @param table The table; by default that of `RATE_LIMIT_MIGRATION_SQL`, which is not read here, so
  * that a bundle needs no drizzle for it.
  * @throws {ConfigurationError} If the table lacks a column.
  */

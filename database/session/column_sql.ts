@@ -92,7 +92,7 @@ export function equalsSql(db: object, left: SqlColumn, right: SqlColumn): PlainS
 
 /** The columns that a statement returns. */
 export class ReturnedColumns {
-  /** The list for `select` or `returning`. Each column has a name of its own. */
+  /** The list for `select` or `returning`. Column names are unique. */
   readonly list: PlainSql;
   readonly #mapping: RowMapping;
   readonly #cells: readonly Cell[];
@@ -180,7 +180,7 @@ export function updateSql(db: object, { table, changes, where, returning }: SqlU
 }
 
 /**
- * Returns a value as a part of a statement: SQL as it is, another value as a parameter.
+ * Returns a value as a part of a statement: SQL unchanged, any other value as a parameter.
  *
  * @param value SQL of this package or of drizzle, or a value.
  * @param column The column that encodes the value.

@@ -194,7 +194,7 @@ export class ConnectionSlots {
   }
 
   /**
-   * Checks whether a query may belong to a transaction: one which began before it, in the same
+   * Checks whether a query may belong to a transaction: a transaction that began before it, in the same
    * request.
    */
   #maySelfWait({ sinceMs, invocation }: Waiter): boolean {

@@ -46,7 +46,7 @@ export function isTable(value: unknown): value is Table {
  * Returns the columns of a table by property name, as drizzle's `getTableColumns` does.
  *
  * @param table The table.
- * @throws {ConfigurationError} If the table is one of drizzle 1.0, whose columns do not decode values.
+ * @throws {ConfigurationError} If the table was made by drizzle 1.0, whose columns do not decode values.
  */
 export function getColumns(table: object): Readonly<Record<string, Column>> {
   const columns = (table as Parts)[COLUMNS] as Record<string, Column>;

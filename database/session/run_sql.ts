@@ -16,7 +16,7 @@ export interface SqlClient {
 
 /**
  * Runs a statement of this package. On a client of this package it needs no drizzle, unless the server
- * has a text of its own.
+ * needs another text.
  *
  * @param client The client.
  * @param statement The statement.

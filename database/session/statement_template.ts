@@ -1,6 +1,6 @@
 /**
- * Values that a statement gets at each call. While drizzle builds a statement, they stand for values
- * that are not known yet.
+ * Values that a statement gets at each call. While drizzle builds a statement, they are
+ * placeholders.
  */
 import { ENTITY_KIND, isKind } from "./drizzle_table.ts";
 
@@ -142,7 +142,7 @@ interface GeneratingColumn {
 }
 
 /**
- * Returns the value that a column's own function gives to a new row, for each call anew.
+ * Returns the value that a column's own function gives to a new row; the function runs at each call.
  *
  * @returns The value, or `undefined` if the column has no function.
  */
@@ -153,7 +153,7 @@ export function generateForInsert(column: GeneratingColumn): object | undefined 
   return onUpdateFn === undefined || column.default ? undefined : createGenerated(name, onUpdateFn);
 }
 
-/** Returns the value that a column's own function gives to a changed row, for each call anew. */
+/** Returns the value that a column's own function gives to a changed row; the function runs at each call. */
 export function generateForUpdate({ name, onUpdateFn }: GeneratingColumn): object | undefined {
   return onUpdateFn === undefined ? undefined : createGenerated(name, onUpdateFn);
 }

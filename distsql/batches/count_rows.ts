@@ -15,7 +15,7 @@ async function count(page: string, run: RunSql): Promise<number> {
 /**
  * Counts the rows of a table, up to one more than a transaction can change.
  *
- * @param table The table as SQL; one that does not exist has no rows.
+ * @param table The table as SQL; a missing table has no rows.
  * @param run Runs a query.
  */
 export async function countRows(table: string, run: RunSql): Promise<number> {

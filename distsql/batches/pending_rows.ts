@@ -66,7 +66,7 @@ export class PendingRows {
 
   /**
    * Checks whether the rows that a change matches can be counted now: nothing was changed before
-   * it, or its condition reads unchanged columns of its own table alone.
+   * it, or its condition reads only unchanged columns of the same table.
    */
   canCount({ reader, table, from, where }: RowChange): boolean {
     if (this.#tables.size === 0 && !this.#isAnyChanged) return true;

@@ -4,7 +4,7 @@ import type { WrittenName } from "../schema/read_object.ts";
 import { qualify } from "../../sql/quote.ts";
 import type { RunSql } from "../../sql/session.ts";
 
-/** Relation of a statement: a table, another relation, or one that does not exist. */
+/** Relation of a statement: a table, another relation, or a missing relation. */
 export type Relation = TableSchema | "other" | undefined;
 
 /**

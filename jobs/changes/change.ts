@@ -6,7 +6,7 @@ export type RowKey<TTable extends PgTable> = [PrimaryColumn<TTable>] extends [ne
   ? Partial<InferSelectModel<TTable>>
   : { [TName in PrimaryColumn<TTable>]: TTable["_"]["columns"][TName]["_"]["data"] };
 
-/** Name of a column that is a primary key by itself. */
+/** Name of a column that alone is the primary key. */
 export type PrimaryColumn<TTable extends PgTable> = {
   [TName in keyof TTable["_"]["columns"] & string]: TTable["_"]["columns"][TName]["_"] extends
     { isPrimaryKey: true } ? TName

@@ -54,7 +54,7 @@ export function isOfTable(
 }
 
 /**
- * Lists the positions of records to deliver again: one that failed, and those of its lane that wait
+ * Lists the positions of records to deliver again: the failed record, and those of its lane that wait
  * for it.
  *
  * @param failed The first record of a lane that failed.

@@ -8,7 +8,7 @@ const MICROS_PER_SECOND = 1_000_000n;
 const SECONDS_PER_DAY = 86_400n;
 const MICROS_PER_DAY = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
-/** Values that stand for infinity (Aurora DSQL user guide, "Understanding CDC records"). */
+/** Values that represent infinity (Aurora DSQL user guide, "Understanding CDC records"). */
 const INFINITE: ReadonlyMap<bigint, string> = new Map([
   [9223372036825200000n, "infinity"],
   [-9223372036832400000n, "-infinity"],

@@ -32,7 +32,7 @@ export interface ChangeStreamHandlerOptions<
 > extends StreamTriggerOptions {
   /**
    * Name under which this consumer remembers what it has handled. Two functions with one name would
-   * each see a part of the changes; a function with a new name starts anew.
+   * each see a part of the changes; a function with a new name begins without positions.
    */
   name: string;
   /** drizzle's definition of the table. It needs a primary key, and may omit columns. */

@@ -28,7 +28,7 @@ export interface SuiteInstance {
 const SECRET = "better-auth-secret-that-is-long-enough-for-validation-test";
 
 /**
- * Starts an instance of `createAuth` with the options of a test, on a database of its own.
+ * Starts an instance of `createAuth` with the options of a test, on a separate database.
  *
  * @param given The options. Where Trellis has another default on purpose, better-auth's is set.
  */

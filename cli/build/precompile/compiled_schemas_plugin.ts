@@ -46,8 +46,8 @@ export function compiledSchemasEditor(
 }
 
 /**
- * Creates a plugin with the compiled schemas, which replaces the validation of `@trellis/fn` by one that
- * loads zod when it is needed.
+ * Creates a plugin with the compiled schemas, which replaces the validation of `@trellis/fn` by a
+ * variant that loads zod only when it is needed.
  *
  * @param paths How modules belong to packages.
  * @returns The plugin; it must precede plugins that load modules.

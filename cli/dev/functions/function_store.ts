@@ -116,7 +116,7 @@ export class FunctionStore {
     for (const file of this.#states.keys()) if (!files.has(file)) this.#states.delete(file);
   }
 
-  /** Loads a router. One that cannot be loaded keeps its routes: their requests are answered with the error. */
+  /** Loads a router. If loading fails, its routes stay and answer with the error. */
   async #readRouter(fn: FunctionFile, routers: Inputs): Promise<FunctionFile[]> {
     try {
       const { routes = [] } = await this.load(fn);

@@ -51,7 +51,7 @@ export async function admitClient(
   const authorizer = await authorize();
   const connection = { connectionId, headers, query, authorizer };
   const fn = functions.find("$connect");
-  // generate infra refuses an API without $connect, because it would admit anybody
+  // generate infra refuses an API without $connect, because it would admit every client
   if (fn === undefined) throw new HandshakeError(403);
   const { statusCode } = await functions.invoke(fn, createWebSocketConnectEvent(connection));
   if (statusCode >= 400) throw new HandshakeError(statusCode);

@@ -64,7 +64,7 @@ export function hasTextOrder({ labels }: DeclaredEnum): boolean {
   return labels.every((label, index) => index === 0 || compareBytes(labels[index - 1], label) < 0);
 }
 
-/** Names of a statement, and which of them may stand for an enum. */
+/** Names of a statement, and which of them may refer to an enum. */
 interface Names {
   /** Enums of the columns of each name. */
   readonly enums: ReadonlyMap<string, ReadonlySet<DeclaredEnum>>;
