@@ -200,7 +200,7 @@ function fill(path: string, ids: World["ids"]): string {
 }
 
 Deno.test("createAuthHandler() answers no value of a wrong type with 500, and stores none", async () => {
-  await (opened ??= open());
+  await (opened ??= openPluginLab(CONFIG));
   await startFresh(async () => {
     let world = await createWorld();
     const { pglite, authSchema } = await opened!;
@@ -269,7 +269,7 @@ async function findWrongTexts(
 }
 
 Deno.test("createAuthHandler() answers 400 to values that hooks, columns and PostgreSQL do not take", async () => {
-  await (opened ??= open());
+  await (opened ??= openPluginLab(CONFIG));
   await startFresh(async () => {
     const { browser, ids } = await createWorld();
     const deep = "[".repeat(2000) + "]".repeat(2000);

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/as
 import { fileURLToPath } from "node:url";
 import { createTestDatabase } from "../../testing/mod.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
+import { withTempFolder } from "../support/temp_folder.ts";
 import { withEnv } from "../support/with_env.ts";
 
 /** Marks each place of a secret; each place adds its own ending, so that a leak shows its source. */
@@ -31,7 +32,6 @@ const { defineQuery } = createQueryFactory(() => getDrizzleClient({ provider: "b
 export const readNotes = defineQuery({ tables: [{ table: "notes", operations: ["SELECT"] }] }, async function readNotes(db) {});\n`,
   "src/functions/api/notes.get.ts": `import { defineApiHandler } from "@trellis/fn";
 import { readNotes, secret } from "../../db.ts";
-import { withTempFolder } from "../support/temp_folder.ts";
 const key = process.env.AWS_SECRET_ACCESS_KEY;
 export const handler = defineApiHandler({ auth: "bearer" })(async () => { secret(); await readNotes(); return { statusCode: 200, body: "" }; });\n`,
   "migrations/0001_notes.sql":

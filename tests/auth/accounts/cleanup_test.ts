@@ -14,6 +14,7 @@ import { createFakeClock, createLambdaContext, createScheduleEvent } from "../..
 import { LAB_OPTIONS, shareProviders } from "../../support/provider_lab.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";
 import { SECRET } from "../auth_database.ts";
+import { generateSchema } from "../plugins/generated_schema.ts";
 import { openPluginLab } from "../plugins/plugin_lab.ts";
 
 const CONFIG = { secret: SECRET, baseURL: "http://localhost:3000" };

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { decodeByWebStandards } from "../../../core/http/base64.ts";
 import { decodeBase64, encodeBase64 } from "../../../core/http/base64.ts";
 import { createRandom } from "../../support/random.ts";
+import { testSeed } from "../../support/seed.ts";
 
 Deno.test("decodeBase64() returns with web standards what Buffer returns, for any text", () => {
   const { below, pick } = createRandom(testSeed);
